@@ -1,0 +1,133 @@
+"""Every error that we raise on purpose: a problem, a slug, a remedy."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pytest_phase_gate import exit_codes
+
+
+class PhaseGateError(Exception):
+    """Base of every error we raise on purpose; shown without a traceback."""
+
+    slug: ClassVar[str] = "phase-gate-error"
+    #: What the command ends with. The plugin turns usage and configuration errors into pytest's 4.
+    exit_code: ClassVar[int] = exit_codes.COMMAND_USAGE
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.problem, self.remedy = problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.problem} [{self.slug}]\n  try: {self.remedy}"
+
+
+class UsageError(PhaseGateError):
+    """The words of the call are off."""
+
+    slug = "bad-usage"
+
+
+class TaskNameError(PhaseGateError):
+    """A task's name can't be a folder's name."""
+
+    slug = "bad-task-name"
+
+
+class ConfigurationError(PhaseGateError):
+    """`phase-gate.yaml` can't be used."""
+
+    slug = "bad-configuration"
+
+
+class WorkflowError(PhaseGateError):
+    """A workflow or guard file can't be used."""
+
+    slug = "bad-workflow"
+
+
+class ConditionError(PhaseGateError):
+    """A condition can't be parsed, or compares what can't be compared."""
+
+    slug = "bad-condition"
+
+
+class DocumentError(PhaseGateError):
+    """A YAML file is not in the form that we read."""
+
+    slug = "bad-yaml"
+
+
+class CriteriaError(PhaseGateError):
+    """Acceptance criteria can't be read."""
+
+    slug = "bad-criteria"
+
+
+class SignalError(PhaseGateError):
+    """An exit signal is malformed."""
+
+    slug = "bad-signal"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
+class NotAllowedError(PhaseGateError):
+    """Allowed at another time, but not now."""
+
+    slug = "not-allowed"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
+class PhaseOrderError(NotAllowedError):
+    """The workflow does not allow this phase now."""
+
+    slug = "phase-order"
+
+
+class StaleSignalError(NotAllowedError):
+    """The signal speaks of a run or a tree that is not there any more."""
+
+    slug = "stale-signal"
+
+
+class StateError(PhaseGateError):
+    """State or evidence can't be trusted or stored."""
+
+    slug = "state-unusable"
+    exit_code = exit_codes.NOT_TRUSTED
+
+
+class TamperedError(StateError):
+    """The ledger's chain is broken, or the state is not what the ledger gives."""
+
+    slug = "state-tampered"
+
+
+class RollbackError(StateError):
+    """The state folder is older than what this user has already seen of it."""
+
+    slug = "state-rolled-back"
+
+
+class NewerSchemaError(StateError):
+    """The state was written by a newer version."""
+
+    slug = "state-newer"
+
+
+class KeyMismatchError(StateError):
+    """The ledger is keyed, and the key is missing or another one."""
+
+    slug = "state-key"
+
+
+class LockTimeoutError(StateError):
+    """Somebody else held the lock for too long."""
+
+    slug = "lock-timeout"
+
+
+class StorageError(StateError):
+    """The state folder can't be read or written."""
+
+    slug = "state-storage"

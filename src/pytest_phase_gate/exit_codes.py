@@ -1,0 +1,27 @@
+"""The exit codes of plugin and command: one table."""
+
+from __future__ import annotations
+
+#: The gate that was asked for holds.
+HOLDS = 0
+#: A usage error of the command.
+COMMAND_USAGE = 2
+#: A usage or configuration error found by the plugin (pytest's own code for it).
+PYTEST_USAGE = 4
+#: The gate is closed.
+GATE_CLOSED = 10
+#: State or evidence can't be trusted or stored.
+NOT_TRUSTED = 11
+#: The circuit is open, or the work is stuck.
+CIRCUIT_OPEN = 12
+#: Not allowed now: phase order, wrong signal, override refused.
+NOT_ALLOWED = 13
+
+#: Code, name and meaning, as the reference lists them.
+MEANINGS: tuple[tuple[int, str, str], ...] = (
+    (HOLDS, "holds", "The gate that was asked for holds"),
+    (GATE_CLOSED, "gate closed", "The run or the phase does not satisfy the gate yet; the reason says what is missing"),
+    (NOT_TRUSTED, "not trusted", "State or evidence was tampered with, can't be read, or could not be stored"),
+    (CIRCUIT_OPEN, "circuit open", "The breaker is open or the work is stuck: a person is needed"),
+    (NOT_ALLOWED, "not allowed", "Not allowed now: phase order, a stale or contradictory signal, a refused override"),
+)
