@@ -1,0 +1,71 @@
+"""The names that conditions may speak of: one table, from which the reference is generated.
+
+A metric that was not measured has no value at all. Unknown is never zero and never true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+MetricType = Literal["int", "number", "bool", "text"]
+MetricValue = int | float | str | bool | None
+Metrics = Mapping[str, MetricValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One name, its type, and what it says in a sentence."""
+
+    name: str
+    type: MetricType
+    meaning: str
+
+
+#: In the order of the reference page.
+METRICS: tuple[Metric, ...] = (
+    Metric("tests_total", "int", "Tests in the phase's scope that count: passing, failing and newly skipped ones"),
+    Metric("tests_passing", "int", "Tests in scope that passed"),
+    Metric("tests_failing", "int", "Tests in scope that failed, in any stage, or could not be collected"),
+    Metric("suite_total", "int", "Like `tests_total`, always of the whole suite"),
+    Metric("suite_passing", "int", "Like `tests_passing`, always of the whole suite"),
+    Metric("suite_failing", "int", "Like `tests_failing`, always of the whole suite"),
+    Metric("tests_skipped", "int", "Skipped tests, exempt ones and new ones together"),
+    Metric("tests_newly_skipped", "int", "Skipped tests that have no right to be: neither passing nor exempt"),
+    Metric("tests_xfailed", "int", "Tests that failed as their xfail mark said"),
+    Metric("tests_xpassed", "int", "Tests that passed against their non-strict xfail mark"),
+    Metric("tests_errors", "int", "Failing tests whose setup or teardown failed, or whose worker crashed"),
+    Metric("tests_flaky", "int", "Tests that passed only after a rerun"),
+    Metric("tests_known_failing", "int", "Tests that failed in the baseline with the same body and still do: exempt"),
+    Metric("tests_not_run", "int", "Collected tests that have no result"),
+    Metric("tests_deselected", "int", "Tests that pytest collected and then deselected"),
+    Metric("tests_unselected", "int", "Known tests that are still in the sources and did not run"),
+    Metric("tests_missing", "int", "Known tests that are no longer in the sources"),
+    Metric("tests_uncollectable", "int", "Tests counted from the source of modules that failed to import"),
+    Metric("collection_errors", "int", "Modules and other collectors that failed"),
+    Metric("baseline_total", "int", "Tests in the baseline"),
+    Metric("baseline_failing", "int", "Tests that passed in the baseline and fail now with the same body"),
+    Metric("consecutive_green_runs", "int", "Complete green runs in a row on one unchanged tree"),
+    Metric("iteration", "int", "Complete runs in this phase, this one included"),
+    Metric("criteria_count", "int", "Acceptance criteria of the task; 1 if none are given"),
+    Metric("signals_premature", "int", "Exit signals in this cycle that came while Gate 1 was closed"),
+    Metric("run_complete", "bool", "The run was of kind `complete`"),
+    Metric("code_as_tested", "bool", "The tree, docs left out, is what the last complete green run left"),
+    Metric("duration_s", "number", "Seconds from the start of the session to its end"),
+    Metric("docs_generated", "int", "Documents written or changed in this cycle"),
+    Metric("diagrams_total", "int", "Diagrams found in the documents"),
+    Metric("diagrams_valid", "int", "Diagrams that a real parser accepts"),
+    Metric("has_adr", "bool", "An architecture decision record exists"),
+    Metric("has_c4_diagrams", "bool", "A C4 diagram exists"),
+)
+
+#: Other spellings that conditions may use, and what they stand for.
+ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_identified"}
+
+#: Spellings that stand for a whole condition. `all_diagrams_valid` with no diagram at all is not enough.
+ALIAS_CONDITIONS: Mapping[str, str] = {
+    "all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)",
+}
+
+METRIC_TYPES: Mapping[str, MetricType] = {metric.name: metric.type for metric in METRICS}

@@ -1,0 +1,78 @@
+"""The model of a workflow: phases in order, their gates, and what may follow what.
+
+Data only. `loading` makes it from text; `order` and `evaluation` read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_phase_gate.core.conditions import Condition
+from pytest_phase_gate.core.metrics import MetricType, MetricValue
+
+#: The pseudo phase that a cycle ends in.
+DONE = "DONE"
+
+Tests = Literal["failing", "passing", "none"]
+Scope = Literal["suite", "targets"]
+Start = Literal["any", "first"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """A named rule about the evidence itself: a condition over metrics, with a remedy."""
+
+    name: str
+    condition: Condition
+    remedy: str
+    #: What is wrong, in words, when it does not hold; `{metric}` stands for a value.
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate1:
+    name: str
+    condition: Condition
+    guards: tuple[str, ...] = ()
+    rationale: str = ""
+    #: True where a project's file took the workflow's condition out and put its own in: shown in every verdict.
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    name: str
+    gate_1: Gate1
+    next: str
+    purpose: str = ""
+    tests: Tests = "passing"
+    scope: Scope = "suite"
+    may_end_cycle: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    name: str
+    phases: tuple[Phase, ...]
+    start: Start = "any"
+    #: Whether `--phase=FIRST` in the middle of a cycle rewinds.
+    rewind_by_option: bool = True
+    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
+    #: What may be declared, with its type; measured names never.
+    facts: Mapping[str, MetricType] = field(default_factory=dict)
+    #: Metrics that plugins measure, with their types.
+    metrics: Mapping[str, MetricType] = field(default_factory=dict)
+    guards: Mapping[str, Guard] = field(default_factory=dict)
+    #: SHA-256 of what was read, so that a change of the rules is seen.
+    digest: str = ""
+
+    @property
+    def first(self) -> Phase:
+        return self.phases[0]
+
+    def phase(self, name: str) -> Phase | None:
+        """Return the phase of that name, in any case; None if there is none."""
+        wanted = name.upper()
+        return next((phase for phase in self.phases if phase.name.upper() == wanted), None)

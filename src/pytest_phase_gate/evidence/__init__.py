@@ -1,0 +1,1 @@
+"""What is measured beside the tests: each provider gives metrics."""

@@ -1,0 +1,1 @@
+"""What pytest shows us about a run, turned into one record."""

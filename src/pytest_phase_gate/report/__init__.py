@@ -1,0 +1,1 @@
+"""One evaluation, many renderings. Nothing here decides."""

@@ -1,0 +1,1 @@
+"""Files: state, ledger, lock, tree, signal."""
