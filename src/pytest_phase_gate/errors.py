@@ -131,3 +131,9 @@ class StorageError(StateError):
     """The state folder can't be read or written."""
 
     slug = "state-storage"
+
+
+class InternalFaultError(StateError):
+    """A fault of ours: the run could not be judged."""
+
+    slug = "internal-fault"

@@ -1,0 +1,195 @@
+"""Read `phase-gate.yaml`: defaults of options, and what the project lays over its workflow.
+
+Says what stands in the file. Whether it fits the workflow is decided by `apply_overlay`, which knows that workflow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from pytest_phase_gate.errors import ConfigurationError
+from pytest_phase_gate.workflow_files import (
+    RESERVED_NAMES,
+    Overlay,
+    PhaseOverlay,
+    read_condition,
+    read_guards,
+    read_types,
+    read_values,
+)
+from pytest_phase_gate.yaml_fields import Fields
+from pytest_phase_gate.yaml_text import YamlMapping, YamlScalar, read_bytes, read_document
+
+FILE_NAME = "phase-gate.yaml"
+
+DEFAULT_WORKFLOW = "tdd"
+
+#: Seconds: a run's two writes take milliseconds, so whoever holds the lock for longer is stuck.
+DEFAULT_LOCK_TIMEOUT = 10.0
+
+#: A file of this size is not a configuration, whatever it says.
+MAX_BYTES = 1024 * 1024
+
+#: What documents are called unless the project says otherwise; they are no part of the tested tree.
+DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
+
+ExitMeaning = Literal["tests", "gate1", "dual"]
+
+_EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
+
+#: Options that only a call may give, and why.
+_CALL_ONLY: Mapping[str, str] = {
+    "phase": "a file that names the phase would record every run of pytest",
+    "exit_signal": "a signal that stands in a file is not given on purpose",
+    "shard": "each shard has its own number",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDefaults:
+    """What options of `pytest --phase` are when the call leaves them out."""
+
+    task: str | None = None
+    exit: ExitMeaning = "gate1"
+    confirm: bool = False
+    #: A number, or the path of a file with ids.
+    criteria: int | str | None = None
+    report: tuple[str, ...] = ()
+    dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What the project's file says; without a file, this without arguments."""
+
+    workflow: str = DEFAULT_WORKFLOW
+    run: RunDefaults = field(default_factory=RunDefaults)
+    overlay: Overlay = field(default_factory=Overlay)
+    #: Seconds to wait for somebody else's lock.
+    lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    docs: tuple[str, ...] = DEFAULT_DOCS
+    freeze: tuple[str, ...] = ()
+    #: As it stands in the file; each provider reads its own part.
+    evidence: YamlMapping | None = None
+    allow_non_interactive: bool = False
+
+
+def load_configuration(root: Path) -> Configuration:
+    """Return the configuration of the project; defaults if it has none."""
+    path = root / FILE_NAME
+    if os.path.lexists(path):
+        return parse_configuration(
+            read_bytes(path, name=FILE_NAME, limit=MAX_BYTES, error=ConfigurationError), FILE_NAME
+        )
+    other = path.with_suffix(".yml")
+    if os.path.lexists(other):
+        # Silence would mean the defaults, against the will of whoever wrote it.
+        raise ConfigurationError(f"{other.name}: a file of this name is not read", f"rename it to {FILE_NAME}")
+    return Configuration()
+
+
+def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configuration:
+    """Return what the text says.
+
+    :param name: what stands in front of the line in messages.
+    """
+    fields = Fields(read_document(text, name=name, limit=MAX_BYTES), file=name, error=ConfigurationError)
+    workflow = fields.text("workflow", None)
+    run = RunDefaults()
+    if (section := fields.mapping("run", None)) is not None:
+        run, run_workflow = _read_run(section)
+        if run_workflow is not None and workflow is not None:
+            section.refuse("workflow", "the workflow is named twice", "keep one: `workflow` here, or at the top")
+        workflow = workflow if run_workflow is None else run_workflow
+    allow_non_interactive = False
+    if (section := fields.mapping("overrides", None)) is not None:
+        allow_non_interactive = section.boolean("allow_non_interactive", False)
+        section.finish()
+    evidence = fields.mapping("evidence", None)
+    configuration = Configuration(
+        workflow=workflow or DEFAULT_WORKFLOW,
+        run=run,
+        overlay=_read_overlay(fields),
+        lock_timeout=fields.number("lock_timeout", DEFAULT_LOCK_TIMEOUT, minimum=0),
+        docs=fields.text_list("docs", DEFAULT_DOCS),
+        freeze=fields.text_list("freeze", ()),
+        evidence=evidence.node if evidence is not None else None,
+        allow_non_interactive=allow_non_interactive,
+    )
+    fields.finish()
+    return configuration
+
+
+def _read_run(fields: Fields) -> tuple[RunDefaults, str | None]:
+    for key in fields:
+        reason = _CALL_ONLY.get(key.replace("-", "_"))
+        if reason is not None:
+            option = "--phase-shard" if key == "shard" else f"--{key.replace('_', '-')}"
+            fields.refuse_key(key, f"{key} can't stand in a file: {reason}", f"give {option} with the call")
+    run = RunDefaults(
+        task=fields.text("task", None),
+        exit=fields.choice("exit", _EXIT_MEANINGS, "gate1"),
+        confirm=fields.boolean("confirm", False),
+        criteria=_read_criteria(fields),
+        report=fields.text_list("report", (), or_one=True),
+        dir=fields.text("dir", None),
+    )
+    workflow = fields.text("workflow", None)
+    fields.finish()
+    return run, workflow
+
+
+def _read_criteria(fields: Fields) -> int | str | None:
+    node = fields.node_of("criteria")
+    if node is None:
+        return None
+    if isinstance(node, YamlScalar) and isinstance(fields.value("criteria"), str):
+        return fields.text("criteria")
+    return fields.integer("criteria", minimum=1)
+
+
+def _read_overlay(fields: Fields) -> Overlay:
+    parameters = fields.mapping("parameters", None)
+    metrics = fields.mapping("metrics", None)
+    guards = fields.mapping("guards", None)
+    phases = fields.mapping("phases", None)
+    places: dict[str, str] = {}
+    for section in (parameters, metrics, guards):
+        if section is not None:
+            places.update((section.dotted(key), section.key_place(key)) for key in section)
+    return Overlay(
+        parameters=read_values(parameters),
+        metrics=read_types(metrics, dict(RESERVED_NAMES), "a metric"),
+        guards=read_guards(guards) if guards is not None else {},
+        phases=_read_phases(phases, places) if phases is not None else {},
+        places=places,
+    )
+
+
+def _read_phases(fields: Fields, places: dict[str, str]) -> dict[str, PhaseOverlay]:
+    overlays: dict[str, PhaseOverlay] = {}
+    for key in fields:
+        name = key.upper()
+        if name in overlays:
+            fields.refuse_key(key, f"phase {name} comes twice", "keep one; upper and lower case are the same")
+        section = fields.mapping(key)
+        overlays[name] = _read_phase(section)
+        places[f"phases.{name}"] = fields.key_place(key)
+        places.update((f"phases.{name}.{inner}", section.place(inner)) for inner in section)
+    return overlays
+
+
+def _read_phase(fields: Fields) -> PhaseOverlay:
+    overlay = PhaseOverlay(
+        condition=None if fields.node_of("condition") is None else read_condition(fields),
+        guards=fields.text_list("guards", ()),
+        replace=fields.boolean("replace", False),
+    )
+    if overlay.replace and overlay.condition is None:
+        fields.refuse("replace", "there is no condition to replace the workflow's", "add one, or take replace out")
+    fields.finish()
+    return overlay

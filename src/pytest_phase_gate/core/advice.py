@@ -1,0 +1,156 @@
+"""What a verdict says to people: the reason in one sentence, and the next command to type.
+
+Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_phase_gate.core.metrics import Metrics
+from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.core.signals import Reading
+from pytest_phase_gate.core.workflow import DONE, Phase, Workflow
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.conditions import Clause
+    from pytest_phase_gate.core.evaluation import Gate1Result, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    reason: str
+    next: str
+
+
+def advise(
+    workflow: Workflow, phase: Phase, subject: Subject, gate_1: Gate1Result, reading: Reading, metrics: Metrics
+) -> Advice:
+    """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
+    again = run_command(phase.name, subject.task)
+    if subject.iteration is None:
+        return Advice(f"go on: this run does not count ({subject.kind}): {subject.why}", again)
+    if reading.answer in ("blocked", "test-wrong"):
+        return Advice(f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject))
+    if not gate_1.satisfied:
+        reason, following = _what_gate_1_misses(phase, gate_1, metrics, again)
+        prefix = "signal came too early" if reading.is_done else "go on"
+        return Advice(f"{prefix}: {reason}", following)
+    if reading.is_done:
+        return Advice(*_both_hold(workflow, phase, subject))
+    if reading.answer == "not-done":
+        said = f" ({reading.reason})" if reading.reason else ""
+        return Advice(f"go on: Gate 1 holds, but the signal says not done{said}", again)
+    if reading.answer == "absent":
+        return Advice("Gate 1 holds; Gate 2 waits for the exit signal", signal_command(subject.task))
+    if reading.answer == "held":
+        return Advice("Gate 1 holds; the signal goes with the last confirming run", again)
+    return Advice(
+        f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}", signal_command(subject.task)
+    )
+
+
+def run_command(phase: str, task: str) -> str:
+    return f"pytest --phase={phase.lower()}" + ("" if task == "default" else f" --phase-task={task}")
+
+
+def signal_command(task: str) -> str:
+    return 'phase-gate signal --reason "..."' + ("" if task == "default" else f" --task {task}")
+
+
+def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str]:
+    first = run_command(workflow.first.name, subject.task)
+    if phase.next == DONE:
+        return f"both gates hold: {phase.name} has exited, the cycle is done", f"{first} starts the next cycle"
+    following = run_command(phase.next, subject.task)
+    if phase.may_end_cycle:
+        following = f"{following}, or {first} for the next cycle"
+    return f"both gates hold: {phase.name} has exited", following
+
+
+def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> str:
+    if reading.answer == "test-wrong":
+        return f"{run_command(workflow.first.name, subject.task)} after correcting the test"
+    return f"help, then {run_command(subject.phase, subject.task)}"
+
+
+def _what_gate_1_misses(phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str) -> tuple[str, str]:
+    for guard in gate_1.guards:
+        if not guard.holds:
+            return f"{guard.name}: {guard.detail}", guard.remedy or again
+    for clause in gate_1.clauses:
+        if clause.satisfied is not True and clause.group is None:
+            return _explain_clause(phase, clause, metrics), again
+    groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
+    if groups:
+        return f"none of these holds yet: {groups[0].group}", _declare_or_run(groups, again)
+    return f"{gate_1.name} is not met", again
+
+
+def _declare_or_run(clauses: list[Clause], again: str) -> str:
+    for clause in clauses:
+        name, _, rest = clause.text.partition(" == ")
+        if rest == "true" and name in clause.unknown:
+            return f'phase-gate declare {name}=true --reason "..."'
+    return again
+
+
+def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics) -> str:
+    for name, explain in _IN_WORDS.items():
+        if name in clause.values and not clause.unknown:
+            words = explain(phase, metrics, clause)
+            if words:
+                return words
+    if clause.unknown:
+        return f"not measured: {', '.join(clause.unknown)}"
+    return f"{clause.text} is not met ({clause.shown})"
+
+
+def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    have = clause.values["consecutive_green_runs"]
+    needs = [value for name, value in clause.values.items() if name != "consecutive_green_runs"]
+    if not isinstance(have, int) or len(needs) != 1 or not isinstance(needs[0], int) or needs[0] <= have:
+        return ""
+    if metrics.get("tests_flaky"):
+        return f"{count(int(metrics['tests_flaky'] or 0), 'test')} passed only after a rerun: the streak starts anew"
+    missing = needs[0] - have
+    run = "one more green run" if missing == 1 else f"{missing} more green runs"
+    return f"{run} on this tree {'is' if missing == 1 else 'are'} needed: run again"
+
+
+def _passing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    passing = metrics.get("tests_passing")
+    if phase.tests == "failing" and isinstance(passing, int) and passing > 0:
+        return f"{count(passing, 'test')} already {'passes' if passing == 1 else 'pass'}, but a new test must fail first"
+    skipped = metrics.get("tests_newly_skipped")
+    if phase.tests == "passing" and isinstance(skipped, int) and skipped > 0:
+        return f"{count(skipped, 'test')} newly skipped: a skipped test proves nothing"
+    return ""
+
+
+def _failing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    failing, total = metrics.get("tests_failing"), metrics.get("tests_total")
+    if phase.tests == "failing" or not isinstance(failing, int) or not isinstance(total, int) or not failing:
+        return _passing_words(phase, metrics, clause)
+    return f"{failing} of {count(total, 'test')} {'fails' if failing == 1 else 'fail'}"
+
+
+def _total_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    total, criteria = metrics.get("tests_total"), metrics.get("criteria_count")
+    if total == 0:
+        if phase.tests == "failing" and metrics.get("suite_total"):
+            return "no new or changed test: write the test for this step first"
+        return "no test counts: nothing measured is never enough"
+    if "criteria_count" in clause.values:
+        return f"{count(int(total or 0), 'test')} for {criteria} criteria"
+    return ""
+
+
+_IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
+    "consecutive_green_runs": _streak_words,
+    "tests_failing": _failing_words,
+    "tests_passing": _passing_words,
+    "tests_total": _total_words,
+}

@@ -1,0 +1,230 @@
+"""Decide whether a phase may end: two gates, one iteration.
+
+Pure: no files, no clock, no pytest. Whatever a rule needs is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_phase_gate.core.advice import Advice, advise
+from pytest_phase_gate.core.conditions import Clause
+from pytest_phase_gate.core.findings import Finding, findings_to_json
+from pytest_phase_gate.core.metrics import Metrics, MetricValue
+from pytest_phase_gate.core.signals import Reading
+from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
+
+#: Of the evaluation as JSON.
+SCHEMA = 1
+
+PREMATURE = "Exit signal set but Gate 1 not satisfied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardResult:
+    name: str
+    satisfied: bool | None
+    detail: str
+    remedy: str
+    waived: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return self.satisfied is True or self.waived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate1Result:
+    satisfied: bool
+    name: str
+    condition: str
+    values: Mapping[str, MetricValue]
+    clauses: tuple[Clause, ...]
+    guards: tuple[GuardResult, ...]
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What an evaluation speaks of. `iteration` is None for a run that did not count."""
+
+    task: str
+    cycle: int
+    phase: str
+    iteration: int | None
+    run: str | None
+    at: str
+    kind: str = "complete"
+    #: Why the run did not count, or how it was narrowed.
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The verdict of one iteration, with everything that a renderer needs."""
+
+    subject: Subject
+    gate_1: Gate1Result
+    gate_2: Reading
+    reason: str
+    next: str
+    metrics: Metrics
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    overrides: tuple[Mapping[str, Any], ...] = ()
+    forced_exit: bool = False
+
+    @property
+    def can_exit(self) -> bool:
+        return self.forced_exit or (
+            self.subject.iteration is not None and self.gate_1.satisfied and self.gate_2.is_done
+        )
+
+    @property
+    def is_premature(self) -> bool:
+        return self.gate_2.is_done and not self.gate_1.satisfied
+
+
+def evaluate(
+    workflow: Workflow,
+    phase: Phase,
+    subject: Subject,
+    *,
+    metrics: Metrics,
+    reading: Reading,
+    findings: Iterable[Finding] = (),
+    notes: Iterable[str] = (),
+    warnings: Iterable[str] = (),
+) -> Evaluation:
+    """Return the verdict on one iteration of a phase."""
+    findings = tuple(findings)
+    gate_1 = evaluate_gate_1(workflow, phase, metrics, findings)
+    warnings = list(warnings)
+    if reading.is_done and not gate_1.satisfied:
+        warnings.insert(0, PREMATURE)
+    if reading.problem:
+        warnings.append(f"exit signal {reading.answer}: {reading.problem}")
+    advice: Advice = advise(workflow, phase, subject, gate_1, reading, metrics)
+    return Evaluation(
+        subject=subject,
+        gate_1=gate_1,
+        gate_2=reading,
+        reason=advice.reason,
+        next=advice.next,
+        metrics=metrics,
+        warnings=tuple(warnings),
+        notes=tuple(notes),
+        findings=findings,
+    )
+
+
+def evaluate_gate_1(
+    workflow: Workflow, phase: Phase, metrics: Metrics, findings: tuple[Finding, ...] = ()
+) -> Gate1Result:
+    values = {**workflow.parameters, **metrics}
+    outcome = phase.gate_1.condition.evaluate(values)
+    guards = tuple(
+        _evaluate_guard(workflow.guards[name], values, findings)
+        for name in phase.gate_1.guards
+        if name in workflow.guards
+    )
+    return Gate1Result(
+        # all(()) is true: a phase without a clause must not open by accident.
+        satisfied=bool(outcome.clauses) and outcome.satisfied is True and all(guard.holds for guard in guards),
+        name=phase.gate_1.name,
+        condition=phase.gate_1.condition.text,
+        values={name: values[name] for name in sorted(phase.gate_1.condition.names) if name in values},
+        clauses=outcome.clauses,
+        guards=guards,
+        replaced=phase.gate_1.replaced,
+    )
+
+
+def _evaluate_guard(guard: Guard, values: Metrics, findings: tuple[Finding, ...]) -> GuardResult:
+    outcome = guard.condition.evaluate(values)
+    return GuardResult(
+        name=guard.name,
+        satisfied=outcome.satisfied,
+        detail="" if outcome.satisfied else _describe(guard, values, findings),
+        remedy="" if outcome.satisfied else guard.remedy,
+    )
+
+
+def _describe(guard: Guard, values: Metrics, findings: tuple[Finding, ...]) -> str:
+    unknown = sorted(name for name in guard.condition.names if name not in values)
+    if unknown:
+        return f"not measured: {', '.join(unknown)}"
+    detail = guard.detail or guard.condition.text
+    for name, value in values.items():
+        detail = detail.replace(f"{{{name}}}", str(value))
+    named = [finding.id or finding.detail for finding in findings if finding.slug == guard.name]
+    if named:
+        more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+        detail = f"{detail}: {', '.join(named[:3])}{more}"
+    return detail
+
+
+def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the evaluation as the published schema describes it."""
+    subject, gate_1, gate_2 = evaluation.subject, evaluation.gate_1, evaluation.gate_2
+    return {
+        "schema": SCHEMA,
+        "task": subject.task,
+        "cycle": subject.cycle,
+        "phase": subject.phase,
+        "iteration": subject.iteration,
+        "run": subject.run,
+        "run_kind": subject.kind,
+        "run_note": subject.why,
+        "gate_1": {
+            "satisfied": gate_1.satisfied,
+            "name": gate_1.name,
+            "condition": gate_1.condition,
+            "replaced": gate_1.replaced,
+            "values": dict(gate_1.values),
+            "clauses": [
+                {
+                    "text": clause.text,
+                    "satisfied": clause.satisfied,
+                    "values": dict(clause.values),
+                    "unknown": list(clause.unknown),
+                    "shown": clause.shown,
+                    "group": clause.group,
+                    "problem": clause.problem,
+                }
+                for clause in gate_1.clauses
+            ],
+            "guards": [
+                {
+                    "name": guard.name,
+                    "satisfied": guard.satisfied,
+                    "detail": guard.detail,
+                    "remedy": guard.remedy,
+                    "waived": guard.waived,
+                }
+                for guard in gate_1.guards
+            ],
+        },
+        "gate_2": {
+            "satisfied": gate_2.is_done,
+            "source": "explicit_signal",
+            "answer": gate_2.answer,
+            "reason": gate_2.reason,
+            "by": gate_2.by,
+            "problem": gate_2.problem,
+        },
+        "can_exit": evaluation.can_exit,
+        "forced_exit": evaluation.forced_exit,
+        "reason": evaluation.reason,
+        "next": evaluation.next,
+        "warnings": list(evaluation.warnings),
+        "notes": list(evaluation.notes),
+        "findings": findings_to_json(evaluation.findings),
+        "overrides": [dict(each) for each in evaluation.overrides],
+        "breaker": None,
+        "metrics": dict(evaluation.metrics),
+        "timestamp": subject.at,
+    }

@@ -1,0 +1,41 @@
+"""Findings: what is odd or wrong about the evidence, with a tier.
+
+Pure values. A hard finding goes with a guard that closes the gate; an advisory one is shown and never closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Tier = Literal["hard", "advisory"]
+
+#: Findings of one slug that a report names; the metrics have the full number.
+NAMED_AT_MOST = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    slug: str
+    tier: Tier
+    detail: str
+    id: str = ""
+    file: str = ""
+    line: int | None = None
+
+
+def findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [asdict(finding) for finding in findings]
+
+
+def findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    return tuple(Finding(**row) for row in rows)
+
+
+def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[Finding, ...]:
+    """Return one finding a test, in order, at most as many as a report names."""
+    chosen = sorted(ids)[:NAMED_AT_MOST]
+    return tuple(
+        Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail) for test_id in chosen
+    )

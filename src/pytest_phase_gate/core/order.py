@@ -1,0 +1,155 @@
+"""Which phase may follow which: the phase order of a task.
+
+Pure. Given the state and the workflow, say how a run in a phase begins, or refuse it and say what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.workflow import DONE, Phase, Workflow
+from pytest_phase_gate.errors import PhaseOrderError, UsageError
+
+#: The name on the command line that stands for "where the task is, or goes next".
+AUTO = "AUTO"
+
+
+class How(StrEnum):
+    """How a run in a phase begins."""
+
+    STAY = "stay"
+    #: The first phase of a task that has no state yet.
+    BEGIN = "begin"
+    NEXT = "next"
+    NEW_CYCLE = "new-cycle"
+    #: Back to the first phase in the middle of a cycle; takes effect when a complete run ends.
+    REWIND = "rewind"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    phase: Phase
+    how: How
+
+    @property
+    def begins_cycle(self) -> bool:
+        return self.how in (How.BEGIN, How.NEW_CYCLE)
+
+    @property
+    def enters(self) -> bool:
+        return self.how in (How.BEGIN, How.NEW_CYCLE, How.NEXT)
+
+
+def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
+    """Return how a run in `requested` begins. Raises UsageError for an unknown phase, PhaseOrderError for a refusal."""
+    if requested.upper() == AUTO:
+        return _decide_auto(state, workflow)
+    phase = workflow.phase(requested)
+    if phase is None:
+        raise UsageError(
+            f"unknown phase {shorten(requested)} in workflow {workflow.name}",
+            remedy=f"use one of: {', '.join(each.name.lower() for each in workflow.phases)}, auto",
+        )
+    if state.phase is None:
+        return _decide_first(workflow, phase)
+    if phase.name == state.phase:
+        return Entry(phase, How.STAY)
+    current = workflow.phase(state.phase)
+    if current is not None and state.exited and phase.name == current.next:
+        return Entry(phase, How.NEXT)
+    if phase is workflow.first:
+        return _decide_return(state, workflow, current)
+    raise _refusal(state, workflow, phase)
+
+
+def _decide_auto(state: State, workflow: Workflow) -> Entry:
+    if state.phase is None:
+        return Entry(workflow.first, How.BEGIN)
+    if state.phase == DONE:
+        raise PhaseOrderError(
+            f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
+            remedy=f"pytest --phase={workflow.first.name.lower()} starts the next cycle",
+        )
+    current = workflow.phase(state.phase)
+    if current is None:
+        raise _unknown_current(state, workflow)
+    following = workflow.phase(current.next)
+    if state.exited and following is not None:
+        return Entry(following, How.NEXT)
+    return Entry(current, How.STAY)
+
+
+def _decide_first(workflow: Workflow, phase: Phase) -> Entry:
+    if workflow.start == "any" or phase is workflow.first:
+        return Entry(phase, How.BEGIN)
+    raise PhaseOrderError(
+        f"workflow {workflow.name} begins with {workflow.first.name}, not with {phase.name}",
+        remedy=f"pytest --phase={workflow.first.name.lower()}",
+    )
+
+
+def _decide_return(state: State, workflow: Workflow, current: Phase | None) -> Entry:
+    first = workflow.first
+    if state.phase == DONE or (current is not None and state.exited and current.may_end_cycle):
+        return Entry(first, How.NEW_CYCLE)
+    if workflow.rewind_by_option:
+        return Entry(first, How.REWIND)
+    raise PhaseOrderError(
+        f"{state.phase} has not ended the cycle, and workflow {workflow.name} does not go back by option",
+        remedy=f'phase-gate rewind {first.name} --reason "..."',
+    )
+
+
+def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
+    names = [each.name for each in workflow.phases]
+    first = workflow.first.name.lower()
+    if state.phase == DONE:
+        return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=f"pytest --phase={first}")
+    current = workflow.phase(state.phase or "")
+    if current is None:
+        return _unknown_current(state, workflow)
+    if names.index(phase.name) < names.index(current.name):
+        return PhaseOrderError(
+            f"{phase.name} lies before {current.name}, where the task is",
+            remedy=f'phase-gate rewind {phase.name} --reason "..."',
+        )
+    if state.exited:
+        return PhaseOrderError(
+            f"{phase.name} does not follow {current.name}: {current.next} does",
+            remedy=f"pytest --phase={current.next.lower()}"
+            if current.next != DONE
+            else f"pytest --phase={first} starts the next cycle",
+        )
+    return PhaseOrderError(
+        f"{phase.name} can't begin: {current.name} has not exited ({what_is_missing(state)})",
+        remedy=what_to_do(state, current),
+    )
+
+
+def what_is_missing(state: State) -> str:
+    """Return why the present phase has not exited, in a clause."""
+    if state.evaluation is None or state.evaluation.get("phase") != state.phase:
+        return "no complete run in it yet"
+    if state.evaluation_is_stale:
+        return "a run came after its last verdict"
+    return str(state.evaluation["reason"])
+
+
+def what_to_do(state: State, current: Phase) -> str:
+    if state.evaluation is not None and state.evaluation.get("phase") == state.phase and not state.evaluation_is_stale:
+        return str(state.evaluation["next"])
+    return f"pytest --phase={current.name.lower()}"
+
+
+def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
+    return PhaseOrderError(
+        f"the task is in {state.phase}, which workflow {workflow.name} does not have",
+        remedy=f"go on with the workflow that the cycle began with: --phase-workflow={state.workflow}",
+    )
+
+
+def shorten(name: str) -> str:
+    """Return a name as it may stand in a message: quoted, and cut if somebody typed a novel."""
+    return repr(name if len(name) <= 40 else f"{name[:37]}...")

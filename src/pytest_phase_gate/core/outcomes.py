@@ -1,0 +1,202 @@
+"""What each test's outcome counts as: passing, failing, exempt, or neither.
+
+Pure. Every id has exactly one bucket; what that bucket is worth depends on what was so before this cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pytest_phase_gate.core.inventory import Inventory, bare_name, split_id
+from pytest_phase_gate.core.runs import Green
+
+
+class Bucket(StrEnum):
+    """How a test ended, worst stage of all its reports."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    FLAKY = "flaky"
+    SKIPPED = "skipped"
+    #: Skipped, and the test carries a skipif mark.
+    SKIPPED_IF = "skipped-if"
+    NOT_RUN = "not-run"
+    UNCOLLECTABLE = "uncollectable"
+
+
+FAILING = frozenset({Bucket.FAILED, Bucket.ERROR, Bucket.UNCOLLECTABLE})
+SKIPPED = frozenset({Bucket.SKIPPED, Bucket.SKIPPED_IF})
+XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
+
+#: Ids with their buckets. In stored snapshots the plainly passed ones are left out.
+Outcomes = Mapping[str, Bucket]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Tests and outcomes of an earlier run."""
+
+    inventory: Inventory
+    outcomes: Outcomes
+    ids: Collection[str]
+
+    @classmethod
+    def of(cls, inventory: Inventory, outcomes: Outcomes) -> Past:
+        return cls(inventory, outcomes, frozenset(inventory.ids()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class References:
+    """What this run's outcomes are compared with."""
+
+    baseline: Past | None = None
+    #: The first complete run of the cycle; None while this run may be it.
+    first: Past | None = None
+    #: The last complete run, of whatever phase.
+    latest: Past | None = None
+    known: Inventory | None = None
+    known_ids: Collection[str] = frozenset()
+    #: Bodies at git's HEAD by path and bare name; empty where there is no git.
+    head: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Ids that the cycle is about, from its first phase; None while in it.
+    targets: Collection[str] | None = None
+    recovered: Collection[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Each id of the run in exactly one of the first six sets."""
+
+    passing: frozenset[str]
+    failing: frozenset[str]
+    known_failing: frozenset[str]
+    exempt: frozenset[str]
+    newly_skipped: frozenset[str]
+    odd: frozenset[str]
+    flaky: frozenset[str]
+    targets: frozenset[str]
+    baseline_total: int
+    baseline_failing: frozenset[str]
+    recovered: frozenset[str]
+
+    @property
+    def green(self) -> Green:
+        if self.failing or self.newly_skipped or self.flaky:
+            return Green.NOT_GREEN
+        return Green.ODD if self.odd or not self.passing else Green.GREEN
+
+
+def judge_outcomes(outcomes: Outcomes, inventory: Inventory, past: References, *, in_first_phase: bool) -> Judgement:
+    """Sort every id by what its outcome counts as."""
+    if in_first_phase:
+        targets = frozenset(
+            test_id for test_id, bucket in outcomes.items() if _is_target(test_id, bucket, inventory, past)
+        )
+    else:
+        targets = frozenset(past.targets or ())
+    sets: dict[str, set[str]] = {
+        name: set() for name in ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd", "not_run")
+    }
+    for test_id, bucket in outcomes.items():
+        sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
+    return Judgement(
+        passing=frozenset(sets["passing"]),
+        failing=frozenset(sets["failing"]),
+        known_failing=frozenset(sets["known_failing"]),
+        exempt=frozenset(sets["exempt"]),
+        newly_skipped=frozenset(sets["newly_skipped"]),
+        odd=frozenset(sets["odd"]),
+        flaky=frozenset(test_id for test_id, bucket in outcomes.items() if bucket is Bucket.FLAKY),
+        targets=targets,
+        baseline_total=0 if past.baseline is None else len(past.baseline.ids),
+        baseline_failing=frozenset(
+            test_id for test_id in sets["failing"] if _was_passing(test_id, inventory, past.baseline)
+        ),
+        recovered=frozenset(
+            test_id
+            for test_id in sets["passing"]
+            if past.baseline is not None and past.baseline.outcomes.get(test_id) in FAILING
+        ),
+    )
+
+
+def _standing(
+    test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
+) -> str:
+    if bucket is Bucket.PASSED or bucket is Bucket.FLAKY:
+        return "passing"
+    if bucket in FAILING:
+        return "known_failing" if _is_known_failure(test_id, inventory, past) else "failing"
+    if bucket in SKIPPED:
+        return "exempt" if _skip_is_exempt(test_id, bucket, inventory, past, targets) else "newly_skipped"
+    if bucket in XMARKED:
+        if _xmark_is_exempt(test_id, past):
+            return "exempt"
+        return "failing" if bucket is Bucket.XFAILED else "odd"
+    return "not_run"
+
+
+def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: References) -> bool:
+    baseline = past.baseline
+    if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
+        return False
+    # An old test that still passes is not what this step is about, whoever wrote it and wherever it was merged from.
+    return not (bucket is Bucket.PASSED and _is_as_at_head(test_id, inventory, past))
+
+
+def _is_as_at_head(test_id: str, inventory: Inventory, past: References) -> bool:
+    path, name = split_id(test_id)
+    at_head = past.head.get(path, {}).get(bare_name(name))
+    return at_head is not None and at_head == inventory.body(test_id)
+
+
+def _same_body(test_id: str, now: Inventory, then: Inventory) -> bool:
+    return now.body(test_id) == then.body(test_id)
+
+
+def _is_known_failure(test_id: str, inventory: Inventory, past: References) -> bool:
+    baseline = past.baseline
+    return (
+        baseline is not None
+        and baseline.outcomes.get(test_id) in FAILING
+        and test_id not in past.recovered
+        and _same_body(test_id, inventory, baseline.inventory)
+    )
+
+
+def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> bool:
+    return (
+        baseline is not None
+        and test_id in baseline.ids
+        and baseline.outcomes.get(test_id, Bucket.PASSED) is Bucket.PASSED
+        and _same_body(test_id, inventory, baseline.inventory)
+    )
+
+
+def _xmark_is_exempt(test_id: str, past: References) -> bool:
+    reference = past.baseline or past.first
+    return reference is None or reference.outcomes.get(test_id) in XMARKED
+
+
+def _skip_is_exempt(
+    test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
+) -> bool:
+    by_condition = bucket is Bucket.SKIPPED_IF
+    baseline = past.baseline
+    if baseline is not None and test_id in baseline.ids:
+        if baseline.outcomes.get(test_id) in SKIPPED:
+            return True
+        return by_condition and _same_body(test_id, inventory, baseline.inventory)
+    if past.first is None or past.first.outcomes.get(test_id) in SKIPPED:
+        return True
+    if test_id in targets:
+        return False
+    if test_id not in past.known_ids:
+        return True
+    # Another platform or Python version than last time: the condition was there before.
+    return by_condition and past.known is not None and _same_body(test_id, inventory, past.known)

@@ -1,0 +1,418 @@
+"""Find the tests in Python source, and hash what they say.
+
+Pure: text in, values out; nothing is imported or run. It follows pytest's rules as far as one file shows them: bases
+from other files, `import *` and names made at run time are out of sight.
+
+A hash covers meaning, not looks: positions, comments, quotes, parentheses and docstrings are left out. It is the same
+under every Python that we support; `tests/data/body-hashes.json` holds it to that.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import hashlib
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+#: 80 bits. Two of 100,000 tests share a hash by accident once in 10^14 suites, and nobody can afford the 2^80 tries
+#: that forging one takes; the inventory is a third as large as with whole digests.
+HASH_LENGTH = 20
+
+#: Fields that say nothing: how a name is used follows from where it stands, `u""` is `""`, `(x): int` is `x: int`,
+#: and type comments are comments.
+SILENT_FIELDS = frozenset(("ctx", "kind", "simple", "type_comment", "type_ignores"))
+
+#: What makes a function with a test's name something else.
+NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"))
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTest:
+    """A test as the source has it: `test_x`, `TestC::test_x` or `TestC::TestD::test_x`."""
+
+    name: str
+    line: int
+    body: str
+
+
+def parse_source(source: str | bytes) -> ast.Module:
+    """Return the syntax tree; raise SyntaxError for whatever can't be parsed."""
+    with warnings.catch_warnings():
+        # "\d" warns. Under `-W error` that would make a syntax error of it, and pytest says it anyway.
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(source)
+        except (ValueError, RecursionError, MemoryError) as error:  # NUL, lone surrogates, too deep a nesting
+            raise SyntaxError(str(error) or "too deeply nested") from error
+
+
+def find_tests(
+    source: str | bytes | ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
+) -> tuple[SourceTest, ...]:
+    """Return the tests in the order of their lines.
+
+    :param functions: as in pytest's `python_functions`: prefixes or globs; `classes` likewise.
+    """
+    found = _Finder(_as_tree(source), functions, classes).find()
+    tests = [SourceTest(name=name, line=live[-1].lineno, body=_hash_alternatives(live)) for name, live in found.items()]
+    return tuple(sorted(tests, key=lambda test: (test.line, test.name)))
+
+
+def duplicate_names(
+    source: str | bytes | ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
+) -> tuple[str, ...]:
+    """Return the names of tests with a definition that a later one hides, sorted.
+
+    The branches of an `if`, `try` or `match` hide nothing from each other: one of them is taken.
+    """
+    finder = _Finder(_as_tree(source), functions, classes)
+    finder.find()
+    return tuple(sorted(finder.hidden))
+
+
+def hash_body(node: ast.AST) -> str:
+    """Return a hash of what the node means. A function's own name is left out, so that clones are alike."""
+    return _hash(node, frozenset())
+
+
+def module_level_hash(
+    tree: ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
+) -> str:
+    """Return a hash of all that is not a test function: imports, constants, helpers, fixtures, code of classes.
+
+    A class that holds tests and nothing else has no such code, so one more of them is no change.
+    """
+    finder = _Finder(tree, functions, classes)
+    finder.find()
+    return _hash(tree, _with_bare_classes(tree, finder.own_nodes))
+
+
+def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
+    return source if isinstance(source, ast.Module) else parse_source(source)
+
+
+# --- which functions are tests
+
+#: The branches that lead to a statement: (statement, branch), outermost first.
+_Path = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    node: _Function | ast.ClassDef | None  # None: the name is taken away again
+    path: _Path
+
+
+class _Scope:
+    """What the body of a module or a class binds, in order."""
+
+    def __init__(self, body: list[ast.stmt], outer: _Scope | None) -> None:
+        self.outer = outer
+        self.bindings: dict[str, list[_Binding]] = {}
+        self.flag: bool | None = None  # `__test__`
+        for statement, path in _flatten(body):
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self._bind(statement.name, statement, path)
+            elif isinstance(statement, ast.Delete):
+                for target in statement.targets:
+                    if isinstance(target, ast.Name):
+                        self._bind(target.id, None, path)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+                for target in statement.targets:
+                    self._assign(target, statement.value.value, path)
+
+    def _bind(self, name: str, node: _Function | ast.ClassDef | None, path: _Path) -> None:
+        self.bindings.setdefault(name, []).append(_Binding(node, path))
+
+    def _assign(self, target: ast.expr, value: object, path: _Path) -> None:
+        match target:
+            case ast.Name(id="__test__"):
+                self.flag = bool(value)
+            case ast.Name(id=name) if value is None:  # how a subclass drops a test that it inherits
+                self._bind(name, None, path)
+            case ast.Attribute(value=ast.Name(id=name), attr="__test__") if not value:
+                self._bind(name, None, path)
+
+    def find_class(self, name: str, before: int) -> ast.ClassDef | None:
+        """Return the class that the name meant above a line; a later `del` does not matter to its subclasses."""
+        for binding in reversed(self.bindings.get(name, ())):
+            if isinstance(binding.node, ast.ClassDef) and binding.node.lineno < before:
+                return binding.node
+        return None
+
+
+class _Finder:
+    """One pass over one module. `hidden` and `own_nodes` are there after `find`."""
+
+    def __init__(self, tree: ast.Module, functions: Sequence[str], classes: Sequence[str]) -> None:
+        self.hidden: set[str] = set()
+        self.own_nodes: set[int] = set()  # by id(); the tree outlives us
+        self._functions, self._classes = functions, classes
+        self._module = _Scope(tree.body, None)
+        self._scopes: dict[int, _Scope] = {}
+        self._lines: dict[int, list[ast.ClassDef]] = {}
+
+    def find(self) -> dict[str, list[_Function]]:
+        return {} if self._module.flag is False else self._find_in([self._module], "")
+
+    def _find_in(self, scopes: list[_Scope], prefix: str, *, unittest: bool = False) -> dict[str, list[_Function]]:
+        """Return name -> live definitions. The first scope that binds a name decides, as in a class's bases."""
+        found: dict[str, list[_Function]] = {}
+        seen: set[str] = set()
+        for scope in scopes:
+            for name, bindings in scope.bindings.items():
+                if name in seen:
+                    continue
+                seen.add(name)
+                live, hidden = _split_hidden(bindings)
+                for binding in live:
+                    for test, nodes in self._tests_of(binding.node, prefix, scope, unittest).items():
+                        found.setdefault(test, []).extend(nodes)
+                for binding in hidden:
+                    self.hidden.update(self._tests_of(binding.node, prefix, scope, unittest))
+        return found
+
+    def _tests_of(
+        self, node: _Function | ast.ClassDef | None, prefix: str, scope: _Scope, unittest: bool
+    ) -> dict[str, list[_Function]]:
+        if node is None:
+            return {}
+        if isinstance(node, ast.ClassDef):
+            # unittest's loader looks into no nested class.
+            return {} if unittest else self._tests_of_class(node, f"{prefix}{node.name}::", scope)
+        if not _matches(node.name, ("test",) if unittest else self._functions):
+            return {}
+        if any(_last_name(mark) in NOT_TESTS for mark in node.decorator_list):
+            return {}
+        self.own_nodes.add(id(node))
+        return {prefix + node.name: [node]}
+
+    def _tests_of_class(self, node: ast.ClassDef, prefix: str, outer: _Scope) -> dict[str, list[_Function]]:
+        line = self._linearise(node, outer)
+        scopes = [self._scopes[id(one)] for one in line]
+        flag = next((scope.flag for scope in scopes if scope.flag is not None), None)
+        if flag is False:
+            return {}
+        if any(self._has_unittest_base(one) for one in line):
+            return self._find_in(scopes, prefix, unittest=True)
+        if not (flag or _matches(node.name, self._classes)):
+            return {}
+        if any(name in scope.bindings for scope in scopes for name in ("__init__", "__new__")):
+            return {}  # pytest can't make one, and says so
+        return self._find_in(scopes, prefix)
+
+    def _linearise(self, node: ast.ClassDef, outer: _Scope) -> list[ast.ClassDef]:
+        """Return the class and its bases as far as this file has them, in the order in which Python asks them."""
+        if id(node) not in self._lines:
+            self._scopes[id(node)] = _Scope(node.body, outer)
+            line = [node]
+            for base in node.bases:
+                found = self._resolve(base, node, outer)
+                if found is not None:
+                    line += self._linearise(*found)
+            # A base that is reached twice comes after all that derive from it.
+            self._lines[id(node)] = list(dict.fromkeys(reversed(line)))[::-1]
+        return self._lines[id(node)]
+
+    def _resolve(self, base: ast.expr, user: ast.ClassDef, outer: _Scope) -> tuple[ast.ClassDef, _Scope] | None:
+        match base:
+            case ast.Subscript(value=value):  # Base[int]
+                return self._resolve(value, user, outer)
+            case ast.Name(id=name):
+                scopes = [outer, self._module]  # a class's body sees no other scope
+            case ast.Attribute(value=value, attr=name):
+                holder = self._resolve(value, user, outer)
+                if holder is None:
+                    return None
+                self._linearise(*holder)
+                scopes = [self._scopes[id(holder[0])]]
+            case _:
+                return None
+        for scope in scopes:
+            if (node := scope.find_class(name, user.lineno)) is not None:
+                return node, scope
+        return None
+
+    def _has_unittest_base(self, node: ast.ClassDef) -> bool:
+        outer = self._scopes[id(node)].outer or self._module
+        return any(
+            _last_name(base).endswith("TestCase") and self._resolve(base, node, outer) is None for base in node.bases
+        )
+
+
+def _flatten(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, _Path]]:
+    """Yield statements and those inside `if`, `try`, `with`, `match` and loops, in order; not those of functions."""
+    pending: list[tuple[ast.stmt, _Path]] = [(statement, ()) for statement in reversed(body)]
+    while pending:
+        statement, path = pending.pop()
+        yield statement, path
+        blocks: list[tuple[list[ast.stmt], _Path]]
+        match statement:
+            case ast.If(body=yes, orelse=no):
+                blocks = [(yes, _step(path, statement, 0)), (no, _step(path, statement, 1))]
+            case ast.Try() | ast.TryStar():
+                blocks = [(statement.body + statement.orelse, _step(path, statement, 0))]
+                blocks += [(one.body, _step(path, statement, n)) for n, one in enumerate(statement.handlers, 1)]
+                blocks += [(statement.finalbody, path)]
+            case ast.Match(cases=cases):
+                blocks = [(case.body, _step(path, statement, number)) for number, case in enumerate(cases)]
+            case ast.With() | ast.AsyncWith():
+                blocks = [(statement.body, path)]
+            case ast.For() | ast.AsyncFor() | ast.While():
+                blocks = [(statement.body + statement.orelse, _step(path, statement, 0))]
+            case _:
+                continue
+        pending += [(inner, inside) for block, inside in reversed(blocks) for inner in reversed(block)]
+
+
+def _step(path: _Path, statement: ast.stmt, branch: int) -> _Path:
+    return (*path, (id(statement), branch))
+
+
+def _split_hidden(bindings: list[_Binding]) -> tuple[list[_Binding], list[_Binding]]:
+    """Return the bindings that may be in force at the end, and those that another definition may hide."""
+    live: list[_Binding] = []
+    hidden: list[_Binding] = []
+    for number, binding in enumerate(bindings):
+        if binding.node is not None:
+            hidden += [earlier for earlier in bindings[:number] if not _are_alternatives(earlier.path, binding.path)]
+        # It takes the place of all that lies on its own way, not of what is in another branch, or above an `if`.
+        live = [earlier for earlier in live if earlier.path[: len(binding.path)] != binding.path]
+        live.append(binding)
+    return live, hidden
+
+
+def _are_alternatives(one: _Path, other: _Path) -> bool:
+    for step, step_of_other in zip(one, other, strict=False):
+        if step != step_of_other:
+            return step[0] == step_of_other[0]
+    return False
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    # pytest's rule, to the letter: a prefix, or a glob if it looks like one.
+    return any(
+        name.startswith(pattern) or (any(sign in pattern for sign in "*?[") and fnmatch.fnmatch(name, pattern))
+        for pattern in patterns
+    )
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return _last_name(inner)
+    return ""
+
+
+# --- what they say
+
+
+def _hash_alternatives(nodes: list[_Function]) -> str:
+    hashes = [hash_body(node) for node in nodes]
+    # Which branch is taken is not for us to say: a change in either is a change.
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:HASH_LENGTH]
+
+
+def _with_bare_classes(tree: ast.Module, tests: Collection[int]) -> set[int]:
+    """Return the nodes to omit: the tests, and the classes in which nothing is left without them."""
+    omitted = set(tests)
+    for node in reversed(list(ast.walk(tree))):  # inner classes first
+        if isinstance(node, ast.ClassDef) and not (node.bases or node.keywords or node.decorator_list):
+            tests_inside = [inner for inner in node.body if id(inner) in omitted]
+            if tests_inside and len(tests_inside) + _has_docstring(node) == len(node.body):
+                omitted.add(id(node))
+    return omitted
+
+
+def _hash(root: ast.AST, omitted: Collection[int]) -> str:
+    tokens, mentions_docstrings = _spell(root, omitted, with_docstrings=False)
+    if mentions_docstrings:  # then they are data, and a changed one is a changed test
+        tokens, _ = _spell(root, omitted, with_docstrings=True)
+    return hashlib.sha256(b"".join(tokens)).hexdigest()[:HASH_LENGTH]
+
+
+def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) -> tuple[list[bytes], bool]:
+    """Spell the tree out, and say whether it mentions docstrings. Without recursion: a sum may have 5,000 terms."""
+    tokens: list[bytes] = []
+    mentions_docstrings = False
+    pending: list[ast.AST | bytes] = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, bytes):
+            tokens.append(node)
+            continue
+        if isinstance(node, ast.JoinedStr):
+            node = _join_constants(node)
+        spelled: list[ast.AST | bytes] = [b"(" + type(node).__name__.encode()]
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if field in SILENT_FIELDS or (field == "name" and node is root):
+                continue
+            if isinstance(value, list):
+                items = value[1:] if field == "body" and not with_docstrings and _has_docstring(node) else value
+                items = [item for item in items if id(item) not in omitted]
+                if not items:  # Python 3.12 brought fields that 3.11 does not have; they are mostly empty
+                    continue
+                spelled += [b"." + field.encode() + b"[", *map(_spell_item, items), b"]"]
+            elif value is not None or isinstance(node, ast.Constant):
+                spelled += [b"." + field.encode(), _spell_item(value)]
+                mentions_docstrings |= field in ("id", "attr") and value in ("__doc__", "getdoc")
+        spelled.append(b")")
+        pending.extend(reversed(spelled))
+    return tokens, mentions_docstrings
+
+
+def _has_docstring(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+        return False
+    match node.body:
+        case [ast.Expr(value=ast.Constant(value=str())), *_]:
+            return True
+    return False
+
+
+def _join_constants(node: ast.JoinedStr) -> ast.JoinedStr | ast.Constant:
+    """Return the f-string as all versions would have it: 3.12 has empty constants in it, and splits others."""
+    parts: list[ast.expr] = []
+    for part in node.values:
+        match part, parts:
+            case ast.Constant(value=""), _:
+                continue
+            case ast.Constant(value=str(text)), [*_, ast.Constant(value=str(before))]:
+                parts[-1] = ast.Constant(before + text)
+            case _:
+                parts.append(part)
+    match parts:
+        case []:
+            return ast.Constant("")
+        case [ast.Constant() as only]:
+            return only
+    return ast.JoinedStr(parts)
+
+
+def _spell_item(value: object) -> ast.AST | bytes:
+    """Return nodes as they are, and other values with their type and length: 1, True, 1.0 and "1" differ."""
+    match value:
+        case ast.AST():
+            return value
+        case bool() | None:
+            text = repr(value).encode()
+        case int():
+            text = b"%x" % value  # decimal refuses more than 4,300 digits
+        case float():
+            text = value.hex().encode()  # tells -0.0 from 0.0, and knows inf and nan
+        case complex():
+            text = f"{value.real.hex()} {value.imag.hex()}".encode()
+        case str():
+            text = value.encode("utf-8", "surrogatepass")
+        case bytes():
+            text = value
+        case _:
+            text = repr(value).encode()  # Ellipsis
+    return b"<%s %d:%s>" % (type(value).__name__.encode(), len(text), text)

@@ -1,0 +1,369 @@
+"""The state of a task, and how each event changes it.
+
+Pure: `apply(state, event)` is the only way a state comes about. The ledger holds the events; replaying them gives
+the state again, bit for bit, so nothing here may look at a clock or a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.runs import Green, Kind
+from pytest_phase_gate.core.workflow import DONE
+
+#: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
+SCHEMA = 1
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened."""
+
+    kind: str
+    data: Json
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """A run that has begun and not ended yet."""
+
+    id: str
+    phase: str
+    at: str
+    tree: str
+    nested: bool = False
+    overlaps: bool = False
+    #: A run in the first phase in the middle of a cycle: it rewinds if it turns out to be complete.
+    rewinds: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """The last run that ended, of whatever kind."""
+
+    id: str
+    kind: str
+    phase: str
+    at: str
+    iteration: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What the last complete run of this phase measured: a signal that comes later is judged with it."""
+
+    run: str
+    iteration: int
+    tree: str
+    metrics: Mapping[str, MetricValue]
+    findings: tuple[Json, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Something that a person declared for this phase."""
+
+    name: str
+    value: MetricValue
+    reason: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Tests and outcomes of one complete run, as digests of stored objects."""
+
+    inventory: str
+    outcomes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    task: str = "default"
+    workflow: str = ""
+    cycle: int = 0
+    phase: str | None = None
+    visited: tuple[str, ...] = ()
+    iteration: int = 0
+    exited: bool = False
+    forced: bool = False
+    streak: int = 0
+    #: What the last recorded run left; None if that is not known.
+    tree: str | None = None
+    #: The tree through which the streak holds; None once somebody changed something in between.
+    chain: str | None = None
+    #: What the last complete green run left.
+    green_tree: str | None = None
+    open_runs: tuple[OpenRun, ...] = ()
+    last_run: RunSummary | None = None
+    measurement: Measurement | None = None
+    evaluation: Json | None = None
+    #: True once anything ran or was entered after the evaluation was made.
+    evaluation_is_stale: bool = False
+    facts: tuple[Fact, ...] = ()
+    #: What the task knows, from the last complete run that changed it.
+    known: str | None = None
+    baseline: Snapshot | None = None
+    #: The first complete run of the cycle: skips and xfails that were there from the start.
+    first: Snapshot | None = None
+    #: The last complete run: the next cycle's baseline.
+    latest: Snapshot | None = None
+    #: Object with the ids that this cycle is about, from the last complete run in the first phase.
+    targets: str | None = None
+    #: Known failures that have passed in this cycle: they may not fail again.
+    recovered: tuple[str, ...] = ()
+    signals_premature: int = 0
+    #: Object with the rules that the last run was judged by.
+    rules: str | None = None
+    undo: Undo | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.phase == DONE
+
+    def open_run(self, run: str) -> OpenRun | None:
+        return next((each for each in self.open_runs if each.id == run), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The state before a run entered a phase: a run that turns out to be void takes the entry back."""
+
+    run: str
+    state: State
+
+
+def apply(state: State, event: Event) -> State:
+    """Return the state after one more event. Kinds that change nothing are kept for history only."""
+    change = _CHANGES.get(event.kind)
+    if change is None:
+        return state
+    state = change(state, event)
+    if state.undo is not None and event.data.get("run") != state.undo.run:
+        # Something else happened since: taking the entry back would take that back too.
+        state = replace(state, undo=None)
+    return state
+
+
+def _created(state: State, event: Event) -> State:
+    return replace(state, task=event.data["task"])
+
+
+def _cycle_began(state: State, event: Event) -> State:
+    return replace(
+        state,
+        cycle=state.cycle + 1,
+        workflow=event.data["workflow"],
+        baseline=_snapshot(event.data.get("baseline")),
+        first=None,
+        targets=None,
+        recovered=(),
+        visited=(),
+        signals_premature=0,
+        undo=_remember(state, event),
+    )
+
+
+def _phase_entered(state: State, event: Event) -> State:
+    phase = event.data["phase"]
+    # A clean sheet: no iteration, streak, fact or verdict of the phase before counts in this one.
+    return replace(
+        state,
+        phase=phase,
+        visited=state.visited if phase in state.visited else (*state.visited, phase),
+        iteration=0,
+        exited=False,
+        forced=False,
+        streak=0,
+        chain=None,
+        measurement=None,
+        evaluation_is_stale=state.evaluation is not None,
+        facts=(),
+        undo=_remember(state, event),
+    )
+
+
+def _remember(state: State, event: Event) -> Undo | None:
+    run = event.data.get("run")
+    if run is None:
+        return None
+    if state.undo is not None and state.undo.run == run:
+        return state.undo
+    return Undo(run, replace(state, undo=None))
+
+
+def _run_started(state: State, event: Event) -> State:
+    data = event.data
+    run = OpenRun(
+        id=data["run"],
+        phase=data["phase"],
+        at=event.at,
+        tree=data["tree"],
+        nested=data.get("nested", False),
+        rewinds=data.get("rewinds", False),
+    )
+    others = state.open_runs
+    if not run.nested and any(not other.nested for other in others):
+        # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
+        others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
+        run = replace(run, overlaps=True)
+    return replace(state, open_runs=(*others, run), rules=state.rules if run.nested else data["rules"])
+
+
+def _run_lost(state: State, event: Event) -> State:
+    run = state.open_run(event.data["run"])
+    if run is None:
+        return state
+    lost = RunSummary(id=run.id, kind=Kind.LOST, phase=run.phase, at=event.at, why="it began and never ended")
+    state = _close(state, run, lost)
+    if run.nested:
+        return state
+    return replace(state, streak=0, tree=None, chain=None, evaluation_is_stale=state.evaluation is not None)
+
+
+def _run_ended(state: State, event: Event) -> State:
+    data = event.data
+    run = state.open_run(data["run"])
+    if run is None:
+        return state
+    kind = Kind(data["kind"])
+    summary = RunSummary(
+        id=run.id, kind=kind, phase=run.phase, at=event.at, iteration=data.get("iteration"), why=data.get("why", "")
+    )
+    if kind is Kind.VOID:
+        return _take_back(state, run, summary)
+    state = _close(state, run, summary)
+    if kind is Kind.NESTED:
+        return state
+    streak, chain = streak_after(state, run, kind=kind, green=Green(data["green"]), tree=data["tree"])
+    state = replace(
+        state, streak=streak, chain=chain, tree=data["tree"], evaluation_is_stale=state.evaluation is not None
+    )
+    if kind is Kind.COMPLETE:
+        state = _measured(state, run, data)
+    return state
+
+
+def _measured(state: State, run: OpenRun, data: Json) -> State:
+    snapshot = Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
+    return replace(
+        state,
+        iteration=data["iteration"],
+        exited=False,
+        forced=False,
+        measurement=Measurement(
+            run=run.id,
+            iteration=data["iteration"],
+            tree=data["tree"],
+            metrics=data["metrics"],
+            findings=tuple(data.get("findings", ())),
+            notes=tuple(data.get("notes", ())),
+        ),
+        known=data["known"],
+        latest=snapshot,
+        first=state.first or snapshot,
+        targets=data.get("targets") or state.targets,
+        recovered=tuple(sorted({*state.recovered, *data.get("recovered", ())})),
+        green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
+    )
+
+
+def streak_after(state: State, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> tuple[int, str | None]:
+    """Return the streak and the tree through which it holds, after a run that ended on `tree`."""
+    unbroken = state.chain is not None and state.chain == run.tree
+    if kind is Kind.COMPLETE and green is Green.GREEN and not run.overlaps:
+        return (state.streak + 1 if unbroken else 1), tree
+    if kind is Kind.EMPTY or green is Green.NOT_GREEN:
+        return 0, tree
+    return state.streak, (tree if unbroken else None)
+
+
+def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
+    undo = None if state.undo is not None and state.undo.run == run.id else state.undo
+    return replace(
+        state,
+        open_runs=tuple(other for other in state.open_runs if other.id != run.id),
+        last_run=state.last_run if run.nested else summary,
+        undo=undo,
+    )
+
+
+def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
+    if state.undo is None or state.undo.run != run.id:
+        return _close(state, run, summary)
+    others = tuple(other for other in state.open_runs if other.id != run.id)
+    return replace(state.undo.state, open_runs=others)
+
+
+def _evaluated(state: State, event: Event) -> State:
+    evaluation = event.data["evaluation"]
+    return replace(
+        state,
+        evaluation=evaluation,
+        evaluation_is_stale=False,
+        iteration=max(state.iteration, evaluation["iteration"] or 0),
+        exited=False,
+        forced=False,
+    )
+
+
+def _signal_spent(state: State, event: Event) -> State:
+    return replace(state, signals_premature=state.signals_premature + bool(event.data.get("premature")))
+
+
+def _phase_exited(state: State, event: Event) -> State:
+    if event.data["next"] == DONE:
+        return replace(state, phase=DONE, exited=True, forced=event.data.get("forced", False))
+    return replace(state, exited=True, forced=event.data.get("forced", False))
+
+
+def _fact_declared(state: State, event: Event) -> State:
+    data = event.data
+    fact = Fact(name=data["name"], value=data["value"], reason=data["reason"], by=data["by"], at=event.at)
+    return replace(state, facts=(*(each for each in state.facts if each.name != fact.name), fact))
+
+
+def _fact_withdrawn(state: State, event: Event) -> State:
+    return replace(state, facts=tuple(each for each in state.facts if each.name != event.data["name"]))
+
+
+def _baseline_taken(state: State, event: Event) -> State:
+    snapshot = _snapshot(event.data)
+    assert snapshot is not None
+    # It is also what the next cycle begins with, and what the task knows.
+    return replace(state, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
+
+
+def _snapshot(data: Json | None) -> Snapshot | None:
+    return None if data is None else Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
+
+
+_CHANGES: Mapping[str, Callable[[State, Event], State]] = {
+    "created": _created,
+    "cycle-began": _cycle_began,
+    "phase-entered": _phase_entered,
+    "run-started": _run_started,
+    "run-lost": _run_lost,
+    "run-ended": _run_ended,
+    "evaluated": _evaluated,
+    "signal-spent": _signal_spent,
+    "phase-exited": _phase_exited,
+    "fact-declared": _fact_declared,
+    "fact-withdrawn": _fact_withdrawn,
+    "baseline-taken": _baseline_taken,
+}
+
+#: Kinds that are kept for history and change no state.
+HISTORY_KINDS = frozenset({"signal-refused", "signal-withdrawn", "rewound", "rollback-accepted", "repaired"})
+EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS
+
+NEW_STATE = State()

@@ -1,0 +1,62 @@
+"""The state as JSON, and back.
+
+Pure. The document's canonical form is what the ledger vouches for, so the same state always gives the same document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
+
+def state_to_json(state: State) -> dict[str, Any]:
+    """Return the state as plain JSON; absent and empty fields are left out, so that additions stay readable."""
+    return {
+        name: value
+        for name in State.__slots__
+        if (value := _plain(getattr(state, name))) not in (None, [], {}, "") and value is not False
+    }
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Undo):
+        return {"run": value.run, "state": state_to_json(value.state)}
+    if isinstance(value, OpenRun | RunSummary | Measurement | Fact | Snapshot):
+        return {name: _plain(getattr(value, name)) for name in type(value).__slots__}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return value
+
+
+def state_from_json(document: Json) -> State:
+    """Return the state that `state_to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
+    fields: dict[str, Any] = dict(document)
+    unknown = set(fields) - set(State.__slots__)
+    if unknown:
+        raise ValueError(f"unknown field {min(unknown)!r}")
+    for name in ("visited", "recovered"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
+    for name, build in _BUILDERS.items():
+        if name in fields:
+            fields[name] = build(fields[name])
+    return State(**fields)
+
+
+def _measurement(data: Json) -> Measurement:
+    return Measurement(**{**data, "findings": tuple(data["findings"]), "notes": tuple(data["notes"])})
+
+
+_BUILDERS: Mapping[str, Callable[[Any], object]] = {
+    "open_runs": lambda rows: tuple(OpenRun(**row) for row in rows),
+    "facts": lambda rows: tuple(Fact(**row) for row in rows),
+    "last_run": lambda row: RunSummary(**row),
+    "measurement": _measurement,
+    "baseline": lambda row: Snapshot(**row),
+    "first": lambda row: Snapshot(**row),
+    "latest": lambda row: Snapshot(**row),
+    "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
+}

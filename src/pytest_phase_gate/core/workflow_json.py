@@ -1,0 +1,72 @@
+"""A workflow as JSON, and back: the rules that a run was judged by are stored with it.
+
+Pure. So a signal that comes later is judged by the same rules, guards of conftest plugins included, and no command
+has to read YAML for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_phase_gate.core.conditions import parse_condition
+from pytest_phase_gate.core.workflow import Gate1, Guard, Phase, Workflow
+
+
+def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
+    return {
+        "name": workflow.name,
+        "start": workflow.start,
+        "rewind_by_option": workflow.rewind_by_option,
+        "parameters": dict(workflow.parameters),
+        "facts": dict(workflow.facts),
+        "metrics": dict(workflow.metrics),
+        "digest": workflow.digest,
+        "guards": {
+            guard.name: {"condition": guard.condition.text, "remedy": guard.remedy, "detail": guard.detail}
+            for guard in workflow.guards.values()
+        },
+        "phases": [
+            {
+                "name": phase.name,
+                "purpose": phase.purpose,
+                "tests": phase.tests,
+                "scope": phase.scope,
+                "next": phase.next,
+                "may_end_cycle": phase.may_end_cycle,
+                "gate_1": {
+                    "name": phase.gate_1.name,
+                    "condition": phase.gate_1.condition.text,
+                    "guards": list(phase.gate_1.guards),
+                    "rationale": phase.gate_1.rationale,
+                    "replaced": phase.gate_1.replaced,
+                },
+            }
+            for phase in workflow.phases
+        ],
+    }
+
+
+def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
+    """Return the workflow that `workflow_to_json` wrote."""
+    fields = dict(document)
+    fields["guards"] = {
+        name: Guard(
+            name=name, condition=parse_condition(row["condition"]), remedy=row["remedy"], detail=row["detail"]
+        )
+        for name, row in document["guards"].items()
+    }
+    fields["phases"] = tuple(_phase(row) for row in document["phases"])
+    return Workflow(**fields)
+
+
+def _phase(row: Mapping[str, Any]) -> Phase:
+    gate = row["gate_1"]
+    gate_1 = Gate1(
+        name=gate["name"],
+        condition=parse_condition(gate["condition"]),
+        guards=tuple(gate["guards"]),
+        rationale=gate["rationale"],
+        replaced=gate["replaced"],
+    )
+    return Phase(**{**row, "gate_1": gate_1})

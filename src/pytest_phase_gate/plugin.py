@@ -1,0 +1,79 @@
+"""The pytest plugin's entry: options, hook specifications, marker, lazy start.
+
+Every pytest start pays for this module, so it imports nothing that pytest has not loaded. Without `--phase` nothing
+is recorded, said or imported; only the hook specifications and the `criterion` marker are registered, so that strict
+projects work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.recording.controller import Controller
+
+_controller_key = pytest.StashKey["Controller"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("phase gate", "phase gate: is this test-driven step really done?")
+    add = group.addoption
+    add("--phase", metavar="NAME", help="Record this run in that phase: red, green, refactor, document, or auto")
+    add("--phase-task", metavar="NAME", help="Which task the run belongs to (also PHASE_GATE_TASK)")
+    add(
+        "--phase-exit",
+        choices=("tests", "gate1", "dual"),
+        help="What the exit status means: pytest's own, Gate 1 (default), or both gates",
+    )
+    add(
+        "--phase-confirm",
+        action="store_true",
+        default=None,
+        help="Run again in a fresh process while the run is green but the streak is short",
+    )
+    add("--exit-signal", metavar="REASON", help="Give the exit signal 'done' for this very run")
+    add("--phase-criteria", metavar="N", help="Acceptance criteria of the task: their number")
+    add(
+        "--phase-report",
+        metavar="FILE",
+        action="append",
+        help="Write the evaluation to FILE, as JSON (.json) or Markdown (.md). May be repeated.",
+    )
+    add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
+    add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")
+    # What our own commands say to a run that they start; not for people.
+    add("--phase-confirming", metavar="I/N", help=_HIDDEN)
+    add("--phase-baseline", metavar="REV", help=_HIDDEN)
+
+
+#: argparse.SUPPRESS, without importing argparse for a word.
+_HIDDEN = "==SUPPRESS=="
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from pytest_phase_gate import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
+    if config.getoption("phase") is None and config.getoption("phase_baseline") is None:
+        return  # not asked for: not one hook is registered, nothing else is imported
+    from pytest_phase_gate.recording import start
+
+    controller = start(config)
+    if controller is not None:
+        config.stash[_controller_key] = controller
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    # Around the whole session: only when it has ended, output and all, may a confirming run begin.
+    result = yield
+    controller = config.stash.get(_controller_key, None)
+    confirmed = None if controller is None else controller.confirm()
+    return result if confirmed is None else confirmed

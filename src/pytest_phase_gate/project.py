@@ -1,0 +1,114 @@
+"""Where we are: root, configuration, state folder and task, the same for plugin and command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.storage.memory import Memory
+from pytest_phase_gate.storage.root import find_root
+from pytest_phase_gate.storage.store import TaskStore
+from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
+from pytest_phase_gate.storage.tree import Tree, take_tree
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.configuration import Configuration
+    from pytest_phase_gate.core.metrics import MetricType
+    from pytest_phase_gate.core.workflow import Guard
+
+#: Our folder in a project's root.
+STATE_FOLDER = ".phase-gate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    root: Path
+    configuration: Configuration
+    state_folder: Path
+    task: str
+    environment: Mapping[str, str]
+
+    @classmethod
+    def find(
+        cls,
+        start: Path,
+        *,
+        environment: Mapping[str, str],
+        task: str | None = None,
+        folder: str | None = None,
+    ) -> Project:
+        """Return the project around `start`. Options win over the environment, and that over the file."""
+        from pytest_phase_gate.configuration import load_configuration
+
+        root = find_root(start)
+        configuration = load_configuration(root)
+        named = _first_given(task, environment.get("PHASE_GATE_TASK"), configuration.run.task, DEFAULT_TASK)
+        given = _first_given(folder, environment.get("PHASE_GATE_DIR"))
+        if given is not None:
+            state_folder = start / given
+        else:
+            state_folder = root / (configuration.run.dir or STATE_FOLDER)
+        project = cls(
+            root=root, configuration=configuration, state_folder=state_folder, task=named, environment=environment
+        )
+        task_folder(state_folder, named)  # refuse a bad name before anything else happens
+        return project
+
+    @property
+    def folder(self) -> Path:
+        return task_folder(self.state_folder, self.task)
+
+    def store(self, command: str) -> TaskStore:
+        key = self.environment.get("PHASE_GATE_KEY") or None
+        return TaskStore(
+            self.folder,
+            task=self.task,
+            command=command,
+            lock_timeout=self.configuration.lock_timeout,
+            key=None if key is None else key.encode(),
+            memory=Memory.for_folder(self.folder, self.environment),
+        )
+
+    def workflow(
+        self,
+        name: str | None = None,
+        *,
+        extra_guards: Mapping[str, Guard] | None = None,
+        extra_workflows: Mapping[str, Path] | None = None,
+    ) -> Workflow:
+        """Return the workflow with what the project's file lays over it."""
+        from pytest_phase_gate.workflow_files import apply_overlay, load_workflow
+
+        wanted = name or self.configuration.workflow
+        offered = (extra_workflows or {}).get(wanted)
+        metrics: Mapping[str, MetricType] = self.configuration.overlay.metrics
+        workflow = load_workflow(
+            str(offered) if offered is not None else wanted,
+            root=self.root,
+            extra_guards=extra_guards or {},
+            extra_metrics=metrics,
+        )
+        return apply_overlay(workflow, self.configuration.overlay)
+
+    def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
+        return take_tree(
+            self.root,
+            docs=self.configuration.docs,
+            always=always,
+            state_folder=self.state_folder,
+            cache_file=self.state_folder / "cache" / "tree.json",
+        )
+
+
+def _first_given(*values: str | None) -> str | None:
+    # An empty option or variable is a mistake that must not quietly become the default.
+    return next((value for value in values if value is not None), None)
+
+
+def who_am_i(environment: Mapping[str, str]) -> str:
+    """Return the user's name, for `by` where nobody said one."""
+    return environment.get("USER") or environment.get("USERNAME") or str(os.getuid() if hasattr(os, "getuid") else "")

@@ -1,0 +1,145 @@
+"""Fold the reports of a session: every test ends in exactly one bucket, the worst stage of all its reports.
+
+The first tally sorts tests; the second counts reports by pytest's own categories and must equal its summary line.
+Both are taken from the raw reports (`when`, `outcome`, `wasxfail`), not from what a status hook makes of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+import pytest
+
+from pytest_phase_gate.core.outcomes import Bucket
+
+#: Worst first; the fold keeps the first of two.
+_WORST_FIRST = (
+    Bucket.ERROR,
+    Bucket.FAILED,
+    Bucket.XFAILED,
+    Bucket.XPASSED,
+    Bucket.SKIPPED,
+    Bucket.SKIPPED_IF,
+    Bucket.PASSED,
+)
+_RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
+
+#: What the summary line calls the categories, in its order.
+CATEGORIES = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed", "errors", "rerun", "subtests passed")
+
+
+class Buckets:
+    """Fast where nothing is odd: a passed call touches one counter and one set."""
+
+    def __init__(self, *, subtests_are_shown: bool = False) -> None:
+        #: With `-v` pytest's summary counts subtests that did not fail, too.
+        self._subtests_are_shown = subtests_are_shown
+        self._passed: set[str] = set()
+        self._passed_reports = 0
+        self._odd: dict[str, Bucket] = {}
+        self._rerun: set[str] = set()
+        self._failed_subtests: set[str] = set()
+        self._tally: Counter[str] = Counter()
+
+    def fold(self, report: pytest.TestReport) -> None:
+        """Take one report in. Called three times a test: keep the first branch short."""
+        if report.outcome == "passed" and type(report) is pytest.TestReport and not hasattr(report, "wasxfail"):
+            if report.when == "call":
+                self._passed.add(report.nodeid)
+                self._passed_reports += 1
+                if report.nodeid in self._failed_subtests:
+                    # pytest fails the whole test in a status hook that runs after us, or not at all.
+                    self._tally["failed"] += 1
+                    self._passed_reports -= 1
+            return
+        self._fold_odd(report)
+
+    def _fold_odd(self, report: pytest.TestReport) -> None:
+        node, outcome, when = report.nodeid, str(report.outcome), str(report.when)
+        is_subtest = hasattr(report, "context")
+        if outcome == "rerun":
+            self._rerun.add(node)
+            self._tally["rerun"] += 1
+            return
+        bucket = self._bucket(report, outcome, when)
+        if is_subtest:
+            self._fold_subtest(report, bucket)
+            return
+        if bucket is None:
+            return
+        if bucket is Bucket.PASSED:
+            self._passed.add(node)
+            self._passed_reports += 1
+            return
+        self._keep_worst(node, bucket)
+        self._tally[_category(bucket, when)] += 1
+
+    def _bucket(self, report: pytest.TestReport, outcome: str, when: str) -> Bucket | None:
+        if hasattr(report, "wasxfail"):
+            # A strict xpass is reported as plainly failed, without the attribute.
+            if outcome == "skipped":
+                return Bucket.XFAILED
+            if outcome == "passed":
+                return Bucket.XPASSED if when == "call" else None
+        if outcome == "failed":
+            return Bucket.FAILED if when == "call" else Bucket.ERROR
+        if outcome == "skipped":
+            return Bucket.SKIPPED_IF if "skipif" in report.keywords else Bucket.SKIPPED
+        return Bucket.PASSED if outcome == "passed" and when == "call" else None
+
+    def _fold_subtest(self, report: pytest.TestReport, bucket: Bucket | None) -> None:
+        # Only a failing one counts for the test itself; pytest's summary counts it beside the test.
+        if bucket is Bucket.FAILED:
+            self._failed_subtests.add(report.nodeid)
+            self._keep_worst(report.nodeid, bucket)
+            self._tally["failed"] += 1
+        elif self._subtests_are_shown and bucket is not None:
+            self._tally["subtests passed" if bucket is Bucket.PASSED else _category(bucket, "call")] += 1
+
+    def _keep_worst(self, node: str, bucket: Bucket) -> None:
+        before = self._odd.get(node)
+        if before is None or _RANK[bucket] < _RANK[before]:
+            self._odd[node] = bucket
+
+    def fold_collect_error(self) -> None:
+        self._tally["errors"] += 1
+
+    def fold_collect_skip(self) -> None:
+        self._tally["skipped"] += 1
+
+    def fold_deselected(self, number: int) -> None:
+        self._tally["deselected"] += number
+
+    def outcome(self, node: str) -> Bucket:
+        """Return the one bucket of a collected test."""
+        odd = self._odd.get(node)
+        if odd is not None:
+            return odd  # even if its call passed: a teardown that failed or skipped is the worse half
+        if node in self._passed:
+            return Bucket.FLAKY if node in self._rerun else Bucket.PASSED
+        return Bucket.NOT_RUN
+
+    def close(self, collected: Iterable[str]) -> dict[str, Bucket]:
+        """Return every collected test with its bucket. The balance holds by construction: one key, one value."""
+        if not self._odd and not self._rerun:
+            passed = self._passed
+            return {node: Bucket.PASSED if node in passed else Bucket.NOT_RUN for node in collected}
+        return {node: self.outcome(node) for node in collected}
+
+    def reported(self) -> Collection[str]:
+        """Return every test that any report spoke of."""
+        return self._passed | set(self._odd) | self._rerun
+
+    def tally(self) -> dict[str, int]:
+        """Return the second tally: pytest's categories, those that are zero left out."""
+        counts = Counter(self._tally)
+        counts["passed"] += self._passed_reports
+        return {name: counts[name] for name in CATEGORIES if counts[name]}
+
+
+def _category(bucket: Bucket, when: str) -> str:
+    if bucket is Bucket.ERROR:
+        # pytest calls a crashed worker's report (stage "???") failed, not an error.
+        return "errors" if when in ("setup", "teardown") else "failed"
+    return {Bucket.SKIPPED_IF: "skipped"}.get(bucket, str(bucket))

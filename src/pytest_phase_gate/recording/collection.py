@@ -1,0 +1,105 @@
+"""What was collected, deselected and could not be collected, with ids relative to the root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.inventory import join_id
+from pytest_phase_gate.core.source_tests import find_tests
+from pytest_phase_gate.storage.root import relative_id
+
+
+class Collection:
+    """Node ids as pytest has them, and what we call the same tests."""
+
+    def __init__(self, config: pytest.Config, root: Path) -> None:
+        self._config, self._root = config, root
+        self._paths: dict[str, str] = {}
+        self._group_suffixes: tuple[str, ...] = ()
+        self.nodes: list[str] = []
+        self.deselected: list[str] = []
+        #: Collectors that failed, by node id.
+        self.errors: dict[str, str] = {}
+        self.is_finished = False
+
+    def see_items(self, items: Iterable[pytest.Item]) -> None:
+        self.nodes = []
+        for item in items:
+            self.nodes.append(item.nodeid)
+            self._see_path(item)
+        self.is_finished = True
+
+    def see_deselected(self, items: Iterable[pytest.Item]) -> None:
+        for item in items:
+            self.deselected.append(item.nodeid)
+            self._see_path(item)
+
+    def _see_path(self, item: pytest.Item) -> None:
+        part = item.nodeid.partition("::")[0]
+        if part not in self._paths:
+            self._paths[part] = relative_id(item.path, self._root)
+
+    def see_worker_ids(self, ids: Iterable[str]) -> None:
+        """Every worker collects the same tests; what one has and another has not is kept."""
+        if not self.nodes:
+            self.nodes = list(ids)
+        else:
+            self.nodes = list(dict.fromkeys((*self.nodes, *ids)))
+        self.is_finished = True
+
+    def see_worker_output(self, output: Mapping[str, object]) -> None:
+        deselected, paths, groups = output["deselected"], output["paths"], output["groups"]
+        assert isinstance(deselected, list) and isinstance(paths, dict) and isinstance(groups, list)
+        self.deselected = list(dict.fromkeys((*self.deselected, *deselected)))
+        for part, path in paths.items():
+            self._paths.setdefault(part, relative_id(Path(path), self._root))
+        # With --dist=loadgroup xdist appends the group to the id; without workers the same test has none.
+        self._group_suffixes = tuple({*self._group_suffixes, *(f"@{group}" for group in groups)})
+
+    def test_id(self, node: str) -> str:
+        """Return our id of a pytest node: the path relative to the root, then the name."""
+        part, _, name = node.partition("::")
+        path = self._paths.get(part)
+        if path is None:
+            path = self._paths[part] = relative_id(self._config.rootpath / part, self._root)
+        for suffix in self._group_suffixes:
+            if name.endswith(suffix):
+                name = name[: -len(suffix)]
+                break
+        return join_id(path, name)
+
+    def uncollectable(self) -> list[str]:
+        """Return the tests of modules that could not be collected, counted from their source.
+
+        A module that can't even be parsed counts as one test, named by its path.
+        """
+        found: list[str] = []
+        for node in self.errors:
+            file = self._config.rootpath / node.partition("::")[0]
+            path = self.test_id(node.partition("::")[0])
+            names = names_in_source(file, self._config)
+            if names:
+                found += [join_id(path, name) for name in names]
+            else:
+                found.append(path)
+        return found
+
+
+def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:
+    """Return the bare names of the tests that a file defines, by its source; None if it is not there."""
+    try:
+        source = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return []
+    try:
+        tests = find_tests(
+            source, functions=config.getini("python_functions"), classes=config.getini("python_classes")
+        )
+    except SyntaxError:
+        return []
+    return [test.name for test in tests]

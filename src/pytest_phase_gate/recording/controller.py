@@ -1,0 +1,275 @@
+"""The pytest side of a recorded run: it starts it, ends it, shows the panel and sets the exit status.
+
+Thin on purpose. Whatever happens to us, the user's tests run and their output is complete: an error of ours becomes a
+closed gate and a line in the panel, never an exception in a hook.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+
+import pytest
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.core.evaluation import Evaluation
+from pytest_phase_gate.core.exit_status import exit_status_for
+from pytest_phase_gate.core.finishing import RunRecord
+from pytest_phase_gate.core.runs import Kind
+from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
+from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
+from pytest_phase_gate.project import Project
+from pytest_phase_gate.recording.collection import names_in_source
+from pytest_phase_gate.recording.extensions import gather_guards, gather_metrics, gather_workflows, tell_evaluated
+from pytest_phase_gate.recording.inventory import take_inventory
+from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files
+from pytest_phase_gate.recording.options import Options, read_options
+from pytest_phase_gate.recording.run import RecordedRun, Request
+from pytest_phase_gate.recording.witness import SessionWitness
+from pytest_phase_gate.report.files import write_reports
+from pytest_phase_gate.report.panel import Line, render_panel, render_problem
+from pytest_phase_gate.storage.mounts import network_warning
+from pytest_phase_gate.storage.references import load_inventory
+from pytest_phase_gate.storage.tree import changed_sources
+
+#: Options under which pytest opens a session and runs no test.
+_VOID_OPTIONS = {
+    "collectonly": "--collect-only",
+    "setupplan": "--setup-plan",
+    "showfixtures": "--fixtures",
+    "show_fixtures_per_test": "--fixtures-per-test",
+    "cacheshow": "--cache-show",
+}
+
+
+class Controller:
+    """Records one run; registered on the controller only, never on a worker."""
+
+    def __init__(self, config: pytest.Config, project: Project, options: Options, run: RecordedRun) -> None:
+        self._config, self._project, self._options, self._run = config, project, options, run
+        self._void = next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
+        self._witness = SessionWitness(config, project.root)
+        self._started = time.perf_counter()
+        self._problem: PhaseGateError | None = None
+        self._complaints: list[str] = []
+        self._evaluation: Evaluation | None = None
+        self._kind: Kind | None = None
+
+    @classmethod
+    def configure(cls, config: pytest.Config) -> Controller:
+        """Read everything that can be wrong before a test runs, and register the hooks."""
+        try:
+            controller = cls._prepare(config)
+        except NotAllowedError as error:
+            pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+        except PhaseGateError as error:
+            raise pytest.UsageError(str(error)) from error
+        phase = controller._run.phase
+        if phase is not None and phase.tests == "failing":
+            # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
+            config.option.continue_on_collection_errors = True
+        config.pluginmanager.register(controller._witness, "phase_gate_witness")
+        config.pluginmanager.register(controller, "phase_gate_controller")
+        config.pluginmanager.register(_LastWord(controller), "phase_gate_last_word")
+        return controller
+
+    @classmethod
+    def _prepare(cls, config: pytest.Config) -> Controller:
+        option, typed = config.option, tuple(map(str, config.invocation_params.args))
+        project = Project.find(
+            config.invocation_params.dir,
+            environment=dict(os.environ),
+            task=option.phase_task,
+            folder=option.phase_dir,
+        )
+        options = read_options(config, project)
+        workflow = project.workflow(
+            options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
+        )
+        request = Request(
+            phase=options.phase,
+            exit_signal=options.exit_signal,
+            confirming=options.confirming,
+            confirms=options.confirms,
+            arguments=typed,
+        )
+        run = RecordedRun(project, workflow, project.store(" ".join(("pytest", *typed))), request)
+        controller = cls(config, project, options, run)
+        try:
+            run.check_order()
+        except StateError as error:
+            controller._problem = error
+            run.phase = workflow.phase(options.phase) or workflow.first
+        return controller
+
+    # --- the session begins --------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        if self._void or self._problem is not None:
+            return
+        try:
+            warning = network_warning(self._run.store.folder)
+            if warning:
+                self._run.warnings.append(warning)
+            self._run.begin()
+        except NotAllowedError as error:
+            # Somebody else moved the task on between our look and our start.
+            pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+        except PhaseGateError as error:
+            self._problem = error
+        except Exception as error:
+            self._problem = _fault(error)
+
+    def pytest_report_header(self) -> str:
+        phase = "?" if self._run.phase is None else self._run.phase.name
+        return f"phase gate: {phase}, task {self._project.task}, root {self._project.root}"
+
+    # --- the session ends ----------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        # Late, so that everything that reports has reported.
+        if self._void or self._problem is not None:
+            return
+        try:
+            self._finish(int(exitstatus))
+        except PhaseGateError as error:
+            self._problem = error
+        except Exception as error:
+            # A fault of ours must not swallow the user's failures: said in the panel, and the gate stays closed.
+            self._problem = _fault(error)
+
+    def _finish(self, exit_status: int) -> None:
+        run, witness, config, root = self._run, self._witness, self._config, self._project.root
+        assert run.tree is not None and run.phase is not None, "the run was begun"
+        after = self._project.take_tree()
+        outcomes = witness.outcomes()
+        known_name = run.store.look().state.known
+        known = None if known_name is None else load_inventory(run.store.objects, known_name)
+        inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
+        deselected = frozenset(map(witness.collection.test_id, witness.collection.deselected))
+        audit = Audit((), ())
+        if known is not None:
+            selection = Selection(
+                deselected=deselected,
+                collected_files=frozenset(inventory.files),
+                narrowed_files=narrowed_files(config, root),
+            )
+            audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path, config))
+        evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
+        record = RunRecord(
+            run=run.id,
+            outcomes=outcomes,
+            inventory=inventory,
+            audit=audit,
+            tree=after.digest,
+            exit_status=exit_status,
+            tally=witness.buckets.tally(),
+            duration_s=time.perf_counter() - self._started,
+            deselected=len(deselected),
+            collection_errors=tuple(witness.collection.errors),
+            interrupted=witness.interrupted,
+            internal_error=witness.internal_error,
+            is_void=exit_status == pytest.ExitCode.USAGE_ERROR,
+            changed_sources=changed_sources(run.tree, after),
+            narrowed_by=describe_narrowing(config, len(deselected)),
+            criteria_count=self._options.criteria_count,
+            evidence=evidence,
+            warnings=complaints,
+        )
+        finished = run.end(record, tree_files=after.files)
+        self._evaluation, self._kind = finished.evaluation, finished.kind
+        if self._evaluation is not None:
+            self._complaints += tell_evaluated(config, self._evaluation)
+            write_reports(self._options.reports, self._evaluation)
+
+    def pytest_unconfigure(self) -> None:
+        self._run.close()
+
+    # --- what people see and the process says --------------------------------------------------------------------
+
+    def panel(self) -> list[Line]:
+        if self._void:
+            return render_problem(
+                f"nothing recorded: {self._void} runs no test", remedy=f"pytest --phase={self._options.phase}"
+            )
+        if self._problem is not None:
+            return render_problem(
+                f"nothing recorded, the gate is closed: {self._problem.problem} [{self._problem.slug}]",
+                remedy=self._problem.remedy,
+            )
+        if self._evaluation is None:
+            why = "it ran inside another run of this task" if self._kind is Kind.NESTED else "no test was meant to run"
+            return render_problem(f"not counted: {why}", remedy="")
+        lines = render_panel(
+            self._evaluation,
+            tally=self._witness.buckets.tally(),
+            is_quiet=self._config.get_verbosity() < 0,
+            complaints=self._complaints,
+        )
+        return lines
+
+    def exit_status(self, pytest_said: int) -> int:
+        """Return what the process ends with."""
+        phase, evaluation = self._run.phase, self._evaluation
+        if phase is None or self._kind in (Kind.NESTED, Kind.VOID):
+            return pytest_said
+        is_dual = self._options.exit_meaning == "dual"
+        holds = evaluation is not None and (evaluation.can_exit if is_dual else evaluation.gate_1.satisfied)
+        return exit_status_for(
+            pytest_said,
+            meaning=self._options.exit_meaning,
+            tests=phase.tests,
+            holds=holds,
+            is_trusted=self._problem is None,
+            has_collection_errors=bool(self._witness.collection.errors),
+        )
+
+    def confirm(self) -> int | None:
+        """Run again in fresh processes while green and short; return the last status, None if nothing was run."""
+        evaluation = self._evaluation
+        if evaluation is None or evaluation.subject.iteration is None or self._options.confirming != (0, 0):
+            return None
+        streak = evaluation.metrics["consecutive_green_runs"]
+        assert isinstance(streak, int)
+        further = self._run.further_runs(streak) if streak else 0
+        if not further:
+            return None
+        from pytest_phase_gate.recording.confirm import confirm_runs
+
+        return confirm_runs(
+            self._run.store, self._run.request.arguments, further=further, exit_signal=self._options.exit_signal
+        )
+
+
+class _LastWord:
+    """After everybody else: the exit status, and the panel as the last thing on the screen."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        result = yield  # others, --max-warnings among them, have their say first
+        # Never raise here: that would swallow the FAILURES section.
+        session.exitstatus = self._controller.exit_status(int(session.exitstatus))
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            for line in self._controller.panel():
+                if line.is_title:
+                    terminal.write_sep("=", line.text, **line.markup)
+                else:
+                    terminal.write_line(line.text, **line.markup)
+        return result
+
+
+def _fault(error: Exception) -> InternalFaultError:
+    frames = error.__traceback__
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    place = "" if frames is None else f" ({os.path.basename(frames.tb_frame.f_code.co_filename)}:{frames.tb_lineno})"
+    return InternalFaultError(
+        f"{type(error).__name__}: {error}{place}", remedy="please report this line; your test results above are complete"
+    )

@@ -1,0 +1,54 @@
+"""The inventory of a session: ids by file, with bodies read from the source where they are not known already."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pytest_phase_gate.core.inventory import Inventory, TestFile, split_id
+from pytest_phase_gate.core.source_tests import find_tests
+
+
+def take_inventory(
+    ids: Iterable[str], *, root: Path, contents: Mapping[str, str], known: Inventory | None
+) -> Inventory:
+    """Return what tests there are. A file whose content is known already is not parsed again.
+
+    :param contents: content ids by path, from the tree.
+    """
+    names: dict[str, list[str]] = {}
+    for test_id in ids:
+        path, name = split_id(test_id)
+        names.setdefault(path, []).append(name)
+    return Inventory({path: _read_file(path, rows, root, contents, known) for path, rows in sorted(names.items())})
+
+
+def _read_file(
+    path: str, names: list[str], root: Path, contents: Mapping[str, str], known: Inventory | None
+) -> TestFile:
+    before = None if known is None else known.files.get(path)
+    content = contents.get(path)
+    source: bytes | None = None
+    if content is None:
+        source = _read(root / path)
+        content = f"sha256:{hashlib.sha256(source).hexdigest()}"
+    ids = tuple(sorted(names))
+    if before is not None and before.content == content:
+        return before if before.ids == ids else TestFile(content=content, ids=ids, bodies=before.bodies)
+    if not path.endswith(".py"):
+        return TestFile(content=content, ids=ids)
+    try:
+        # Whatever a project calls a test: a name that is none is never asked for.
+        tests = find_tests(_read(root / path) if source is None else source, functions=("*",), classes=("*",))
+    except SyntaxError:
+        return TestFile(content=content, ids=ids)
+    wanted = {name.partition("[")[0] for name in names}
+    return TestFile(content=content, ids=ids, bodies={test.name: test.body for test in tests if test.name in wanted})
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,93 @@
+"""The command line, with the project's defaults below it, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.exit_status import ExitMeaning
+from pytest_phase_gate.errors import CriteriaError, UsageError
+from pytest_phase_gate.project import Project
+
+#: Report formats by suffix.
+REPORT_SUFFIXES = (".json", ".md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    phase: str
+    exit_meaning: ExitMeaning
+    confirms: bool
+    exit_signal: str | None
+    criteria_count: int
+    reports: tuple[Path, ...]
+    workflow: str | None
+    #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
+    confirming: tuple[int, int]
+
+
+def read_options(config: pytest.Config, project: Project) -> Options:
+    """Return what this run is to do. Raises UsageError for words that are off."""
+    option, defaults = config.option, project.configuration.run
+    base = config.invocation_params.dir
+    reports = tuple(base / name for name in option.phase_report or ()) or tuple(
+        project.root / name for name in defaults.report
+    )
+    for path in reports:
+        if path.suffix.lower() not in REPORT_SUFFIXES:
+            raise UsageError(
+                f"--phase-report={path.name}: the suffix says the format, and {path.suffix or 'none'} is not known",
+                remedy=f"use one of: {', '.join(REPORT_SUFFIXES)}",
+            )
+    return Options(
+        phase=option.phase or "",
+        exit_meaning=option.phase_exit or defaults.exit,
+        confirms=defaults.confirm if option.phase_confirm is None else option.phase_confirm,
+        exit_signal=_read_exit_signal(config),
+        criteria_count=_read_criteria(option.phase_criteria, defaults.criteria),
+        reports=reports,
+        workflow=option.phase_workflow,
+        confirming=_read_confirming(option.phase_confirming),
+    )
+
+
+def _read_exit_signal(config: pytest.Config) -> str | None:
+    reason: str | None = config.option.exit_signal
+    if reason is None:
+        return None
+    typed = any(str(each).partition("=")[0] == "--exit-signal" for each in config.invocation_params.args)
+    if not typed:
+        # In addopts or the environment it would sign every run: nobody gave that signal on purpose.
+        raise UsageError(
+            "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
+            remedy="remove it there, and type it for the one run that it is meant for",
+        )
+    if not reason.strip():
+        raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
+    return reason
+
+
+def _read_criteria(given: str | None, default: int | str | None) -> int:
+    value = given if given is not None else default
+    if value is None:
+        return 1
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise CriteriaError(
+            f"--phase-criteria={value}: not a number of criteria", remedy="give a whole number from 1 on"
+        )
+    return number
+
+
+def _read_confirming(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 0, 0
+    index, _, total = text.partition("/")
+    if not (index.isdecimal() and total.isdecimal()):
+        raise UsageError(f"--phase-confirming={text}: not I/N", remedy="use --phase-confirm instead")
+    return int(index), int(total)

@@ -1,0 +1,240 @@
+"""One recorded run: its start and its end in the task's ledger.
+
+Files and clock only. What a run means is the core's business; what pytest showed is the controller's.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.finishing import Counted, Finished, RunRecord, finish_run
+from pytest_phase_gate.core.inventory import Inventory, inventory_to_json
+from pytest_phase_gate.core.order import Entry, How, decide_entry
+from pytest_phase_gate.core.outcomes import References
+from pytest_phase_gate.core.runs import Kind
+from pytest_phase_gate.core.signals import ABSENT, Reading, Signal, read_signal, strictest
+from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.workflow import Phase, Workflow
+from pytest_phase_gate.core.workflow_json import workflow_to_json
+from pytest_phase_gate.project import Project, who_am_i
+from pytest_phase_gate.storage.lock import RunLock
+from pytest_phase_gate.storage.references import load_references
+from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
+from pytest_phase_gate.storage.store import TaskStore, Transaction, now
+from pytest_phase_gate.storage.tree import Tree
+
+#: Tells a pytest that a test starts, for the same task, that it runs inside this run.
+RUN_VARIABLE = "PHASE_GATE_RUN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the command line asked for."""
+
+    phase: str
+    exit_signal: str | None = None
+    #: Which confirming run this is, of how many; (0, 0) for one that a person started.
+    confirming: tuple[int, int] = (0, 0)
+    confirms: bool = False
+    arguments: tuple[str, ...] = ()
+
+
+class RecordedRun:
+    """A run from its start record to its end record."""
+
+    def __init__(self, project: Project, workflow: Workflow, store: TaskStore, request: Request) -> None:
+        self.project, self.workflow, self.store, self.request = project, workflow, store, request
+        self.id = secrets.token_hex(8)
+        self.warnings: list[str] = []
+        self.tree: Tree | None = None
+        self.phase: Phase | None = None
+        self._signal_at_start: str | None = None
+        self._lock: RunLock | None = None
+        self._outer: str | None = None
+
+    def check_order(self) -> Entry:
+        """Look whether the phase may run now, before anything is written."""
+        opened = self.store.look()
+        entry = decide_entry(opened.state, self.workflow, self.request.phase)
+        self.phase = entry.phase
+        return entry
+
+    def begin(self) -> None:
+        """Write the start record and hold the run's own lock from now on."""
+        self.tree = self.project.take_tree()
+        found = read_signal_file(self.store.signal_file)
+        self._signal_at_start = None if found is None else found.digest
+        with self.store.transaction() as change:
+            self._report_lost(change)
+            entry = decide_entry(change.state, self.workflow, self.request.phase)
+            self.phase = entry.phase
+            outer = self.project.environment.get(RUN_VARIABLE, "")
+            is_nested = change.state.open_run(outer) is not None
+            if not is_nested:
+                change.record(*entry_events(change.state, entry, self.workflow, run=self.id))
+            change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
+            (self.store.folder / "runs").mkdir(exist_ok=True)
+            self._lock = RunLock(self.store.run_lock_file(self.id))
+            self._lock.acquire()
+        self._outer = os.environ.get(RUN_VARIABLE)
+        os.environ[RUN_VARIABLE] = self.id
+
+    def _report_lost(self, change: Transaction) -> None:
+        for lost in self.store.lost_runs(change.state):
+            run = change.state.open_run(lost)
+            began = "" if run is None else f", which began at {run.at},"
+            change.record(Event(kind="run-lost", data={"run": lost}))
+            self.warnings.append(f"run {lost[:8]}{began} was lost: it never ended, so the streak starts anew")
+
+    def _start_data(self, entry: Entry, *, is_nested: bool) -> dict[str, Any]:
+        assert self.tree is not None
+        return {
+            "run": self.id,
+            "phase": entry.phase.name,
+            "tree": self.tree.digest,
+            "nested": is_nested,
+            "rewinds": entry.how is How.REWIND,
+            "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
+            "arguments": list(self.request.arguments),
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "python": platform.python_version(),
+            "pytest": pytest.__version__,
+            "optimize": sys.flags.optimize,
+        }
+
+    def references(self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory) -> References:
+        assert self.phase is not None
+        return load_references(
+            self.store.objects,
+            state,
+            root=self.project.root,
+            tree_files=tree_files,
+            inventory=inventory,
+            in_first_phase=self.phase.scope == "targets",
+        )
+
+    def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:
+        """Judge the run and write its end record. The lock is held for the write only."""
+        looked = self.store.look()
+        signals = _SignalDesk(self)
+        finished = self._finish(looked.state, record, signals, tree_files)
+        with self.store.transaction() as change:
+            if change.opened.head != looked.head:
+                # Somebody else wrote in between: judge again, on what is true now.
+                signals = _SignalDesk(self)
+                finished = self._finish(change.state, record, signals, tree_files)
+            change.record(*signals.events(), *finished.events)
+        signals.clear(finished)
+        self.close()
+        return finished
+
+    def _finish(
+        self, state: State, record: RunRecord, signals: _SignalDesk, tree_files: Mapping[str, str]
+    ) -> Finished:
+        record = replace(record, warnings=(*record.warnings, *self.warnings))
+        return finish_run(
+            state,
+            self.workflow,
+            record,
+            self.references(state, tree_files=tree_files, inventory=record.inventory),
+            at=now(),
+            keep=self._keep,
+            read_signal=signals.read,
+        )
+
+    def _keep(self, kind: str, value: Any) -> str:
+        return self.store.objects.keep(inventory_to_json(value) if isinstance(value, Inventory) else value)
+
+    def further_runs(self, streak: int) -> int:
+        """Return how many more green runs will follow this one by themselves."""
+        index, total = self.request.confirming
+        if total:
+            return total - index
+        needed = self.workflow.parameters.get("required_green_runs")
+        if not self.request.confirms or not isinstance(needed, int):
+            return 0
+        return max(0, needed - streak)
+
+    def close(self) -> None:
+        """Let the run's lock and variable go, whatever happened."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+        if os.environ.get(RUN_VARIABLE) == self.id:
+            if self._outer is None:
+                del os.environ[RUN_VARIABLE]
+            else:
+                os.environ[RUN_VARIABLE] = self._outer
+
+
+def entry_events(state: State, entry: Entry, workflow: Workflow, *, run: str | None) -> list[Event]:
+    """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
+    events: list[Event] = []
+    if entry.begins_cycle:
+        latest = state.latest
+        baseline = None if latest is None else {"inventory": latest.inventory, "outcomes": latest.outcomes}
+        data = {"cycle": state.cycle + 1, "workflow": workflow.name, "baseline": baseline, "run": run}
+        events.append(Event(kind="cycle-began", data=data))
+    if entry.enters:
+        events.append(Event(kind="phase-entered", data={"phase": entry.phase.name, "how": entry.how, "run": run}))
+    return events
+
+
+class _SignalDesk:
+    """Gate 2 at the end of a run: the option and the file, read once, and what becomes of the file."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self._run = run
+        self._is_held = False
+        self._file: SignalFile | None = read_signal_file(run.store.signal_file)
+        # Nobody but the suite, or somebody who did not wait, writes a signal while the run is open.
+        self._is_made_meanwhile = self._file is not None and self._file.digest != run._signal_at_start
+
+    def read(self, counted: Counted) -> Reading:
+        run = self._run
+        given = run.request.exit_signal
+        # Green, and more runs will come: the signal speaks of the last one.
+        self._is_held = counted.is_green and run.further_runs(counted.streak) > 0
+        if self._is_held:
+            return Reading(answer="held") if given is not None or self._file is not None else ABSENT
+        by_option = ABSENT
+        if given is not None:
+            by_option = Reading(answer="done", reason=given, by=who_am_i(run.project.environment))
+        return strictest(by_option, self._read_file(counted.iteration))
+
+    def _read_file(self, iteration: int) -> Reading:
+        run, file = self._run, self._file
+        if file is None:
+            return ABSENT
+        if self._is_made_meanwhile:
+            return Reading(answer="refused", problem="it was made while the run was open")
+        if file.signal is None:
+            return Reading(answer="refused" if file.contradicts else "malformed", problem=file.problem)
+        assert run.phase is not None
+        return read_signal(file.signal, phase=run.phase.name, task=run.project.task, iteration=iteration)
+
+    def events(self) -> list[Event]:
+        if not self._is_made_meanwhile or self._file is None:
+            return []
+        said = self._file.signal.answer if self._file.signal is not None else "malformed"
+        data = {"run": self._run.id, "answer": said, "problem": "it was made while the run was open"}
+        return [Event(kind="signal-refused", data=data)]
+
+    def clear(self, finished: Finished) -> None:
+        """Take the file away once it is in the ledger. A malformed one waits for its author."""
+        if self._file is None:
+            return
+        is_read = finished.kind is Kind.COMPLETE and not self._is_held
+        is_answer = self._file.signal is not None or self._file.contradicts
+        if self._is_made_meanwhile or (is_read and is_answer):
+            remove_signal_file(self._run.store.signal_file)

@@ -1,0 +1,75 @@
+"""Hooks that look at a session and keep what they saw. They decide nothing and write nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.outcomes import Bucket, Outcomes
+from pytest_phase_gate.recording.buckets import Buckets
+from pytest_phase_gate.recording.collection import Collection
+from pytest_phase_gate.recording.worker import OUTPUT
+
+
+class SessionWitness:
+    """Registered on the controller only, never on a worker."""
+
+    def __init__(self, config: pytest.Config, root: Path) -> None:
+        self.collection = Collection(config, root)
+        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config))
+        #: Why the session ended before its time; empty if it did not.
+        self.interrupted = ""
+        self.internal_error = False
+        # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
+        self.pytest_runtest_logreport = self.buckets.fold
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self.collection.see_deselected(items)
+        self.buckets.fold_deselected(len(items))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.collection.see_items(session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self.collection.see_worker_ids(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        output = getattr(node, "workeroutput", {}).get(OUTPUT)
+        if output is not None:
+            self.collection.see_worker_output(output)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.collection.errors[report.nodeid] = str(report.longrepr)
+            self.buckets.fold_collect_error()
+        elif report.skipped:
+            self.buckets.fold_collect_skip()
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, pytest.Session.Interrupted):
+            return  # pytest stopped by itself (-x, collection errors): what did not run tells whether that matters
+        if isinstance(excinfo.value, pytest.exit.Exception):
+            self.interrupted = f"pytest.exit: {excinfo.value.msg}"
+        else:
+            self.interrupted = "interrupted"
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
+        self.internal_error = True
+
+    def outcomes(self) -> Outcomes:
+        """Return every test of the session, by our ids, each in its one bucket."""
+        collection = self.collection
+        outcomes = {collection.test_id(node): bucket for node, bucket in self.buckets.close(collection.nodes).items()}
+        outcomes |= dict.fromkeys(collection.uncollectable(), Bucket.UNCOLLECTABLE)
+        return outcomes
+
+
+def _subtests_are_shown(config: pytest.Config) -> bool:
+    name = getattr(pytest.Config, "VERBOSITY_SUBTESTS", None)  # since pytest 9.0
+    return name is not None and config.get_verbosity(name) != 0

@@ -1,0 +1,46 @@
+"""What only an xdist worker sees: which tests were deselected, where files are, which groups were put into ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+#: The key in `workeroutput`.
+OUTPUT = "phase_gate"
+
+
+class WorkerWitness:
+    """Sends a small document to the controller when the worker ends."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._deselected: list[str] = []
+        self._paths: dict[str, str] = {}
+        self._groups: set[str] = set()
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self._deselected += [item.nodeid for item in items]
+        for item in items:
+            self._see(item)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            self._see(item)
+
+    def _see(self, item: pytest.Item) -> None:
+        part = item.nodeid.partition("::")[0]
+        if part not in self._paths:
+            self._paths[part] = str(item.path)
+        for mark in item.iter_markers("xdist_group"):
+            self._groups.add(str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+        output[OUTPUT] = {
+            "deselected": self._deselected,
+            "paths": self._paths,
+            "groups": sorted(self._groups),
+        }

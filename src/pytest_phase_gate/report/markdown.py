@@ -1,0 +1,48 @@
+"""The evaluation as Markdown, for step summaries, comments and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_phase_gate.core.signals import SHOWN
+
+_MARKS = {True: "✅", False: "❌", None: "❔"}
+
+
+def render_markdown(document: Mapping[str, Any]) -> str:
+    """Return the evaluation's JSON document as Markdown."""
+    gate_1, gate_2 = document["gate_1"], document["gate_2"]
+    counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
+    lines = [
+        f"## Phase gate: {document['phase']}, {counted}",
+        "",
+        f"**{_escape(document['reason'])}**",
+        "",
+        f"Next: `{document['next']}`",
+        "",
+        f"| Gate 1: {_escape(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |",
+        "| --- | --- | --- |",
+    ]
+    for clause in gate_1["clauses"]:
+        shown = "not measured" if clause["unknown"] else clause["shown"]
+        lines.append(f"| {_MARKS[clause['satisfied']]} | `{clause['text']}` | {_escape(shown)} |")
+    for guard in gate_1["guards"]:
+        waived = " (waived)" if guard["waived"] else ""
+        lines.append(f"| {_MARKS[guard['satisfied']]} | {guard['name']}{waived} | {_escape(guard['detail'])} |")
+    answer = SHOWN[gate_2["answer"]]
+    lines += ["", f"Gate 2, explicit exit signal: **{answer}** {_escape(gate_2['reason'])}".rstrip()]
+    for title, rows in (("Warnings", document["warnings"]), ("Notes", document["notes"])):
+        if rows:
+            lines += ["", f"{title}:", "", *(f"- {_escape(row)}" for row in rows)]
+    if document["findings"]:
+        lines += ["", "Findings:", ""]
+        lines += [
+            f"- {row['tier']} `{row['slug']}`: {_escape(row['id'] or row['file'])} {_escape(row['detail'])}"
+            for row in document["findings"]
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _escape(text: str) -> str:
+    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")

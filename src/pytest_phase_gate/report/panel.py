@@ -1,0 +1,141 @@
+"""The panel under the test summary: both gates at a glance, and the next command to type.
+
+Draws an evaluation; decides nothing. Plain text of 80 columns; colour is the terminal's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_phase_gate.core.conditions import Clause
+from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
+from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.core.signals import SHOWN
+
+WIDTH = 80
+#: Where a clause's values begin.
+_VALUES_AT = 53
+#: Guards named in one line before the rest is only counted.
+_GUARDS_SHOWN = 3
+_FINDINGS_SHOWN = 5
+
+_MARKS = {True: "+", False: "-", None: "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    text: str
+    markup: Mapping[str, bool] = field(default_factory=dict)
+    is_title: bool = False
+
+
+_GREEN, _RED, _YELLOW, _BOLD = {"green": True}, {"red": True}, {"yellow": True}, {"bold": True}
+
+
+def render_panel(
+    evaluation: Evaluation,
+    *,
+    tally: Mapping[str, int] | None = None,
+    is_quiet: bool = False,
+    complaints: Iterable[str] = (),
+) -> list[Line]:
+    """Return the panel's lines. `is_quiet` leaves title, verdict and next step."""
+    lines = [Line(_title(evaluation), _GREEN if evaluation.can_exit else _BOLD, is_title=True)]
+    if not is_quiet:
+        lines += _gate_1(evaluation)
+        lines += _gate_2(evaluation)
+        lines += [Line(f"Note     {note}") for note in evaluation.notes]
+        lines += _findings(evaluation)
+    lines += [Line(f"Warning  {text}", _YELLOW) for text in (*evaluation.warnings, *complaints)]
+    colour = _GREEN if evaluation.gate_1.satisfied else _RED
+    lines.append(Line(f"Verdict  {evaluation.reason}", colour))
+    lines.append(Line(f"Next     {evaluation.next}", _BOLD))
+    return lines
+
+
+def render_problem(problem: str, *, remedy: str) -> list[Line]:
+    """Return what stands in the panel's place where there is no verdict."""
+    lines = [Line("phase gate", _YELLOW, is_title=True), Line(problem, _YELLOW)]
+    if remedy:
+        lines.append(Line(f"  try: {remedy}"))
+    return lines
+
+
+def _title(evaluation: Evaluation) -> str:
+    subject = evaluation.subject
+    parts = [subject.phase]
+    if subject.task != "default":
+        parts.append(f"task {subject.task}")
+    parts.append(f"iteration {subject.iteration}" if subject.iteration is not None else f"{subject.kind} run")
+    total = evaluation.metrics.get("tests_total")
+    if isinstance(total, int):
+        parts.append(count(total, "test"))
+    return f"phase gate: {' · '.join(parts)}"
+
+
+def _gate_1(evaluation: Evaluation) -> list[Line]:
+    gate = evaluation.gate_1
+    name = f"{gate.name} (replaced)" if gate.replaced else gate.name
+    lines = [_gate_line("Gate 1", name, "holds" if gate.satisfied else "closed", is_open=gate.satisfied)]
+    group: str | None = None
+    for clause in gate.clauses:
+        if clause.group is not None and clause.group != group:
+            lines.append(_group_line(gate.clauses, clause.group))
+        group = clause.group
+        lines.append(_clause_line(clause))
+    lines += _guard_lines(gate.guards)
+    return lines
+
+
+def _group_line(clauses: tuple[Clause, ...], group: str) -> Line:
+    holds = any(clause.satisfied for clause in clauses if clause.group == group)
+    return Line(f"  {'+' if holds else '-'} one of", _GREEN if holds else _RED)
+
+
+def _clause_line(clause: Clause) -> Line:
+    indent = "    " if clause.group is not None else "  "
+    colour: Mapping[str, bool] = {True: _GREEN, False: _RED, None: _YELLOW}[clause.satisfied]
+    if clause.group is not None and not clause.satisfied:
+        colour = {}  # one of several ways: not taken is not wrong
+    shown = "not measured" if clause.unknown else clause.shown
+    return Line(f"{indent}{_MARKS[clause.satisfied]} {clause.text}".ljust(_VALUES_AT) + f"  {shown}", colour)
+
+
+def _guard_lines(guards: tuple[GuardResult, ...]) -> list[Line]:
+    lines = []
+    holding = [guard.name + (" (waived)" if guard.waived else "") for guard in guards if guard.holds]
+    if holding:
+        more = f", {len(holding) - _GUARDS_SHOWN} more" if len(holding) > _GUARDS_SHOWN else ""
+        lines.append(Line(f"  + guards  {', '.join(holding[:_GUARDS_SHOWN])}{more}", _GREEN))
+    lines += [
+        Line(f"  {_MARKS[guard.satisfied]} guard   {guard.name}: {guard.detail}", _RED)
+        for guard in guards
+        if not guard.holds
+    ]
+    return lines
+
+
+def _gate_2(evaluation: Evaluation) -> list[Line]:
+    gate = evaluation.gate_2
+    lines = [_gate_line("Gate 2", "Explicit exit signal", SHOWN[gate.answer], is_open=gate.is_done)]
+    if gate.reason:
+        by = f" ({gate.by})" if gate.by else ""
+        lines.append(Line(f"  {gate.reason}{by}"))
+    return lines
+
+
+def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
+    left = f"{gate}  {name}"
+    return Line(f"{left}{answer.rjust(max(len(answer) + 1, WIDTH - 6 - len(left)))}", _GREEN if is_open else _BOLD)
+
+
+def _findings(evaluation: Evaluation) -> list[Line]:
+    rows = evaluation.findings
+    lines = [
+        Line(f"  {finding.tier}: {finding.id or finding.file} {finding.detail} [{finding.slug}]", _YELLOW)
+        for finding in rows[:_FINDINGS_SHOWN]
+    ]
+    if len(rows) > _FINDINGS_SHOWN:
+        lines.append(Line(f"  and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain"))
+    return lines

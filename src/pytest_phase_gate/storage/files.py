@@ -1,0 +1,193 @@
+"""The few file operations that storage needs, behind one seam.
+
+Whatever is acknowledged was fsynced, file and folder. Tests put a `FileSystem` in that fails, dies or forgets at the
+Nth call; production pays one attribute look-up for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+from pytest_phase_gate.errors import StorageError
+
+#: Windows refuses a replace while a scanner or reader holds the file (access denied, sharing, lock violation).
+_SHARING_ERRORS = frozenset({5, 32, 33})
+#: 50 ms doubling, about 1.5 s in all: scanners let go within that.
+_REPLACE_RETRIES = 5
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class FileSystem:
+    """The operating system's calls, one method each."""
+
+    def open(self, path: Path, flags: int) -> int:
+        return os.open(path, flags | _NO_FOLLOW | _BINARY, 0o666)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        return os.write(descriptor, data)
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def fsync(self, descriptor: int) -> None:
+        if sys.platform == "darwin":
+            # Plain fsync leaves the data in the drive's cache there.
+            import fcntl
+
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(descriptor)
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
+
+    def replace(self, source: Path, target: Path) -> None:
+        delay = 0.05
+        for _ in range(_REPLACE_RETRIES):
+            try:
+                os.replace(source, target)
+            except OSError as error:
+                if getattr(error, "winerror", None) not in _SHARING_ERRORS:
+                    raise
+                time.sleep(delay)
+                delay *= 2
+            else:
+                return
+        os.replace(source, target)
+
+    def fsync_folder(self, folder: Path) -> None:
+        if os.name == "nt":
+            return  # a folder can't be opened there; the rename is journalled
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def make_folder(self, folder: Path) -> None:
+        os.makedirs(folder, exist_ok=True)
+
+    def unlink(self, path: Path) -> None:
+        os.unlink(path)
+
+
+#: What storage uses unless it is told otherwise.
+REAL = FileSystem()
+
+
+def read_bytes(path: Path, *, offset: int = 0) -> bytes | None:
+    """Return a file's content, None if it is not there. A symbolic link or a folder in its place is refused."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _BINARY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise refuse(path, error) from error
+    with os.fdopen(descriptor, "rb") as stream:
+        try:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise IsADirectoryError(errno.EISDIR, "not a regular file")
+            stream.seek(offset)
+            return stream.read()
+        except OSError as error:
+            raise refuse(path, error) from error
+
+
+def refuse(path: Path, error: OSError) -> StorageError:
+    """Return the error that names the file, the cause and what to do."""
+    if path.is_symlink():
+        return StorageError(
+            f"{path.name} is a symbolic link: state files are never followed elsewhere",
+            remedy=f"replace {path} by the file itself, or remove it",
+        )
+    if path.is_dir():
+        return StorageError(f"{path.name} is a folder, not a file", remedy=f"move {path} out of the way")
+    cause = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return StorageError(f"{path.name} could not be written: {cause}", remedy="free some disk space, then run again")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StorageError(
+            f"{path.name} can't be used: {cause}",
+            remedy=f"make {path.parent} writable, or choose another place with --phase-dir or PHASE_GATE_DIR",
+        )
+    return StorageError(f"{path.name} could not be read or written: {cause}", remedy=f"look at {path}, then run again")
+
+
+def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file's content: a reader, or a crash, sees the old one or the new one."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        descriptor = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            _write_all(files, descriptor, data)
+            if durable:
+                files.fsync(descriptor)
+        finally:
+            files.close(descriptor)
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, "symbolic link")
+        files.replace(temporary, path)
+        if durable:
+            files.fsync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise refuse(path, error) from error
+
+
+def append_durably(files: FileSystem, path: Path, data: bytes) -> None:
+    """Add to a file's end, or leave it as it was."""
+    try:
+        is_new = not path.exists()
+        descriptor = files.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            before = os.fstat(descriptor).st_size
+            try:
+                _write_all(files, descriptor, data)
+                files.fsync(descriptor)
+            except OSError:
+                # What was not acknowledged must not be found later. If this fails too, opening cuts the torn end off.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, before)
+                raise
+        finally:
+            files.close(descriptor)
+        if is_new:
+            files.fsync_folder(path.parent)
+    except OSError as error:
+        raise refuse(path, error) from error
+
+
+def cut_off(files: FileSystem, path: Path, size: int) -> None:
+    """Shorten a file to its first `size` bytes."""
+    try:
+        descriptor = files.open(path, os.O_WRONLY)
+        try:
+            files.truncate(descriptor, size)
+            files.fsync(descriptor)
+        finally:
+            files.close(descriptor)
+    except OSError as error:
+        raise refuse(path, error) from error
+
+
+def make_folder(files: FileSystem, folder: Path) -> None:
+    try:
+        files.make_folder(folder)
+    except OSError as error:
+        raise refuse(folder, error) from error
+
+
+def _write_all(files: FileSystem, descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        # A short write is no error: the kernel takes what it can.
+        view = view[files.write(descriptor, bytes(view)) :]

@@ -1,0 +1,54 @@
+"""The bodies of tests at git's HEAD: a passing test that is as it was committed is not what this step is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_phase_gate.core.inventory import Inventory
+from pytest_phase_gate.core.source_tests import find_tests
+from pytest_phase_gate.storage.tree import _NoGitError, _run_git
+
+
+def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
+    """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
+    paths = [path for path in inventory.files if not path.startswith("../")]
+    committed = _blobs_at_head(root)
+    found: dict[str, Mapping[str, str]] = {}
+    for path in paths:
+        blob = committed.get(path)
+        if blob is None:
+            continue
+        if tree_files.get(path) == blob:
+            found[path] = inventory.files[path].bodies
+            continue
+        source = try_git(root, "cat-file", "blob", blob)
+        if source is None:
+            continue
+        try:
+            # As wide as pytest's patterns may be: a name that is no test is never asked for.
+            tests = find_tests(source, functions=("*",), classes=("*",))
+        except SyntaxError:
+            continue
+        found[path] = {test.name: test.body for test in tests}
+    return found
+
+
+def _blobs_at_head(root: Path) -> dict[str, str]:
+    listing = try_git(root, "ls-tree", "-r", "-z", "HEAD")
+    if listing is None:
+        return {}
+    blobs = {}
+    for row in listing.split(b"\0"):
+        information, _, path = row.partition(b"\t")
+        words = information.split()
+        if len(words) == 3 and words[1] == b"blob":
+            blobs[path.decode("utf-8", "surrogateescape")] = words[2].decode("ascii")
+    return blobs
+
+
+def try_git(root: Path, *arguments: str) -> bytes | None:
+    try:
+        return _run_git(str(root), *arguments)
+    except _NoGitError:
+        return None

@@ -1,0 +1,112 @@
+"""The lock that protects a task's state.
+
+A kernel lock on a sidecar: the state file is swapped on every write, and a lock on the swapped-out file would guard
+nothing. It is free as soon as its holder is dead. Who holds it stands in a small file beside it, for people only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_phase_gate.errors import LockTimeoutError, StorageError
+from pytest_phase_gate.storage.files import refuse
+
+#: Seconds to wait by default. An update takes about a millisecond: who waits longer than this is waiting for a fault.
+DEFAULT_TIMEOUT = 10.0
+#: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
+POLL_INTERVAL = 0.005
+
+
+@contextlib.contextmanager
+def hold_lock(path: Path, *, timeout: float = DEFAULT_TIMEOUT, command: str = "") -> Iterator[None]:
+    """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
+    from filelock import FileLock, Timeout
+
+    if path.is_symlink() or path.is_dir():
+        raise refuse(path, OSError("not a plain file"))
+    lock = FileLock(path, timeout=timeout, poll_interval=POLL_INTERVAL, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise LockTimeoutError(
+            f"{path.name} was not free within {timeout:g} s{_describe_holder(path)}",
+            remedy="wait for that run to end, or end it, then run again",
+        ) from None
+    except OSError as error:
+        raise refuse(path, error) from error
+    except NotImplementedError as error:
+        raise StorageError(f"{path.name} can't be locked: {error}", remedy="use a local file system") from error
+    holder = holder_file(path)
+    try:
+        with contextlib.suppress(OSError):
+            holder.write_text(json.dumps(_myself(command)), encoding="utf-8")
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            holder.unlink()
+        lock.release()
+
+
+def holder_file(path: Path) -> Path:
+    return path.with_suffix(".holder")
+
+
+def is_free(path: Path) -> bool:
+    """Tell whether nobody holds the kernel lock on `path`. A file that is not there is held by nobody."""
+    if not path.exists():
+        return True
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return False
+    except OSError:
+        return False  # doubt: a lock that can't be asked may be held
+    lock.release()
+    return True
+
+
+class RunLock:
+    """Held while a run lives: an open record whose lock is free belongs to a run that is lost."""
+
+    def __init__(self, path: Path) -> None:
+        from filelock import FileLock
+
+        self._path = path
+        self._lock = FileLock(path, timeout=0, fallback_to_soft=False)
+
+    def acquire(self) -> None:
+        try:
+            self._lock.acquire()
+        except OSError as error:
+            raise refuse(self._path, error) from error
+
+    def release(self) -> None:
+        self._lock.release()
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+
+def _myself(command: str) -> dict[str, object]:
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "command": command,
+    }
+
+
+def _describe_holder(path: Path) -> str:
+    try:
+        who = json.loads(holder_file(path).read_text(encoding="utf-8"))
+        return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,70 @@
+"""What this user has already seen of a state folder: kept outside the project, best effort.
+
+A folder restored from an old copy has a consistent chain; only somebody who remembers how far it had come can tell.
+Off under CI, where every job begins anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.storage.files import REAL, write_atomically
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The highest serial of a lineage, the hash of that line, and whether a cycle was open then."""
+
+    lineage: str
+    serial: int
+    head: str
+    cycle_is_open: bool
+
+
+class Memory:
+    """What is remembered of one task's folder."""
+
+    def __init__(self, file: Path | None, folder: Path) -> None:
+        self._file, self._folder = file, folder
+
+    @classmethod
+    def for_folder(cls, folder: Path, environment: Mapping[str, str]) -> Memory:
+        if environment.get("CI", "").lower() not in ("", "0", "false"):
+            return cls(None, folder)
+        base = environment.get("XDG_STATE_HOME") or ""
+        root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
+        name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:32]
+        return cls(root / "phase-gate" / f"{name}.json", folder)
+
+    def recall(self) -> Seen | None:
+        if self._file is None:
+            return None
+        try:
+            row = json.loads(self._file.read_text(encoding="utf-8"))
+            return Seen(
+                lineage=row["lineage"], serial=row["serial"], head=row["head"], cycle_is_open=row["cycle_is_open"]
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, seen: Seen) -> None:
+        if self._file is None:
+            return
+        row = {
+            "folder": str(self._folder.absolute()),
+            "lineage": seen.lineage,
+            "serial": seen.serial,
+            "head": seen.head,
+            "cycle_is_open": seen.cycle_is_open,
+        }
+        # Best effort: a home folder that can't be written is no reason to refuse a run.
+        with contextlib.suppress(OSError, PhaseGateError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(REAL, self._file, json.dumps(row).encode(), durable=False)

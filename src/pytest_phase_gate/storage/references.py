@@ -1,0 +1,50 @@
+"""What a run is compared with, loaded from stored objects and from git, as far as the state names it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_phase_gate.core.inventory import Inventory, inventory_from_json
+from pytest_phase_gate.core.outcomes import Bucket, Past, References
+from pytest_phase_gate.core.state import Snapshot, State
+from pytest_phase_gate.storage.objects import ObjectStore
+
+
+def load_references(
+    objects: ObjectStore,
+    state: State,
+    *,
+    root: Path,
+    tree_files: Mapping[str, str],
+    inventory: Inventory,
+    in_first_phase: bool,
+) -> References:
+    """Return everything that outcomes are compared with."""
+
+    def past(snapshot: Snapshot | None) -> Past | None:
+        if snapshot is None:
+            return None
+        outcomes = {test_id: Bucket(text) for test_id, text in objects.load(snapshot.outcomes).items()}
+        return Past.of(load_inventory(objects, snapshot.inventory), outcomes)
+
+    known = None if state.known is None else load_inventory(objects, state.known)
+    head: Mapping[str, Mapping[str, str]] = {}
+    if in_first_phase:
+        from pytest_phase_gate.storage.git_head import bodies_at_head
+
+        head = bodies_at_head(root, inventory, tree_files)
+    return References(
+        baseline=past(state.baseline),
+        first=past(state.first),
+        latest=past(state.latest),
+        known=known,
+        known_ids=frozenset() if known is None else frozenset(known.ids()),
+        head=head,
+        targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
+        recovered=frozenset(state.recovered),
+    )
+
+
+def load_inventory(objects: ObjectStore, name: str) -> Inventory:
+    return inventory_from_json(objects.load(name))

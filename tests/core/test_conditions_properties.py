@@ -1,0 +1,357 @@
+"""What holds for any condition: agreement with another engine, and no text that breaks the parser.
+
+The other engine is `common-expression-language`. It is asked about comparisons of one type only, for on mixed
+types we differ on purpose: see `test_conditions`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import cel
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate.core.conditions import MAX_LENGTH, Condition, parse_condition
+from pytest_phase_gate.core.metrics import MetricType, MetricValue
+from pytest_phase_gate.errors import ConditionError
+
+#: Few enough that the module takes seconds; each property was also run with 5,000.
+thorough = settings(deadline=None, max_examples=120)
+
+PLACE = re.compile(r"(?:line (\d+), )?column (\d+): \S")
+
+Context = dict[str, MetricValue]
+
+
+class Pair(NamedTuple):
+    """The same expression in our language and in CEL."""
+
+    ours: str
+    cel: str
+
+
+TYPES: dict[str, MetricType] = {
+    "i0": "int",
+    "i1": "int",
+    "n0": "number",
+    "n1": "number",
+    "t0": "text",
+    "t1": "text",
+    "b0": "bool",
+    "b1": "bool",
+}
+INTEGERS = st.integers(-3, 3) | st.integers(-(2**40), 2**40)
+FLOATS = st.sampled_from([-1.5, -1.0, 0.0, 0.5, 1.0, 2.0]) | st.floats(-1e9, 1e9)
+TEXTS = st.sampled_from(
+    ["", "a", "b", "B", "ab", 'say "a"', "it's", "back\\slash", "two\nlines", "tab\t", "größe", "😀"]
+)
+VALUES: dict[str, st.SearchStrategy[MetricValue]] = {
+    "int": INTEGERS,
+    "number": FLOATS,
+    "text": TEXTS,
+    "bool": st.booleans(),
+}
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> Context:
+    """Values for some of the names; a few of them are null."""
+    values = {name: st.none() | VALUES[kind] | VALUES[kind] | VALUES[kind] for name, kind in TYPES.items()}
+    return draw(st.fixed_dictionaries({}, optional=values))
+
+
+def spell(value: MetricValue, quote: str = '"') -> str:
+    """Write a literal so that both languages read it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return repr(value)
+    escaped = value.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n").replace("\t", "\\t")
+    return f"{quote}{escaped}{quote}"
+
+
+@st.composite
+def literals(draw: st.DrawFn, kind: str) -> str:
+    return spell(draw(VALUES[kind]), draw(st.sampled_from("'\"")))
+
+
+@st.composite
+def leaves(draw: st.DrawFn) -> Pair:
+    """One well-typed comparison."""
+    name = draw(st.sampled_from(sorted(TYPES)))
+    kind = TYPES[name]
+    form = draw(st.sampled_from(["compare", "compare", "in", "null", "bare"]))
+    if form == "bare":
+        text = draw(st.sampled_from(["b0", "b1", "true", "false"]))
+        return Pair(text, text)
+    if form == "in":
+        choices = draw(st.lists(literals(kind) | st.just("null"), min_size=1, max_size=3))
+        text = f"{name} in [{', '.join(choices)}]"
+        return Pair(text, text)
+    operators = ["==", "!="] if kind == "bool" or form == "null" else ["==", "!=", "<", "<=", ">", ">="]
+    partners = [
+        other for other, other_kind in TYPES.items() if {kind, other_kind} <= {"int", "number"} or other_kind == kind
+    ]
+    other = "null" if form == "null" else draw(st.sampled_from(partners) | literals(kind))
+    left, right = draw(st.permutations([name, other]))
+    text = f"{left} {draw(st.sampled_from(operators))} {right}"
+    return Pair(text, text)
+
+
+@st.composite
+def negations(draw: st.DrawFn, parts: st.SearchStrategy[Pair]) -> Pair:
+    part = draw(parts)
+    word = draw(st.sampled_from(["NOT ", "not ", "!"]))
+    is_leaf = not re.search(r" (?:AND|and|OR|or|&&|\|\|) |^\(", part.ours)
+    # Our NOT takes a whole comparison; CEL's ! takes the first operand only.
+    ours = part.ours if is_leaf and word != "!" else f"({part.ours})"
+    return Pair(f"{word}{ours}", f"!({part.cel})")
+
+
+@st.composite
+def junctions(draw: st.DrawFn, parts: st.SearchStrategy[Pair]) -> Pair:
+    """Two parts, often without parentheses, so that both engines show what binds closer."""
+    left, right = draw(parts), draw(parts)
+    ours, theirs = draw(
+        st.sampled_from([("AND", "&&"), ("and", "&&"), ("&&", "&&"), ("OR", "||"), ("or", "||"), ("||", "||")])
+    )
+    space = draw(st.sampled_from([" ", "\n  "]))
+    pair = Pair(f"{left.ours}{space}{ours} {right.ours}", f"{left.cel} {theirs} {right.cel}")
+    return Pair(f"({pair.ours})", f"({pair.cel})") if draw(st.booleans()) else pair
+
+
+expressions = st.recursive(leaves(), lambda parts: negations(parts) | junctions(parts), max_leaves=12)
+
+
+def ask_cel(text: str, context: Context) -> bool | None:
+    """Return what the other engine says; its errors are our unknown."""
+    try:
+        answer = cel.evaluate(text, context)
+    except (RuntimeError, TypeError):  # a name without a value; an operator that null does not have
+        return None
+    assert answer is None or isinstance(answer, bool)  # a bare name that is null
+    return answer
+
+
+def test_the_other_engine_answers_at_all() -> None:
+    """Were it to fail always, or to guess at what is unknown, agreement would prove nothing."""
+    assert ask_cel("a == 1 && b", {"a": 1, "b": True}) is True
+    assert ask_cel("a == 1 && b", {"b": False}) is False
+    assert ask_cel("a == 1 || b", {"b": True}) is True
+    assert ask_cel("a == 1 || b", {"b": False}) is None
+    with pytest.raises(ValueError):
+        ask_cel("a == &&", {})
+
+
+@thorough
+@given(expression=expressions, context=contexts())
+def test_agrees_with_cel(expression: Pair, context: Context) -> None:
+    assert parse_condition(expression.ours).evaluate(context).satisfied is ask_cel(expression.cel, context)
+
+
+@thorough
+@given(expression=expressions, context=contexts())
+def test_clauses_agree_with_cel_one_by_one(expression: Pair, context: Context) -> None:
+    for clause in parse_condition(expression.ours).evaluate(context).clauses:
+        plain = clause.text.removeprefix("NOT ")
+        while plain.startswith("NOT "):
+            plain = plain.removeprefix("NOT ")
+        marks = "!" * clause.text[: len(clause.text) - len(plain)].count("NOT ")
+        assert clause.satisfied is ask_cel(f"{marks}({plain})", context)
+
+
+@thorough
+@given(expression=expressions)
+def test_well_typed_expressions_pass_the_type_check(expression: Pair) -> None:
+    parse_condition(expression.ours).check_types(TYPES)
+
+
+@thorough
+@given(expression=expressions, context=contexts())
+def test_what_is_learned_later_never_turns_a_verdict(expression: Pair, context: Context) -> None:
+    condition = parse_condition(expression.ours)
+    everything: Context = {"i0": 1, "i1": 2, "n0": 0.5, "n1": 1.0, "t0": "a", "t1": "b", "b0": True, "b1": False}
+    before = condition.evaluate(context).satisfied
+    if before is not None:
+        assert condition.evaluate({**everything, **context}).satisfied is before
+
+
+def assert_round_trip(condition: Condition, context: Context) -> None:
+    again = parse_condition(condition.text)
+    assert again == condition
+    assert again.text == condition.text
+    assert again.names == condition.names
+    assert again.evaluate(context) == condition.evaluate(context)
+    assert "\n" not in condition.text
+
+
+@thorough
+@given(expression=expressions, context=contexts())
+def test_round_trip(expression: Pair, context: Context) -> None:
+    assert_round_trip(parse_condition(expression.ours), context)
+
+
+printable = st.characters(exclude_categories=("C", "Z"), include_characters=" \n\t")
+any_literal = st.builds(
+    spell,
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**28), 10**28)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(printable),
+    st.sampled_from("'\""),
+)
+
+
+@thorough
+@given(left=any_literal | st.just("x"), choices=st.lists(any_literal, min_size=1), right=any_literal)
+def test_any_literal_survives_the_round_trip(left: str, choices: list[str], right: str) -> None:
+    condition = parse_condition(f"{left} == {right} OR {left} in [{','.join(choices)}]")
+    assert_round_trip(condition, {"x": "a"})
+
+
+@thorough
+@given(value=st.text(printable))
+def test_a_text_equals_its_spelling(value: str) -> None:
+    for quote in "'\"":
+        assert parse_condition(f"x == {spell(value, quote)}").evaluate({"x": value}).satisfied is True
+
+
+@thorough
+@given(one=expressions, other=expressions, context=contexts())
+def test_conjoin_is_and(one: Pair, other: Pair, context: Context) -> None:
+    both = parse_condition(one.ours).conjoin(parse_condition(other.ours))
+    assert both == parse_condition(f"({one.ours}) AND ({other.ours})")
+    assert_round_trip(both, context)
+
+
+@thorough
+@given(expression=expressions, alias=expressions, context=contexts())
+def test_replacing_a_name_by_a_condition_keeps_the_verdict(expression: Pair, alias: Pair, context: Context) -> None:
+    condition, definition = parse_condition(expression.ours), parse_condition(alias.ours)
+    try:
+        replaced = condition.replace_names({"b0": definition}, {})
+    except ConditionError:
+        return  # the name is compared with something that is neither true nor false
+    defined = {name: value for name, value in context.items() if name != "b0"}
+    meaning = definition.evaluate(context).satisfied
+    if meaning is not None:
+        defined["b0"] = meaning
+    assert replaced.evaluate(context).satisfied is condition.evaluate(defined).satisfied
+    assert_round_trip(replaced, context)
+
+
+def find_error(text: str) -> ConditionError | None:
+    try:
+        parse_condition(text)
+    except ConditionError as error:
+        return error
+    return None
+
+
+def assert_answers(text: str) -> None:
+    """Any text is a condition that can be evaluated, or an error that says where."""
+    error = find_error(text)
+    if error is None:
+        assert_round_trip(parse_condition(text), {})
+        return
+    place = PLACE.match(error.problem)
+    assert place is not None, error.problem
+    lines = text.split("\n")
+    line, column = int(place[1] or 1), int(place[2])
+    assert line <= len(lines)
+    assert 1 <= column <= len(lines[line - 1]) + 1
+    assert error.remedy
+
+
+token_soup = st.lists(
+    st.sampled_from(
+        [
+            *("x", "y", "AND", "or", "Not", "in", "true", "NULL", "&&", "||", "!", "==", "!=", "<", "<=", ">", ">="),
+            *("(", ")", "[", "]", ",", "[1, 2]", "0", "-1", "1.5", "1e9", "1e999", "'a'", '"b"', "'", '"', "\\"),
+            *("=", "&", "|", ".", "-", "+", "\n", "\t", "é", "\x00", "9" * 31, "'\\q'", "'\\n'"),
+        ]
+    ),
+    max_size=25,
+)
+
+
+@settings(thorough, max_examples=200)
+@given(st.text(max_size=60))
+def test_any_text_gets_an_answer(text: str) -> None:
+    assert_answers(text)
+
+
+@settings(thorough, max_examples=500)
+@given(token_soup, st.sampled_from(["", " "]))
+def test_any_row_of_tokens_gets_an_answer(tokens: list[str], space: str) -> None:
+    assert_answers(space.join(tokens))
+
+
+@thorough
+@given(
+    expression=expressions,
+    start=st.integers(0, 400),
+    length=st.integers(0, 8),
+    patch=st.sampled_from(["", "(", ")", "'"]),
+)
+def test_a_damaged_condition_gets_an_answer(expression: Pair, start: int, length: int, patch: str) -> None:
+    text = expression.ours
+    assert_answers(text[:start] + patch + text[start + length :])
+
+
+@thorough
+@given(
+    expression=expressions,
+    context=st.dictionaries(
+        st.sampled_from(sorted(TYPES)),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.just(10**5000)
+        | st.floats()
+        | st.text()
+        | st.binary()
+        | st.lists(st.integers())
+        | st.complex_numbers(),
+    ),
+)
+def test_any_value_gets_an_answer(expression: Pair, context: Context) -> None:
+    for clause in parse_condition(expression.ours).evaluate(context).clauses:
+        assert (clause.satisfied is None) is bool(clause.problem)
+        assert clause.shown.isprintable()
+        assert not clause.unknown or clause.satisfied is None
+        assert {*clause.values, *clause.unknown} == parse_condition(clause.text).names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("(" * MAX_LENGTH, id="only-opening-parentheses"),
+        pytest.param("(" * 4999 + "x" + ")" * 4999, id="nested-parentheses"),
+        pytest.param("NOT " * 2499 + "x", id="nested-not"),
+        pytest.param("!" * 9999 + "x", id="nested-marks"),
+        pytest.param("!(" * 3333 + "x" + ")" * 3333, id="nested-negated-groups"),
+        pytest.param("a AND (b OR (" * 700 + "x", id="nested-groups"),
+        pytest.param("x in " + "[" * 9000, id="nested-brackets"),
+        pytest.param("x OR " * 2000, id="many-clauses"),
+        pytest.param("x in [" + "1," * 4990, id="open-list"),
+        pytest.param("'" * MAX_LENGTH, id="only-quotes"),
+        pytest.param("x == '" + "\\" * 9993, id="only-backslashes"),
+        pytest.param("x == '" + "\\'" * 4997, id="only-escaped-quotes"),
+        pytest.param("9" * MAX_LENGTH, id="one-long-number"),
+        pytest.param("1e+" * 3333, id="one-long-wrong-number"),
+        pytest.param("-" * MAX_LENGTH, id="only-minus"),
+        pytest.param("x" * MAX_LENGTH, id="one-long-name"),
+        pytest.param("\n" * MAX_LENGTH, id="only-line-breaks"),
+        pytest.param("\n" * 9998 + "x=", id="an-error-behind-many-lines"),
+        pytest.param("(" * 1_000_000, id="far-too-long"),
+    ],
+)
+def test_long_and_deep_texts_get_an_answer(text: str) -> None:
+    assert_answers(text)

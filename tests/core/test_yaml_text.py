@@ -1,0 +1,547 @@
+"""Strict YAML: what is read, what is refused and where, and that nothing else escapes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate.errors import (
+    ConfigurationError,
+    CriteriaError,
+    DocumentError,
+    PhaseGateError,
+    SignalError,
+    WorkflowError,
+)
+from pytest_phase_gate.yaml_fields import Fields, closest_first, scalar_value, shorten
+from pytest_phase_gate.yaml_text import (
+    MAX_DEPTH,
+    YamlMapping,
+    YamlNode,
+    YamlScalar,
+    YamlSequence,
+    read_bytes,
+    read_document,
+    read_documents,
+)
+
+LIMIT = 1024 * 1024
+
+
+@pytest.fixture(params=["libyaml", "pure-python"])
+def any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with each of PyYAML's two parsers: a project may have either."""
+    if request.param == "pure-python":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    elif not hasattr(yaml, "CSafeLoader"):
+        pytest.skip("this PyYAML has no libyaml")
+
+
+def read(text: str | bytes) -> YamlNode:
+    return read_document(text, name="file.yaml", limit=LIMIT)
+
+
+def as_data(node: YamlNode) -> object:
+    """Return the tree as lists, dicts and texts."""
+    if isinstance(node, YamlMapping):
+        return {key.text: as_data(value) for key, value in node.entries}
+    if isinstance(node, YamlSequence):
+        return [as_data(item) for item in node.items]
+    return node.text
+
+
+@pytest.mark.usefixtures("any_loader")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("on: no\nyes: off", {"on": "no", "yes": "off"}, id="yaml-1.1-booleans-stay-text"),
+        pytest.param("a: 1.10\nb: 007\nc: 1_000", {"a": "1.10", "b": "007", "c": "1_000"}, id="numbers-stay-text"),
+        pytest.param("a: 2026-01-13\nb: 12:30:00", {"a": "2026-01-13", "b": "12:30:00"}, id="dates-stay-text"),
+        pytest.param("a:\nb: ~\nc: null", {"a": "", "b": "~", "c": "null"}, id="nothing-stays-text"),
+        pytest.param("[a, {b: [c]}]", ["a", {"b": ["c"]}], id="flow-style"),
+        pytest.param("a: |\n  x\n  y\nb: >\n  x\n  y\n", {"a": "x\ny\n", "b": "x y\n"}, id="block-text"),
+        pytest.param("{}", {}, id="an-empty-mapping-is-a-document"),
+        pytest.param("'<<': a", {"<<": "a"}, id="a-quoted-merge-key-is-a-key"),
+        pytest.param("\ufeffa: b", {"a": "b"}, id="a-byte-order-mark-is-no-fault"),
+        pytest.param("a: b\r\nc: d\r\n", {"a": "b", "c": "d"}, id="windows-line-ends"),
+        pytest.param("a: grün 🟢", {"a": "grün 🟢"}, id="any-language"),
+        pytest.param("---\na: b\n...\n", {"a": "b"}, id="explicit-document-marks"),
+    ],
+)
+def test_reads_texts(text: str, expected: object) -> None:
+    assert as_data(read(text)) == expected
+    assert as_data(read(text.encode())) == expected
+
+
+@pytest.mark.usefixtures("any_loader")
+def test_every_node_has_its_place() -> None:
+    root = read("a: b\nlist:\n  - 'x'\n  - {k: v}\nempty:\n")
+    assert isinstance(root, YamlMapping)
+    (a, b), (_, items), (empty, nothing) = root.entries
+    assert isinstance(items, YamlSequence)
+    places = [(node.line, node.column) for node in (root, a, b, *items.items, empty, nothing)]
+    assert places == [(1, 1), (1, 1), (1, 4), (3, 5), (4, 5), (5, 1), (5, 1)]
+    assert isinstance(b, YamlScalar)
+    assert b.is_plain
+    assert isinstance(items.items[0], YamlScalar)
+    assert not items.items[0].is_plain
+
+
+@pytest.mark.usefixtures("any_loader")
+def test_several_documents_come_in_order() -> None:
+    documents = read_documents("a: 1\n---\nb: 2\n---\nc: 3\n", name="file.yaml", limit=LIMIT)
+    assert [as_data(document) for document in documents] == [{"a": "1"}, {"b": "2"}, {"c": "3"}]
+    assert [document.line for document in documents] == [1, 3, 5]
+
+
+BOMB = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n"
+
+
+@pytest.mark.usefixtures("any_loader")
+@pytest.mark.parametrize(
+    ("text", "place", "problem", "remedy"),
+    [
+        pytest.param("a: 1\nb: 2\na: 3", "3:1", "key 'a' again, first in line 1", "one of the two", id="duplicate-key"),
+        pytest.param("a: 1\n'a': 3", "2:1", "key 'a' again", "one of the two", id="duplicate-key-in-quotes"),
+        pytest.param("x:\n  a: 1\n  a: 1", "3:3", "key 'a' again", "one of the two", id="duplicate-key-further-in"),
+        pytest.param("a: {k: 1, k: 2}", "1:11", "key 'k' again", "one of the two", id="duplicate-key-in-flow-style"),
+        pytest.param(BOMB, "1:4", "anchor &a", "write the value out", id="a-bomb-ends-at-its-first-anchor"),
+        pytest.param("a: *b", "1:4", "alias *b", "in full", id="alias-without-anchor"),
+        pytest.param("&k a: b", "1:1", "anchor &k", "write the value out", id="anchor-on-a-key"),
+        pytest.param("a: 1\nb: !!int 2", "2:4", "tag ", "take the tag out", id="standard-tag"),
+        pytest.param("a: !!python/object/apply:os.system [id]", "1:4", "tag ", "take the tag out", id="python-tag"),
+        pytest.param("a: !!map {}", "1:4", "tag ", "take the tag out", id="tag-on-a-mapping"),
+        pytest.param("a: ! b", "1:4", "tag !", "take the tag out", id="tag-without-a-name"),
+        pytest.param("? [a, b]\n: c", "1:3", "a key has to be a text", "plain word", id="list-as-key"),
+        pytest.param("? {a: b}\n: c", "1:3", "a key has to be a text", "plain word", id="mapping-as-key"),
+        pytest.param("a:\n  <<: b", "2:3", "merge key <<", "write the merged keys out", id="merge-key"),
+        pytest.param("a: 1\n---\nb: 2", "3:1", "a second document", "one document", id="second-document"),
+        pytest.param("", "1:1", "the file is empty", "fill it", id="empty-file"),
+        pytest.param("\ufeff", "1:1", "the file is empty", "fill it", id="only-a-byte-order-mark"),
+        pytest.param("# only\n# comments\n", "1:1", "the file is empty", "fill it", id="only-comments"),
+        pytest.param("%YAML 1.1\n---\na: b", "1:1", "directives", "line with %", id="directive"),
+        pytest.param("a: b\n\tc: d", "2:1", "not YAML", "indent with spaces", id="tab-as-indentation"),
+        pytest.param("a: b: c", "1:5", "not YAML: mapping values", "quotes", id="two-colons"),
+        pytest.param("a: [1, 2\nb: 3", "2:", "not YAML", "mend", id="open-bracket"),
+        pytest.param("a: 'b", "1:", "not YAML", "mend", id="open-quote"),
+        pytest.param("a: b\n c: d", "2:3", "not YAML", "colon", id="odd-indentation"),
+        pytest.param("a: @b", "1:4", "not YAML", "mend", id="reserved-indicator"),
+        pytest.param("a: b\nc: d\x00e", "2:5", "the character U+0000", "UTF-8", id="nul"),
+        pytest.param("a: \x1b[2Jb", "1:4", "the character U+001B", "UTF-8", id="escape-sequence"),
+        pytest.param("# safe\u2028a: b", "1:7", "the character U+2028", "UTF-8", id="line-end-that-editors-hide"),
+        pytest.param("a: \u202eb", "1:4", "the character U+202E", "UTF-8", id="text-that-runs-backwards"),
+        pytest.param("a: b\ufeff", "1:5", "the character U+FEFF", "UTF-8", id="byte-order-mark-inside"),
+        pytest.param("a: \ud800", "1:4", "the character U+D800", "UTF-8", id="lone-surrogate"),
+        pytest.param('a: "\\0"', "1:4", "the escape makes the character U+0000", "printable", id="escaped-nul"),
+        pytest.param('a: "\\e[2J"', "1:4", "the escape makes the character U+001B", "printable", id="escaped-escape"),
+    ],
+)
+def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, remedy: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(text)
+    assert caught.value.problem.startswith(f"file.yaml:{place}")
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+    assert caught.value.slug == "bad-yaml"
+
+
+@pytest.mark.usefixtures("any_loader")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('a: "\\ud800"', id="escaped-surrogate"),
+        pytest.param('a: "\\UFFFFFFFF"', id="escape-beyond-unicode"),
+        pytest.param(f"%YAML 1.{'9' * 5000}\n---\na: b", id="version-of-5000-digits"),
+        pytest.param("---\n---\na: b", id="empty-first-document"),
+        pytest.param("a: b\n---\n", id="empty-last-document"),
+        pytest.param("---", id="only-a-document-mark"),
+        pytest.param("- " * 5000 + "a", id="5000-lists-in-one-line"),
+        pytest.param("? " * 5000 + "a", id="5000-keys-in-one-line"),
+        pytest.param("{" * 5000, id="5000-open-braces"),
+        pytest.param("a" * 2000 + ": b: c", id="endless-key"),
+    ],
+)
+def test_refuses_what_the_two_parsers_place_differently(text: str) -> None:
+    with pytest.raises(DocumentError, match=r"^file\.yaml:\d+:\d+: ") as caught:
+        read_documents(text, name="file.yaml", limit=LIMIT)
+    assert caught.value.slug == "bad-yaml"
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "problem"),
+    [
+        pytest.param(b"a: b\nc: gr\xfcn", "2:6", "not UTF-8", id="latin-1"),
+        pytest.param(b"\xff\xfea\x00:\x00 \x00b\x00", "1:1", "not UTF-8", id="utf-16-little-endian"),
+        pytest.param(b"\xfe\xff\x00a\x00:", "1:1", "not UTF-8", id="utf-16-big-endian"),
+        pytest.param(b"\x7fELF\x02\x01\x01\x00", "1:1", "U+007F", id="a-program"),
+        pytest.param(b"PK\x03\x04\x14\x00", "1:3", "U+0003", id="an-archive"),
+        pytest.param(b"a: \xed\xa0\x80", "1:4", "not UTF-8", id="surrogate-in-utf-8"),
+    ],
+)
+def test_refuses_binary(content: bytes, place: str, problem: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(content)
+    assert caught.value.problem.startswith(f"file.yaml:{place}: ")
+    assert problem in caught.value.problem
+    assert caught.value.slug == "bad-yaml"
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "is_read"),
+    [
+        pytest.param("a: " + "b" * 97, 100, True, id="exactly-the-limit"),
+        pytest.param("a: " + "b" * 98, 100, False, id="one-byte-more"),
+        pytest.param("a: " + "ü" * 49, 100, False, id="bytes-count-not-characters"),
+        pytest.param("a: " + "b" * 10_000_000, LIMIT, False, id="ten-megabytes"),
+    ],
+)
+def test_size_limit(text: str, limit: int, is_read: bool) -> None:
+    for content in (text, text.encode()):
+        if is_read:
+            read_document(content, name="file.yaml", limit=limit)
+            continue
+        with pytest.raises(DocumentError, match=rf"^file\.yaml:1:1: bigger than {limit} bytes") as caught:
+            read_document(content, name="file.yaml", limit=limit)
+        assert caught.value.slug == "bad-yaml"
+
+
+@pytest.mark.usefixtures("any_loader")
+@pytest.mark.parametrize(
+    "nest",
+    [
+        pytest.param(lambda depth: "[" * depth + "]" * depth, id="lists"),
+        pytest.param(lambda depth: "{a: " * depth + "b" + "}" * depth, id="mappings"),
+        pytest.param(lambda depth: "\n".join(" " * level + "a:" for level in range(depth)), id="indentation"),
+    ],
+)
+def test_depth_limit(nest: Callable[[int], str]) -> None:
+    read(nest(MAX_DEPTH))
+    with pytest.raises(DocumentError, match=r"^file\.yaml:\d+:\d+: nested deeper than 32 levels") as caught:
+        read(nest(MAX_DEPTH + 1))
+    assert caught.value.slug == "bad-yaml"
+    with pytest.raises(DocumentError, match="nested deeper"):
+        read(nest(400))
+
+
+def test_yaml_is_imported_by_the_first_reader_only() -> None:
+    code = (
+        "import sys; from pytest_phase_gate import configuration, workflow_files, yaml_fields, yaml_text;"
+        "assert 'yaml' not in sys.modules, 'too early';"
+        "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Files
+
+
+def test_reads_a_file_up_to_one_byte_more_than_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"x" * 1000)
+    assert read_bytes(path, name="f", limit=10, error=SignalError) == b"x" * 11
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        pytest.param(lambda path: None, "f: there is no such file", id="absent"),
+        pytest.param(lambda path: path.mkdir(), "f: this is a folder", id="folder"),
+        pytest.param(lambda path: path.symlink_to("nowhere"), "f: there is no such file", id="dangling-link"),
+        pytest.param(lambda path: path.symlink_to(path), "f: can't be read", id="link-to-itself"),
+    ],
+)
+def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], problem: str) -> None:
+    make(tmp_path / "f")
+    with pytest.raises(CriteriaError) as caught:
+        read_bytes(tmp_path / "f", name="f", limit=10, error=CriteriaError)
+    assert caught.value.problem.startswith(problem)
+    assert caught.value.slug == "bad-criteria"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_does_not_wait_at_a_named_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "f")
+    with pytest.raises(SignalError, match="f: this is not a regular file"):
+        read_bytes(tmp_path / "f", name="f", limit=10, error=SignalError)
+
+
+def test_a_path_that_can_not_be_is_no_crash(tmp_path: Path) -> None:
+    with pytest.raises(SignalError, match="f: can't be read"):
+        read_bytes(tmp_path / "a\0b", name="f", limit=10, error=SignalError)
+
+
+# Fields
+
+
+def fields_of(text: str, error: type[PhaseGateError] = WorkflowError) -> Fields:
+    return Fields(read(text), file="file.yaml", error=error)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("1", 1, id="integer"),
+        pytest.param("-3", -3, id="negative"),
+        pytest.param("+3", 3, id="plus"),
+        pytest.param("0", 0, id="zero"),
+        pytest.param("1.10", 1.1, id="float"),
+        pytest.param("1e3", 1000.0, id="exponent"),
+        pytest.param(".5", 0.5, id="no-leading-digit"),
+        pytest.param("true", True, id="true"),
+        pytest.param("False", False, id="yaml-1.2-allows-a-capital"),
+        pytest.param("tRUE", "tRUE", id="and-nothing-odd"),
+        pytest.param("on", "on", id="on-is-a-text"),
+        pytest.param("no", "no", id="no-is-a-text"),
+        pytest.param("null", None, id="null"),
+        pytest.param("~", None, id="tilde"),
+        pytest.param("2026-01-13", "2026-01-13", id="date-is-a-text"),
+        pytest.param("1_000", "1_000", id="underscores-make-a-text"),
+        pytest.param("0x10", "0x10", id="hexadecimal-is-a-text"),
+        pytest.param(".nan", ".nan", id="not-a-number-is-a-text"),
+        pytest.param(".", ".", id="a-dot-is-a-text"),
+        pytest.param("١", "١", id="foreign-digits-are-a-text"),
+        pytest.param("'1'", "1", id="quotes-make-a-text"),
+        pytest.param('"true"', "true", id="quoted-boolean-is-a-text"),
+        pytest.param("''", "", id="quoted-nothing-is-a-text"),
+    ],
+)
+def test_value_by_its_look(text: str, expected: object) -> None:
+    value = fields_of(f"k: {text}").value("k")
+    assert (type(value), value) == (type(expected), expected)
+
+
+def read_text(fields: Fields) -> object:
+    return fields.text("k")
+
+
+def read_boolean(fields: Fields) -> object:
+    return fields.boolean("k")
+
+
+def read_integer(fields: Fields) -> object:
+    return fields.integer("k", minimum=1)
+
+
+def read_number(fields: Fields) -> object:
+    return fields.number("k", minimum=0)
+
+
+def read_value(fields: Fields) -> object:
+    return fields.value("k")
+
+
+def read_choice(fields: Fields) -> object:
+    return fields.choice("k", ("any", "first"))
+
+
+def read_list(fields: Fields) -> object:
+    return fields.text_list("k")
+
+
+def read_list_or_one(fields: Fields) -> object:
+    return fields.text_list("k", or_one=True)
+
+
+def read_mapping(fields: Fields) -> object:
+    return fields.mapping("k").text("inner")
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "expected"),
+    [
+        pytest.param(read_text, "k: 1.10", "1.10", id="a-text-may-look-like-a-number"),
+        pytest.param(read_text, "k: on", "on", id="a-text-may-look-like-a-switch"),
+        pytest.param(read_boolean, "k: true", True, id="boolean"),
+        pytest.param(read_integer, "k: 7", 7, id="integer"),
+        pytest.param(read_number, "k: 7", 7, id="a-whole-number-is-a-number"),
+        pytest.param(read_number, "k: 0.5", 0.5, id="number"),
+        pytest.param(read_choice, "k: 'first'", "first", id="choice-in-quotes"),
+        pytest.param(read_list, "k: [a, 1, no]", ("a", "1", "no"), id="list-of-texts"),
+        pytest.param(read_list, "k: []", (), id="empty-list"),
+        pytest.param(read_list_or_one, "k: a", ("a",), id="one-text-for-a-list"),
+        pytest.param(read_mapping, "k: {inner: x}", "x", id="mapping"),
+    ],
+)
+def test_typed_reading(reader: Callable[[Fields], object], text: str, expected: object) -> None:
+    assert reader(fields_of(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "place", "problem", "remedy"),
+    [
+        pytest.param(read_text, "a: b", "1:1", "the key 'k' is missing", "add it", id="missing"),
+        pytest.param(read_text, "a: b\nk:", "2:1", "k has no value", "quotes", id="text-of-nothing"),
+        pytest.param(read_text, "k: null", "1:4", "k has no value", "quotes", id="text-of-null"),
+        pytest.param(read_text, "k: '  '", "1:4", "k is blank", "give it a text", id="blank-text"),
+        pytest.param(read_text, "k: [a]", "1:4", "k has to be a text, not a list", "one text", id="list-for-text"),
+        pytest.param(read_text, "k:\n  a: b", "2:3", "not a mapping", "one text", id="mapping-for-text"),
+        pytest.param(read_boolean, "k: yes", "1:4", "has to be a boolean, not 'yes'", "true or false", id="yes"),
+        pytest.param(read_boolean, "k: on", "1:4", "has to be a boolean, not 'on'", "true or false", id="on"),
+        pytest.param(read_boolean, "k: 1", "1:4", "has to be a boolean, not '1'", "true or false", id="one"),
+        pytest.param(read_boolean, "k: 'true'", "1:4", "has to be a boolean", "without quotes", id="quoted-true"),
+        pytest.param(read_boolean, "k:", "1:1", "not nothing", "true or false", id="boolean-of-nothing"),
+        pytest.param(read_boolean, "k: [true]", "1:4", "one value, not a list", "one number", id="list-for-boolean"),
+        pytest.param(read_integer, "k: 1.5", "1:4", "whole number", "digits", id="fraction-for-integer"),
+        pytest.param(read_integer, "k: true", "1:4", "whole number", "digits", id="boolean-for-integer"),
+        pytest.param(read_integer, "k: '5'", "1:4", "whole number", "without quotes", id="quoted-integer"),
+        pytest.param(read_integer, "k: 0", "1:4", "k can't be 0", "1 or more", id="below-the-minimum"),
+        pytest.param(read_integer, "k: 010", "1:4", "leading zero", "quotes", id="octal-or-decimal"),
+        pytest.param(read_integer, f"k: {'9' * 5000}", "1:4", "too big", "shorter", id="5000-digits"),
+        pytest.param(read_number, "k: 1e999", "1:4", "too big", "shorter", id="infinity"),
+        pytest.param(read_number, "k: .inf", "1:4", "has to be a number", "number", id="infinity-by-name"),
+        pytest.param(read_number, "k: -1", "1:4", "k can't be -1", "0 or more", id="negative-number"),
+        pytest.param(read_value, "k: {}", "1:4", "one value, not a mapping", "one number", id="mapping-for-value"),
+        pytest.param(read_choice, "k: frist", "1:4", "k can't be 'frist'", "first, any", id="closest-choice-first"),
+        pytest.param(read_choice, "k: Any", "1:4", "k can't be 'Any'", "any", id="choices-have-one-spelling"),
+        pytest.param(read_list, "k: a", "1:4", "k has to be a list, not 'a'", "[one, two]", id="text-for-list"),
+        pytest.param(read_list, "k:\n- a\n- [b]", "3:3", "an item of k", "one text", id="list-in-list"),
+        pytest.param(
+            read_list_or_one, "k: {}", "1:4", "has to be a list, not a mapping", "[one", id="mapping-for-list"
+        ),
+        pytest.param(
+            read_mapping, "k: a", "1:4", "k has to be a mapping, not 'a'", "key: value", id="text-for-mapping"
+        ),
+        pytest.param(read_mapping, "k: {a: b}", "1:4", "the key 'inner' is missing in k", "add it", id="path-in-words"),
+    ],
+)
+def test_typed_reading_refuses(
+    reader: Callable[[Fields], object], text: str, place: str, problem: str, remedy: str
+) -> None:
+    with pytest.raises(WorkflowError) as caught:
+        reader(fields_of(text))
+    assert caught.value.problem.startswith(f"file.yaml:{place}: ")
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+    assert caught.value.slug == "bad-workflow"
+
+
+def test_defaults_stand_in_for_absent_keys() -> None:
+    fields = fields_of("a: b")
+    assert fields.text("k", None) is None
+    assert fields.boolean("k", True) is True
+    assert fields.integer("k", 3) == 3
+    assert fields.number("k", 0.5) == 0.5
+    assert fields.choice("k", ("x", "y"), "y") == "y"
+    assert fields.text_list("k", ("x",)) == ("x",)
+    assert fields.mapping("k", None) is None
+    assert fields.node_of("k") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "slug"),
+    [
+        pytest.param(WorkflowError, "bad-workflow", id="workflow"),
+        pytest.param(ConfigurationError, "bad-configuration", id="configuration"),
+        pytest.param(SignalError, "bad-signal", id="signal"),
+        pytest.param(CriteriaError, "bad-criteria", id="criteria"),
+    ],
+)
+def test_unknown_key_names_the_known_ones(error: type[PhaseGateError], slug: str) -> None:
+    fields = fields_of("reason: a\nphsae: b", error)
+    for key in ("reason", "task", "phase"):
+        fields.text(key, None)
+    with pytest.raises(error) as caught:
+        fields.finish()
+    assert caught.value.problem == "file.yaml:2:1: unknown key 'phsae'"
+    assert caught.value.remedy == "use one of: phase, reason, task"
+    assert caught.value.slug == slug
+
+
+def test_unknown_key_further_in_says_where() -> None:
+    inner = fields_of("run:\n  confrim: true").mapping("run")
+    inner.boolean("confirm", False)
+    with pytest.raises(WorkflowError, match=r"^file\.yaml:2:3: unknown key 'confrim' in run"):
+        inner.finish()
+
+
+def test_finish_is_content_when_all_keys_were_asked_for() -> None:
+    fields = fields_of("a: 1\nb: 2")
+    assert list(fields) == ["a", "b"]
+    fields.text("a")
+    fields.node_of("b")
+    fields.finish()
+
+
+def test_messages_stay_short() -> None:
+    assert len(shorten("x" * 1_000_000)) < 80
+    assert closest_first("x" * 1_000_000, ["b", "a", "b"]) == "b, a"
+    assert closest_first("n7", [f"n{number}" for number in range(1000)]).startswith("n7, n0, n1, ")
+    assert closest_first("n7", [f"n{number}" for number in range(1000)]).count(",") == 100
+
+
+# Fuzz
+
+PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Zl", "Zp"]), max_size=20)
+DATA = st.recursive(
+    PRINTABLE,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(PRINTABLE.filter(lambda key: key != "<<"), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+WORDS = [*"ab0é~!@`#'\"[]{},?-:|>", "1e9", "null", "&x ", "*x", "!!int ", "<<", "\\x00", "\\ud800"]
+TOKENS = st.lists(
+    st.sampled_from(
+        [*WORDS, ": ", "- ", "? ", "\n", "\n  ", "  ", "\t", "|\n", "---\n", "...\n", "%YAML 1.1\n", "\ufeff"]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(DATA.filter(bool))
+@settings(deadline=None)
+def test_reads_back_what_another_writer_wrote(data: object) -> None:
+    assert as_data(read(yaml.safe_dump(data, allow_unicode=True))) == data
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200) | TOKENS, st.booleans())
+@settings(deadline=None, max_examples=400)
+def test_only_our_error_escapes(text: str | bytes, pure: bool) -> None:
+    problems: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        if pure:
+            patch.delattr(yaml, "CSafeLoader", raising=False)
+        try:
+            for document in read_documents(text, name="file.yaml", limit=LIMIT):
+                walk(Fields(document, file="file.yaml", error=SignalError), problems)
+        except (DocumentError, SignalError) as error:
+            problems.append(error.problem)
+    assert [problem for problem in problems if not problem.startswith("file.yaml:")] == []
+
+
+def walk(fields: Fields, problems: list[str]) -> None:
+    """Read every key in every way."""
+    readers = (
+        fields.text,
+        fields.boolean,
+        fields.integer,
+        fields.number,
+        fields.text_list,
+        fields.value,
+        fields.mapping,
+    )
+    for key in fields:
+        for read_as in readers:
+            try:
+                result = read_as(key)
+            except SignalError as error:
+                problems.append(error.problem)
+            else:
+                if isinstance(result, Fields):
+                    walk(result, problems)
+
+
+@given(st.text(st.sampled_from("0123456789.eE+-_xo"), max_size=30))
+def test_whatever_looks_like_a_number_is_finite_or_refused(text: str) -> None:
+    with suppress(ValueError):
+        value = scalar_value(YamlScalar(text=text, is_plain=True, line=1, column=1))
+        assert value is None or isinstance(value, str) or abs(value) < float("inf")

@@ -1,0 +1,158 @@
+"""Where a project begins, and how its files are named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.storage.root import find_root, relative_id
+
+needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+
+
+def write(path: Path, content: str | bytes = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder), *arguments]
+    subprocess.run(command, check=True, env=environment, capture_output=True)
+
+
+@pytest.fixture
+def outer(tmp_path: Path) -> Path:
+    """A project with an empty package deep inside: without a mark of its own, the package belongs to the project."""
+    (tmp_path / "outer" / ".git").mkdir(parents=True)
+    (tmp_path / "outer" / "package" / "deep").mkdir(parents=True)
+    return tmp_path / "outer"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_mark"),
+    [
+        pytest.param("phase-gate.yaml", "", True, id="our-configuration"),
+        pytest.param("pytest.ini", "", True, id="an-empty-pytest-ini-counts"),
+        pytest.param(".pytest.ini", "", True, id="a-hidden-pytest-ini-counts"),
+        pytest.param("pytest.toml", "", True, id="pytest-toml"),
+        pytest.param(".pytest.toml", "", True, id="a-hidden-pytest-toml"),
+        pytest.param("pyproject.toml", "[tool.pytest.ini_options]\n", True, id="ini-options-table"),
+        pytest.param("pyproject.toml", "[tool.pytest]\n", True, id="native-table"),
+        pytest.param("pyproject.toml", "[a]\r\n\r\n[ tool . pytest ]\r\n", True, id="table-with-spaces-and-crlf"),
+        pytest.param("pyproject.toml", '[tool."pytest".ini_options]\n', True, id="quoted-key"),
+        pytest.param("pyproject.toml", b"\xef\xbb\xbf[tool.pytest]\n", True, id="byte-order-mark"),
+        pytest.param("pyproject.toml", "[project]\nname = 'a'\n", False, id="pyproject-without-the-table"),
+        pytest.param("pyproject.toml", "# [tool.pytest]\n", False, id="table-in-a-comment"),
+        pytest.param("pyproject.toml", "[tool.pytest-enabler]\n", False, id="table-of-another-tool"),
+        pytest.param("pyproject.toml", "[tool.pytester]\n", False, id="table-with-a-longer-name"),
+        pytest.param("pyproject.toml", b"\x00[tool.pytest]\n\n[tool.pytest]\n", False, id="binary-with-nul"),
+        pytest.param("pyproject.toml", b"\xff\xfe\n[tool.pytest]\n", False, id="not-utf-8"),
+        pytest.param("tox.ini", "[tox]\n[pytest]\n", True, id="tox-ini-with-pytest"),
+        pytest.param("tox.ini", "[tox]\n[testenv]\ncommands = pytest\n", False, id="tox-ini-without"),
+        pytest.param("setup.cfg", "[metadata]\n[tool:pytest]\n", True, id="setup-cfg-with-pytest"),
+        pytest.param("setup.cfg", "[pytest]\n", False, id="setup-cfg-with-the-section-that-pytest-refuses"),
+        pytest.param(".git", "gitdir: ../x\n", True, id="git-file-of-a-submodule"),
+        pytest.param("conftest.py", "", False, id="a-conftest-is-no-root"),
+    ],
+)
+def test_a_file_makes_a_root(outer: Path, name: str, content: str | bytes, is_mark: bool) -> None:
+    write(outer / "package" / name, content)
+    assert find_root(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_mark"),
+    [
+        pytest.param(".phase-gate", True, id="state-folder"),
+        pytest.param(".git", True, id="git-folder"),
+        pytest.param("pytest.ini", False, id="folder-with-the-name-of-a-configuration"),
+        pytest.param("pyproject.toml", False, id="folder-that-cant-be-read-as-a-file"),
+        pytest.param("phase-gate.yaml", False, id="folder-with-the-name-of-ours"),
+    ],
+)
+def test_a_folder_makes_a_root(outer: Path, folder: str, is_mark: bool) -> None:
+    (outer / "package" / folder).mkdir()
+    assert find_root(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
+
+
+def test_a_file_named_like_the_state_folder_is_none(outer: Path) -> None:
+    write(outer / "package" / ".phase-gate")
+    assert find_root(outer / "package") == outer
+
+
+def test_without_any_mark_it_is_the_start(tmp_path: Path) -> None:
+    start = tmp_path / "a" / "b"
+    start.mkdir(parents=True)
+    assert find_root(start) == start
+
+
+def test_a_relative_start_gives_an_absolute_root(outer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(outer / "package")
+    assert find_root(Path("deep")) == outer
+
+
+def test_in_a_monorepo_the_nearest_package_wins(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path / "pyproject.toml", "[tool.pytest.ini_options]\n")
+    one, two, three = (tmp_path / "packages" / name for name in ("one", "two", "three"))
+    write(one / "pyproject.toml", "[tool.pytest.ini_options]\n")
+    write(two / "pyproject.toml", "[project]\n")
+    write(three / "phase-gate.yaml")
+    for package in (one, two, three):
+        (package / "tests").mkdir()
+    assert [find_root(package / "tests") for package in (one, two, three)] == [one, tmp_path, three]
+
+
+def test_a_worktree_is_a_root_of_its_own(tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    write(main / "src" / "a.py")
+    git(main, "init", "-q")
+    git(main, "add", "-A")
+    git(main, "commit", "-qm", "a")
+    git(main, "worktree", "add", "-q", "-b", "beside", "../beside")
+    git(main, "worktree", "add", "-q", "-b", "inside", "work/inside")
+    assert find_root(tmp_path / "beside" / "src") == tmp_path / "beside"
+    assert find_root(main / "work" / "inside" / "src") == main / "work" / "inside"
+    assert find_root(main / "work") == main
+
+
+@needs_links
+def test_a_link_into_a_project_finds_that_project(outer: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(outer / "package")
+    assert find_root(tmp_path / "link" / "deep") == outer
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("root/tests/test_a.py", "tests/test_a.py", id="below"),
+        pytest.param("root", ".", id="the-root-itself"),
+        pytest.param("other/test_a.py", "../other/test_a.py", id="outside"),
+        pytest.param("root-two/test_a.py", "../root-two/test_a.py", id="a-name-that-begins-alike-is-outside"),
+        pytest.param("root/a/../test_b.py", "test_b.py", id="dots-are-folded"),
+        pytest.param("root/..data/test_c.py", "..data/test_c.py", id="a-name-with-two-dots-is-below"),
+    ],
+)
+def test_relative_id(tmp_path: Path, path: str, expected: str) -> None:
+    assert relative_id(tmp_path / path, tmp_path / "root") == expected
+
+
+@needs_links
+def test_relative_id_through_a_link_to_the_root(tmp_path: Path) -> None:
+    test = write(tmp_path / "root" / "tests" / "test_a.py")
+    (tmp_path / "link").symlink_to(tmp_path / "root")
+    assert relative_id(tmp_path / "link" / "tests" / "test_a.py", tmp_path / "root") == "tests/test_a.py"
+    assert relative_id(test, tmp_path / "link") == "tests/test_a.py"
+
+
+@needs_links
+def test_relative_id_keeps_a_link_below_the_root(tmp_path: Path) -> None:
+    write(tmp_path / "shared" / "test_a.py")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "linked").symlink_to(tmp_path / "shared")
+    assert relative_id(tmp_path / "root" / "linked" / "test_a.py", tmp_path / "root") == "linked/test_a.py"

@@ -1,0 +1,780 @@
+"""What changes the fingerprint of the sources, and what does not. With real repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.storage import tree
+from pytest_phase_gate.storage.tree import (
+    UNREADABLE,
+    Difference,
+    Tree,
+    changed_sources,
+    describe_difference,
+    take_tree,
+)
+
+posix_only = pytest.mark.skipif(os.name == "nt", reason="names, links and modes that Windows does not have")
+
+Edit = Callable[[Path], object]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+    command = ["git", *identity, "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def write_project(folder: Path) -> Path:
+    write(folder / "src" / "app.py", "def add(a, b):\n    return a + b\n")
+    write(folder / "tests" / "test_app.py", "def test_add():\n    assert add(1, 1) == 2\n")
+    write(folder / "tests" / "table.csv", "1,1,2\n")
+    write(folder / "pyproject.toml", "[tool.pytest]\n")
+    write(folder / "README.md", "# App\n")
+    write(folder / "docs" / "conf.py", "project = 'App'\n")
+    write(folder / ".gitignore", "ignored.py\nout/\n.phase-gate/\n")
+    return folder
+
+
+def commit_all(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "all")
+
+
+@pytest.fixture(autouse=True)
+def plain_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of whoever runs the suite, and no variables of a hook that runs it."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = write_project(tmp_path / "repo")
+    git(folder, "init", "-q")
+    commit_all(folder)
+    return folder
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """The same project without git."""
+    return write_project(tmp_path / "plain")
+
+
+def edit_unnoticed(path: Path) -> None:
+    """Change the content, but neither size nor mtime."""
+    before = path.stat()
+    # git counts ctime in whole seconds; the module says so. Wait for the next one.
+    probe = path.parent / "probe.txt"
+    while int(write(probe, "").stat().st_ctime) == int(before.st_ctime):
+        pass
+    probe.unlink()
+    write(path, path.read_bytes().swapcase())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def all_of(*edits: Edit) -> Edit:
+    def edit(root: Path) -> None:
+        for one in edits:
+            one(root)
+
+    return edit
+
+
+def writes(name: str, content: str | bytes) -> Edit:
+    return lambda root: write(root / name, content)
+
+
+def runs_git(*arguments: str) -> Edit:
+    return lambda root: git(root, *arguments)
+
+
+def commits(root: Path) -> None:
+    commit_all(root)
+
+
+# --- with git
+
+
+@pytest.mark.parametrize(
+    ("edit", "changes"),
+    [
+        pytest.param(writes("src/app.py", "def add(a, b): ...\n"), True, id="source-edited"),
+        pytest.param(writes("tests/table.csv", "1,1,3\n"), True, id="tracked-data-edited"),
+        pytest.param(writes("src/new.py", ""), True, id="untracked-source-added"),
+        pytest.param(writes("notes.txt", "a"), False, id="untracked-text-is-an-output"),
+        pytest.param(writes("report.toml", "a"), False, id="untracked-toml-is-an-output"),
+        pytest.param(writes("ignored.py", "a = 1\n"), False, id="ignored-source"),
+        pytest.param(writes("out/made.py", "a = 1\n"), False, id="source-in-an-ignored-folder"),
+        pytest.param(writes("README.md", "# Other\n"), False, id="readme-edited"),
+        pytest.param(writes("src/deep/notes.rst", "a"), False, id="docs-by-suffix-at-any-depth"),
+        pytest.param(writes("docs/conf.py", "project = 'Other'\n"), False, id="source-in-the-docs-folder"),
+        pytest.param(writes("src/docs/a.py", "a = 1\n"), True, id="a-deeper-docs-folder-is-none"),
+        pytest.param(writes(".phase-gate/guard.py", "a = 1\n"), False, id="state-folder"),
+        pytest.param(lambda root: (root / "src/app.py").touch(), False, id="touched"),
+        pytest.param(lambda root: os.utime(root / "src/app.py", (0, 0)), False, id="mtime-set-back"),
+        pytest.param(lambda root: edit_unnoticed(root / "src/app.py"), True, id="same-size-and-same-mtime"),
+        pytest.param(writes("src/app.py", "def add(a, b):\n    return a - b\n"), True, id="same-size-at-once"),
+        pytest.param(lambda root: (root / "src/app.py").rename(root / "src/b.py"), True, id="renamed"),
+        pytest.param(runs_git("mv", "src/app.py", "src/b.py"), True, id="renamed-by-git"),
+        pytest.param(lambda root: (root / "src/app.py").unlink(), True, id="deleted"),
+        pytest.param(runs_git("rm", "-q", "src/app.py"), True, id="deleted-by-git"),
+        pytest.param(runs_git("rm", "-q", "--cached", "src/app.py"), False, id="source-forgotten-by-git-but-there"),
+        pytest.param(lambda root: (root / "src/app.py").chmod(0o755), False, id="a-mode-is-no-content"),
+        pytest.param(runs_git("commit", "-qm", "empty", "--allow-empty"), False, id="empty-commit"),
+        pytest.param(runs_git("checkout", "-qb", "other"), False, id="new-branch-on-the-same-files"),
+        pytest.param(runs_git("pack-refs", "--all"), False, id="housekeeping"),
+        pytest.param(
+            all_of(writes("src/app.py", "a = 1\n"), lambda root: write_project(root)), False, id="edited-and-undone"
+        ),
+        pytest.param(
+            all_of(runs_git("update-index", "--assume-unchanged", "src/app.py"), writes("src/app.py", "a = 1\n")),
+            True,
+            id="edit-hidden-by-assume-unchanged",
+        ),
+        pytest.param(
+            all_of(runs_git("update-index", "--skip-worktree", "src/app.py"), writes("src/app.py", "a = 1\n")),
+            True,
+            id="edit-hidden-by-skip-worktree",
+        ),
+        pytest.param(runs_git("update-index", "--assume-unchanged", "src/app.py"), False, id="assume-unchanged-alone"),
+        pytest.param(runs_git("update-index", "--skip-worktree", "src/app.py"), False, id="skip-worktree-alone"),
+    ],
+)
+def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None:
+    before = take_tree(repo)
+    edit(repo)
+    after = take_tree(repo)
+    assert before.digest.startswith("git:")
+    assert after.digest.startswith("git:")
+    assert (after.digest != before.digest) is changes
+
+
+@pytest.mark.parametrize(
+    ("prepare", "edit"),
+    [
+        pytest.param(writes("src/app.py", "a = 1\n"), runs_git("add", "-A"), id="edit-staged"),
+        pytest.param(writes("src/app.py", "a = 1\n"), commits, id="edit-committed"),
+        pytest.param(writes("src/new.py", "a = 1\n"), runs_git("add", "-A"), id="new-source-staged"),
+        pytest.param(writes("src/new.py", "a = 1\n"), runs_git("add", "-N", "."), id="new-source-announced"),
+        pytest.param(writes("src/new.py", "a = 1\n"), commits, id="new-source-committed"),
+        pytest.param(lambda root: (root / "src/app.py").unlink(), commits, id="deletion-committed"),
+        pytest.param(lambda root: (root / "src/app.py").rename(root / "src/b.py"), commits, id="rename-committed"),
+        pytest.param(
+            all_of(writes("src/app.py", "a = 1\n"), runs_git("add", "-A")), runs_git("reset", "-q"), id="unstaged"
+        ),
+        pytest.param(
+            all_of(runs_git("config", "core.autocrlf", "true"), writes("src/new.py", b"a = 1\r\nb = 2\r\n")),
+            commits,
+            id="new-source-with-crlf-through-the-filter",
+        ),
+        pytest.param(
+            all_of(runs_git("config", "core.autocrlf", "true"), writes("src/app.py", b"a = 1\r\nb = 2\r\n")),
+            runs_git("add", "-A"),
+            id="edit-with-crlf-through-the-filter",
+        ),
+    ],
+)
+def test_git_commands_that_move_no_file(repo: Path, prepare: Edit, edit: Edit) -> None:
+    clean = take_tree(repo)
+    prepare(repo)
+    before = take_tree(repo)
+    edit(repo)
+    assert take_tree(repo) == before
+    assert before.digest != clean.digest
+
+
+def test_docs_count_where_they_are_asked_for(repo: Path) -> None:
+    always = ("README.md", "./docs/conf.py", "notes.txt", "ignored.py", "missing.py", "src")
+    before = take_tree(repo, always=always)
+    write(repo / "notes.txt", "a")
+    write(repo / "ignored.py", "a")
+    write(repo / "README.md", "# Other\n")
+    difference = describe_difference(before.files, take_tree(repo, always=always).files)
+    assert difference == Difference(added=("ignored.py", "notes.txt"), removed=(), changed=("README.md",))
+    assert "docs/conf.py" in before.files
+    git(repo, "add", "README.md")
+    assert take_tree(repo, always=always).files["README.md"] == git(repo, "rev-parse", ":README.md").strip()
+
+
+@pytest.mark.parametrize(
+    ("docs", "left_out"),
+    [
+        pytest.param((), set(), id="none"),
+        pytest.param(("*.md",), {"README.md", "a/b/c.md"}, id="no-slash-means-any-folder"),
+        pytest.param(("/*.md",), {"README.md"}, id="leading-slash-means-the-root"),
+        pytest.param(("a/*",), {"a/x.py"}, id="a-star-stays-in-its-folder"),
+        pytest.param(("a/**",), {"a/x.py", "a/b/c.md", "a/b/y.py"}, id="two-stars-do-not"),
+        pytest.param(("a/",), {"a/x.py", "a/b/c.md", "a/b/y.py"}, id="a-folder"),
+        pytest.param(("**/?.py",), {"a/x.py", "a/b/y.py"}, id="two-stars-in-front"),
+        pytest.param(("a/**/c.md",), {"a/b/c.md"}, id="two-stars-in-the-middle"),
+        pytest.param(("*.m.",), set(), id="a-dot-is-a-dot"),
+    ],
+)
+def test_docs_are_globs(tmp_path: Path, docs: tuple[str, ...], left_out: set[str]) -> None:
+    names = {"README.md", "a/x.py", "a/b/c.md", "a/b/y.py"}
+    for name in names:
+        write(tmp_path / name, "")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    assert names - take_tree(tmp_path, docs=docs).files.keys() == left_out
+
+
+def test_the_given_state_folder_is_never_part(repo: Path) -> None:
+    before = take_tree(repo)
+    write(repo / "state" / "tasks" / "a.py", "a = 1\n")
+    git(repo, "add", "-A")
+    assert take_tree(repo, state_folder=repo / "state", always=["state/tasks/a.py"]) == before
+    assert take_tree(repo).files.keys() - before.files.keys() == {"state/tasks/a.py"}
+
+
+@pytest.mark.parametrize("state", [pytest.param(".", id="the-root"), pytest.param("..", id="above-the-root")])
+def test_a_state_folder_never_hides_the_sources(repo: Path, state: str) -> None:
+    assert take_tree(repo, state_folder=repo / state) == take_tree(repo)
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("with space.py", id="space"),
+        pytest.param("new\nline.py", id="newline"),
+        pytest.param('"quoted.py', id="quote"),
+        pytest.param("-dash.py", id="dash"),
+        pytest.param("tab\tand\\slash.py", id="tab-and-backslash"),
+        pytest.param("grün-测试.py", id="unicode"),
+        pytest.param(os.fsdecode(b"latin-\xe9.py"), id="not-utf-8"),
+    ],
+)
+@pytest.mark.parametrize("below", ["", "sub/"], ids=["root", "subfolder"])
+def test_odd_names(tmp_path: Path, name: str, below: str) -> None:
+    git(tmp_path, "init", "-q")
+    root = tmp_path / below
+    try:
+        write(root / name, "a = 1\n")
+    except OSError:
+        pytest.skip("this file system does not take the name")
+    untracked = take_tree(root)
+    git(tmp_path, "add", "-A")
+    assert list(untracked.files) == [name]
+    assert take_tree(root) == untracked
+    write(root / name, "a = 2\n")
+    assert changed_sources(untracked, take_tree(root)) == (name,)
+
+
+@posix_only
+def test_links_are_not_followed(repo: Path, tmp_path: Path) -> None:
+    target = write(tmp_path / "target.py", "a = 1\n")
+    (repo / "link.py").symlink_to(target)
+    before = take_tree(repo)
+    write(target, "a = 2\n")
+    assert take_tree(repo) == before
+    commit_all(repo)
+    assert take_tree(repo) == before
+    (repo / "link.py").unlink()
+    (repo / "link.py").symlink_to("nowhere")
+    changed = take_tree(repo)
+    assert changed_sources(before, changed) == ("link.py",)
+    (repo / "link.py").unlink()
+    write(repo / "link.py", "nowhere")  # a file with the very text of the link is another thing
+    assert changed_sources(changed, take_tree(repo)) == ("link.py",)
+
+
+def test_a_conflict_is_hashed_as_it_lies_there(repo: Path) -> None:
+    git(repo, "checkout", "-qb", "theirs")
+    write(repo / "src/app.py", "theirs = 1\n")
+    commit_all(repo)
+    git(repo, "checkout", "-q", "-")
+    write(repo / "src/app.py", "ours = 1\n")
+    commit_all(repo)
+    ours = take_tree(repo)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repo, "merge", "theirs")
+    conflict = take_tree(repo)
+    assert changed_sources(ours, conflict) == ("src/app.py",)
+    write(repo / "src/app.py", "both = 1\n")
+    resolved = take_tree(repo)
+    assert changed_sources(conflict, resolved) == ("src/app.py",)
+    git(repo, "add", "-A")
+    assert take_tree(repo) == resolved
+
+
+def test_a_submodule_is_looked_into(repo: Path, tmp_path: Path) -> None:
+    library = write_project(tmp_path / "library")
+    git(library, "init", "-q")
+    commit_all(library)
+    git(repo, "submodule", "--quiet", "add", str(library), "lib")
+    commit_all(repo)
+    before = take_tree(repo)
+    assert "lib/src/app.py" in before.files
+    write(repo / "lib/src/app.py", "a = 1\n")
+    edited = take_tree(repo)
+    assert changed_sources(before, edited) == ("lib/src/app.py",)
+    commit_all(repo / "lib")
+    assert take_tree(repo) == edited
+    commit_all(repo)
+    assert take_tree(repo) == edited
+
+
+def test_a_submodule_that_is_not_there_counts_by_its_commit(repo: Path, tmp_path: Path) -> None:
+    library = write_project(tmp_path / "library")
+    git(library, "init", "-q")
+    commit_all(library)
+    git(repo, "submodule", "--quiet", "add", str(library), "lib")
+    commit_all(repo)
+    git(repo, "submodule", "--quiet", "deinit", "--all")
+    assert take_tree(repo).files["lib"] == git(repo, "rev-parse", ":lib").strip()
+
+
+def test_a_clone_inside_is_part_and_a_worktree_is_not(repo: Path) -> None:
+    before = take_tree(repo)
+    git(repo, "worktree", "add", "-q", "-b", "other", "work/other")
+    write(repo / "work/other/src/app.py", "a = 1\n")
+    assert take_tree(repo) == before
+    git(repo, "clone", "-q", ".", "vendor")
+    assert "vendor/src/app.py" in describe_difference(before.files, take_tree(repo).files).added
+
+
+def test_a_worktree_has_the_tree_of_its_branch(repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "beside"))
+    assert take_tree(tmp_path / "beside") == take_tree(repo)
+    write(tmp_path / "beside/src/app.py", "a = 1\n")
+    assert changed_sources(take_tree(repo), take_tree(tmp_path / "beside")) == ("src/app.py",)
+
+
+def test_a_root_below_the_repository_sees_only_itself(repo: Path) -> None:
+    before = take_tree(repo / "src")
+    write(repo / "tests/test_app.py", "a = 1\n")
+    write(repo / "tests/new.py", "a = 1\n")
+    assert take_tree(repo / "src") == before
+    assert list(before.files) == ["app.py"]
+    git(repo, "config", "core.autocrlf", "true")
+    write(repo / "src/app.py", b"a = 1\r\n")
+    edited = take_tree(repo / "src")
+    git(repo, "add", "-A")
+    assert take_tree(repo / "src") == edited != before
+
+
+def test_outside_files_can_be_asked_for(repo: Path) -> None:
+    before = take_tree(repo / "src", always=["../tests/test_app.py"])
+    write(repo / "tests/test_app.py", "a = 1\n")
+    assert changed_sources(before, take_tree(repo / "src", always=["../tests/test_app.py"])) == (
+        "../tests/test_app.py",
+    )
+
+
+@pytest.mark.parametrize("pattern", ["scratch/", "scratch/*", "*"])
+def test_a_root_that_git_ignores_is_walked(repo: Path, pattern: str) -> None:
+    write(repo / ".gitignore", pattern + "\n")
+    root = repo / "scratch" / "project"
+    write(root / "test_a.py", "a = 1\n")
+    before = take_tree(root)
+    write(root / "test_a.py", "a = 2\n")
+    assert before.digest.startswith("walk:")
+    assert changed_sources(before, take_tree(root)) == ("test_a.py",)
+
+
+def test_variables_of_a_hook_do_not_mislead(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = take_tree(repo)
+    other = write_project(tmp_path / "other")
+    git(other, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / "index"))
+    monkeypatch.setenv("GIT_PREFIX", "src/")
+    assert take_tree(repo) == before
+
+
+def test_settings_of_a_person_stay(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = take_tree(repo)
+    write(tmp_path / "ignore", "scratch.py\n")
+    write(tmp_path / "config", f"[core]\nexcludesFile = {(tmp_path / 'ignore').as_posix()}\n")
+    write(repo / "scratch.py", "a = 1\n")
+    assert take_tree(repo) != before
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    assert take_tree(repo) == before
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param(("core.checkStat", "minimal"), id="check-stat"),
+        pytest.param(("core.trustctime", "false"), id="trust-ctime"),
+        pytest.param(("core.fsmonitor", "true"), id="fsmonitor"),
+        pytest.param(("core.ignoreStat", "true"), id="ignore-stat"),
+        pytest.param(("core.quotePath", "false"), id="quote-path"),
+    ],
+)
+def test_settings_of_a_repository_do_not_blind_it(repo: Path, setting: tuple[str, str]) -> None:
+    git(repo, "config", *setting)
+    write(repo / "src/new.py", "a = 1\n")
+    git(repo, "add", "-A")
+    before = take_tree(repo)
+    edit_unnoticed(repo / "src/app.py")
+    assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
+
+
+def test_a_sha256_repository(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    git(root, "init", "-q", "--object-format=sha256")
+    commit_all(root)
+    write(root / "src/app.py", "a = 1\n")
+    before = take_tree(root)
+    git(root, "add", "-A")
+    assert take_tree(root) == before
+    assert {len(blob) for blob in before.files.values()} == {64}
+
+
+def test_many_names_go_in_batches(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        write(repo / f"src/module_{number}.py", f"a = {number}\n")
+    whole = take_tree(repo)
+    monkeypatch.setattr(tree, "MAX_NAMES", 100)
+    assert take_tree(repo) == whole
+
+
+# --- git that fails
+
+
+@pytest.fixture
+def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Put a shell script before git in the PATH; it finds the real one in `$REAL`, its calls are counted in a file."""
+    if os.name == "nt":
+        pytest.skip("a shell script")
+    real = shutil.which("git")
+
+    def install(script: str) -> Path:
+        calls = write(tmp_path / "calls.txt", "")
+        fake = write(tmp_path / "bin" / "git", f'#!/bin/sh\nREAL="{real}"\necho "$@" >> "{calls}"\n{script}\n')
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+        return calls
+
+    return install
+
+
+def test_a_clean_tree_costs_one_process(repo: Path, fake_git: Callable[[str], Path]) -> None:
+    calls = fake_git('exec "$REAL" "$@"')
+    take_tree(repo)
+    assert len(calls.read_text().splitlines()) == 1
+    write(repo / "src/app.py", "a = 1\n")
+    write(repo / "src/new.py", "a = 1\n")
+    take_tree(repo)
+    assert len(calls.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("echo 'fatal: detected dubious ownership' >&2; exit 128", id="refuses"),
+        pytest.param("exec sleep 20", id="hangs"),
+    ],
+)
+def test_without_an_answer_the_folder_is_walked(
+    repo: Path, fake_git: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setattr(tree, "GIT_TIMEOUT", 0.2)
+    fake_git(script)
+    assert take_tree(repo).digest.startswith("walk:")
+
+
+def test_a_missing_git_means_walking(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_git = take_tree(repo)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    before = take_tree(repo)
+    assert before.digest.startswith("walk:")
+    assert changed_sources(with_git, before) == ("pyproject.toml", "src/app.py", "tests/test_app.py")
+    write(repo / "src/app.py", "a = 1\n")
+    assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
+
+
+def test_if_git_cant_hash_we_do(repo: Path, fake_git: Callable[[str], Path]) -> None:
+    write(repo / "src/app.py", "a = 1\n")
+    write(repo / "src/new.py", "a = 1\n")
+    whole = take_tree(repo)
+    fake_git('case "$*" in *hash-object*) exit 128;; esac; exec "$REAL" "$@"')
+    assert take_tree(repo) == whole
+
+
+def test_what_nobody_may_read_is_named_so(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repo / "src/new.py", "a = 1\n")
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("new.py"))  # root may read everything
+    assert take_tree(repo).files["src/new.py"] == UNREADABLE
+
+
+# --- without git
+
+
+@pytest.fixture
+def no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever repository the temporary folder may lie in."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+
+@pytest.mark.usefixtures("no_git")
+@pytest.mark.parametrize(
+    ("edit", "changes"),
+    [
+        pytest.param(writes("src/app.py", "a = 1\n"), True, id="source-edited"),
+        pytest.param(writes("src/new.py", ""), True, id="source-added"),
+        pytest.param(writes("ignored.py", ""), True, id="without-git-nothing-is-ignored"),
+        pytest.param(writes("tests/table.csv", "1,1,3\n"), False, id="data-is-not-looked-at"),
+        pytest.param(writes("pyproject.toml", "[tool.pytest]\na = 1\n"), True, id="pyproject"),
+        pytest.param(writes("sub/setup.cfg", ""), True, id="setup-cfg-below"),
+        pytest.param(writes("tox.ini", ""), True, id="tox-ini"),
+        pytest.param(writes("sub/.pytest.ini", ""), True, id="hidden-pytest-ini"),
+        pytest.param(writes("pytest.toml", ""), True, id="pytest-toml"),
+        pytest.param(writes("phase-gate.yaml", ""), True, id="our-configuration"),
+        pytest.param(writes("other.yaml", ""), False, id="another-yaml"),
+        pytest.param(writes("README.md", "# Other\n"), False, id="readme-edited"),
+        pytest.param(writes("docs/conf.py", ""), False, id="docs-folder"),
+        pytest.param(lambda root: (root / "src/app.py").touch(), False, id="touched"),
+        pytest.param(lambda root: edit_unnoticed(root / "src/app.py"), True, id="same-size-and-same-mtime"),
+        pytest.param(lambda root: (root / "src/app.py").rename(root / "src/b.py"), True, id="renamed"),
+        pytest.param(lambda root: (root / "src/app.py").unlink(), True, id="deleted"),
+        pytest.param(lambda root: (root / "src/app.py").chmod(0o755), False, id="a-mode-is-no-content"),
+        pytest.param(writes("env/pyvenv.cfg", ""), False, id="environment"),
+        pytest.param(writes("conda/conda-meta/a.py", ""), False, id="conda-environment"),
+        pytest.param(
+            all_of(writes("kept/CACHEDIR.TAG", ""), writes("kept/deep/a.py", "")), False, id="marked-as-a-cache"
+        ),
+        *(
+            pytest.param(writes(f"src/{name}/deep/a.py", ""), False, id=f"in-{name}")
+            for name in (
+                *(".git", ".hg", ".svn", "__pycache__", ".tox", ".nox", ".venv", "venv", "node_modules"),
+                *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "app.egg-info"),
+                *("build", "dist", "site-packages", ".phase-gate"),
+            )
+        ),
+        pytest.param(
+            all_of(writes("wt/.git", "gitdir: /main/.git/worktrees/wt\n"), writes("wt/a.py", "")),
+            False,
+            id="worktree-inside",
+        ),
+        pytest.param(
+            all_of(writes("lib/.git", "gitdir: ../.git/worktrees/main/modules/lib\n"), writes("lib/a.py", "")),
+            True,
+            id="submodule-inside",
+        ),
+    ],
+)
+def test_edits_without_git(plain: Path, tmp_path: Path, edit: Edit, changes: bool) -> None:
+    cache = tmp_path / "cache.json"
+    before = take_tree(plain, cache_file=cache)
+    edit(plain)
+    after = take_tree(plain, cache_file=cache)
+    assert before.digest.startswith("walk:")
+    assert after == take_tree(plain)
+    assert (after.digest != before.digest) is changes
+
+
+@pytest.mark.usefixtures("no_git")
+def test_the_root_is_walked_whatever_it_is(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "build")
+    write(root / "pyvenv.cfg", "")
+    write(root / "lib/python3/site-packages/a.py", "")
+    assert {"src/app.py", "pyvenv.cfg"} < take_tree(root).files.keys()
+    assert not [path for path in take_tree(root).files if "site-packages" in path]
+
+
+@pytest.mark.usefixtures("no_git")
+def test_a_walk_takes_what_it_is_asked_for(plain: Path) -> None:
+    asked = ["README.md", "tests/table.csv", "build/made.py", "missing.txt", "src", ".phase-gate/a.py"]
+    write(plain / "build/made.py", "")
+    write(plain / ".phase-gate/a.py", "")
+    assert take_tree(plain, always=asked).files.keys() - take_tree(plain).files.keys() == {
+        "README.md",
+        "build/made.py",
+        "tests/table.csv",
+    }
+
+
+@posix_only
+@pytest.mark.usefixtures("no_git")
+def test_a_walk_does_not_follow_links(plain: Path, tmp_path: Path) -> None:
+    target = write(tmp_path / "target" / "a.py", "a = 1\n")
+    (plain / "link.py").symlink_to(target)
+    (plain / "folder").symlink_to(target.parent)
+    (plain / "loop").symlink_to(plain)
+    os.mkfifo(plain / "pipe.py")
+    before = take_tree(plain)
+    write(target, "a = 2\n")
+    assert take_tree(plain) == before
+    assert before.files.keys() == {"link.py", "pyproject.toml", "src/app.py", "tests/test_app.py"}
+    (plain / "link.py").unlink()
+    (plain / "link.py").symlink_to("elsewhere")
+    assert changed_sources(before, take_tree(plain)) == ("link.py",)
+
+
+class Reads:
+    """What was read to be hashed, and a clock that is set by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.paths: list[str] = []
+        self.ahead_ns = 0
+        really_hash, really_now = tree._hash_file, tree._now_ns
+
+        def hash_file(path: str) -> str:
+            self.paths.append(path)
+            return really_hash(path)
+
+        monkeypatch.setattr(tree, "_hash_file", hash_file)
+        monkeypatch.setattr(tree, "_now_ns", lambda: really_now() + self.ahead_ns)
+
+    def take(self, root: Path, cache: Path) -> tuple[Tree, int]:
+        """Return the tree, and how many files were read for it."""
+        self.paths.clear()
+        return take_tree(root, cache_file=cache), len(self.paths)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch, no_git: None) -> Reads:
+    return Reads(monkeypatch)
+
+
+HOUR_NS = 3_600_000_000_000
+
+
+def test_what_is_old_is_read_once(tmp_path: Path, reads: Reads) -> None:
+    for number in range(3_000):
+        write(tmp_path / f"root/package_{number % 30}/module_{number}.py", f"a = {number}\n")
+    cache = tmp_path / "cache.json"
+    reads.ahead_ns = HOUR_NS
+    first, first_reads = reads.take(tmp_path / "root", cache)
+    again, second_reads = reads.take(tmp_path / "root", cache)
+    assert (first_reads, second_reads) == (3_000, 0)
+    assert again == first
+    write(tmp_path / "root/package_0/module_0.py", "a = 1\n")
+    edited, third_reads = reads.take(tmp_path / "root", cache)
+    assert third_reads == 1
+    assert changed_sources(first, edited) == ("package_0/module_0.py",)
+
+
+def test_what_is_fresh_is_read_again(plain: Path, tmp_path: Path, reads: Reads) -> None:
+    cache = tmp_path / "cache.json"
+    assert reads.take(plain, cache)[1] == 3
+    assert reads.take(plain, cache)[1] == 3
+    reads.ahead_ns = HOUR_NS  # what the cache was begun too early for is read once more, and trusted from then on
+    assert reads.take(plain, cache)[1] == 3
+    assert reads.take(plain, cache)[1] == 0
+
+
+def test_times_within_two_seconds_are_not_trusted(plain: Path, tmp_path: Path, reads: Reads) -> None:
+    cache = tmp_path / "cache.json"
+    reads.ahead_ns = HOUR_NS
+    reads.take(plain, cache)
+    newest = max((plain / name).stat().st_ctime_ns for name in take_tree(plain).files)
+    document = json.loads(cache.read_text())
+    for margin, is_read in ((tree.RACY_NS, False), (tree.RACY_NS - 1, True)):
+        cache.write_text(json.dumps(document | {"written_ns": newest + margin}))
+        assert (reads.take(plain, cache)[1] > 0) is is_read
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b'{"schema": 1, "files"', id="torn"),
+        pytest.param(b"\xff\x00", id="binary"),
+        pytest.param(b"[]", id="a-list"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b'{"schema": 2, "written_ns": 9e18, "files": {}}', id="newer-schema"),
+        pytest.param(b'{"schema": 1, "written_ns": 1e999, "files": {}}', id="infinite-time"),
+        pytest.param(b'{"schema": 1, "written_ns": 9e18, "files": {"src/app.py": 1}}', id="entry-is-a-number"),
+        pytest.param(b'{"schema": 1, "written_ns": 9e18, "files": {"src/app.py": []}}', id="entry-is-empty"),
+        pytest.param(b'{"schema": 1, "written_ns": 9e18, "files": {"src/app.py": {"a": 1}}}', id="entry-is-a-mapping"),
+        pytest.param(b"[" * 100_000, id="too-deep"),
+    ],
+)
+def test_a_damaged_cache_is_ignored(plain: Path, tmp_path: Path, reads: Reads, content: bytes) -> None:
+    cache = write(tmp_path / "cache.json", content)
+    reads.ahead_ns = HOUR_NS
+    found, count = reads.take(plain, cache)
+    assert (found, count) == (take_tree(plain), 3)
+    assert reads.take(plain, cache) == (found, 0)
+
+
+def test_a_cache_that_cant_be_written_is_done_without(plain: Path, tmp_path: Path, reads: Reads) -> None:
+    assert reads.take(plain, tmp_path / "missing" / "cache.json")[1] == 3
+    (tmp_path / "folder.json").mkdir()
+    assert reads.take(plain, tmp_path / "folder.json")[1] == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "plain"]
+
+
+def test_the_cache_forgets_what_is_gone(plain: Path, tmp_path: Path, reads: Reads) -> None:
+    cache = tmp_path / "cache.json"
+    reads.ahead_ns = HOUR_NS
+    reads.take(plain, cache)
+    (plain / "src/app.py").unlink()
+    reads.take(plain, cache)
+    assert json.loads(cache.read_text())["files"].keys() == {"pyproject.toml", "tests/test_app.py"}
+
+
+@pytest.mark.usefixtures("no_git")
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        pytest.param(FileNotFoundError, None, id="vanished"),
+        pytest.param(PermissionError, UNREADABLE, id="unreadable"),
+        pytest.param(OSError, UNREADABLE, id="broken-disk"),
+    ],
+)
+def test_files_that_cant_be_read(
+    plain: Path, monkeypatch: pytest.MonkeyPatch, error: type[OSError], expected: str | None
+) -> None:
+    really_hash = tree._hash_file
+
+    def hash_file(path: str) -> str:
+        if path.endswith("test_app.py"):
+            raise error
+        return really_hash(path)
+
+    monkeypatch.setattr(tree, "_hash_file", hash_file)
+    files = take_tree(plain).files
+    assert files.get("tests/test_app.py") == expected
+    assert "src/app.py" in files
+
+
+# --- differences
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param({"a.py": "1"}, {"a.py": "1"}, (), id="same"),
+        pytest.param({"b.py": "1", "a.py": "1"}, {"b.py": "2", "a.py": "2"}, ("a.py", "b.py"), id="edited-sorted"),
+        pytest.param({"a.py": "1"}, {}, ("a.py",), id="deleted"),
+        pytest.param({}, {"a.py": "1"}, (), id="new-source-is-not-rewritten"),
+        pytest.param({"a.csv": "1", "b.txt": "1"}, {"a.csv": "2"}, (), id="data"),
+        pytest.param({"sub/tox.ini": "1"}, {"sub/tox.ini": "2"}, ("sub/tox.ini",), id="pytest-configuration"),
+        pytest.param({"other.toml": "1"}, {"other.toml": "2"}, (), id="configuration-of-others"),
+    ],
+)
+def test_changed_sources(before: dict[str, str], after: dict[str, str], expected: tuple[str, ...]) -> None:
+    assert changed_sources(Tree("git:1", before), Tree("git:2", after)) == expected
+
+
+def test_describe_difference() -> None:
+    before = {"same": "1", "edited": "1", "gone": "1", "also-gone": "1"}
+    after = {"same": "1", "edited": "2", "new": "1", "also-new": "1"}
+    assert describe_difference(before, after) == Difference(
+        added=("also-new", "new"), removed=("also-gone", "gone"), changed=("edited",)
+    )
