@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.controller import Controller
 
-_controller_key = pytest.StashKey["Controller"]()
+_controller_key: pytest.StashKey[Controller] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

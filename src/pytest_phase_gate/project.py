@@ -46,17 +46,15 @@ class Project:
 
         root = find_root(start)
         configuration = load_configuration(root)
-        named = _first_given(task, environment.get("PHASE_GATE_TASK"), configuration.run.task, DEFAULT_TASK)
-        given = _first_given(folder, environment.get("PHASE_GATE_DIR"))
-        if given is not None:
-            state_folder = start / given
-        else:
-            state_folder = root / (configuration.run.dir or STATE_FOLDER)
-        project = cls(
-            root=root, configuration=configuration, state_folder=state_folder, task=named, environment=environment
+        # An empty option or variable is a mistake that must not quietly become the default.
+        given = folder if folder is not None else environment.get("PHASE_GATE_DIR")
+        state_folder = root / (configuration.run.dir or STATE_FOLDER) if given is None else start / given
+        named = (task, environment.get("PHASE_GATE_TASK"), configuration.run.task)
+        chosen = next((name for name in named if name is not None), DEFAULT_TASK)
+        task_folder(state_folder, chosen)  # refuse a bad name before anything else happens
+        return cls(
+            root=root, configuration=configuration, state_folder=state_folder, task=chosen, environment=environment
         )
-        task_folder(state_folder, named)  # refuse a bad name before anything else happens
-        return project
 
     @property
     def folder(self) -> Path:
@@ -104,11 +102,14 @@ class Project:
         )
 
 
-def _first_given(*values: str | None) -> str | None:
-    # An empty option or variable is a mistake that must not quietly become the default.
-    return next((value for value in values if value is not None), None)
-
-
 def who_am_i(environment: Mapping[str, str]) -> str:
     """Return the user's name, for `by` where nobody said one."""
-    return environment.get("USER") or environment.get("USERNAME") or str(os.getuid() if hasattr(os, "getuid") else "")
+    named = environment.get("USER") or environment.get("USERNAME")
+    if named:
+        return named
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return "unknown"

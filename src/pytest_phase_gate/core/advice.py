@@ -33,7 +33,9 @@ def advise(
     if subject.iteration is None:
         return Advice(f"go on: this run does not count ({subject.kind}): {subject.why}", again)
     if reading.answer in ("blocked", "test-wrong"):
-        return Advice(f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject))
+        return Advice(
+            f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject)
+        )
     if not gate_1.satisfied:
         reason, following = _what_gate_1_misses(phase, gate_1, metrics, again)
         prefix = "signal came too early" if reading.is_done else "go on"
@@ -85,7 +87,8 @@ def _what_gate_1_misses(phase: Phase, gate_1: Gate1Result, metrics: Metrics, aga
             return _explain_clause(phase, clause, metrics), again
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
     if groups:
-        return f"none of these holds yet: {groups[0].group}", _declare_or_run(groups, again)
+        ways = (groups[0].group or "").replace(" OR ", ", ")
+        return f"one of these has to hold: {ways}", _declare_or_run(groups, again)
     return f"{gate_1.name} is not met", again
 
 
@@ -123,7 +126,9 @@ def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
 def _passing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     passing = metrics.get("tests_passing")
     if phase.tests == "failing" and isinstance(passing, int) and passing > 0:
-        return f"{count(passing, 'test')} already {'passes' if passing == 1 else 'pass'}, but a new test must fail first"
+        return (
+            f"{count(passing, 'test')} already {'passes' if passing == 1 else 'pass'}, but a new test must fail first"
+        )
     skipped = metrics.get("tests_newly_skipped")
     if phase.tests == "passing" and isinstance(skipped, int) and skipped > 0:
         return f"{count(skipped, 'test')} newly skipped: a skipped test proves nothing"

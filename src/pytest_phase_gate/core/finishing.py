@@ -379,4 +379,3 @@ def _notes(record: RunRecord, judged: Judgement, classified: Classified, run: Op
     if shown:
         notes.append(f"exempt: {', '.join(shown)}")
     return tuple(notes)
-

@@ -67,9 +67,7 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             files[path] = file
             continue
         kept = dict.fromkeys((*before.ids, *file.ids))
-        files[path] = TestFile(
-            content=file.content, ids=tuple(sorted(kept)), bodies={**before.bodies, **file.bodies}
-        )
+        files[path] = TestFile(content=file.content, ids=tuple(sorted(kept)), bodies={**before.bodies, **file.bodies})
     return Inventory(files)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.workflow import DONE, Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
 
@@ -126,6 +126,27 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
         f"{phase.name} can't begin: {current.name} has not exited ({what_is_missing(state)})",
         remedy=what_to_do(state, current),
     )
+
+
+def entry_events(
+    state: State, entry: Entry, workflow: Workflow, *, run: str | None, allow_non_interactive: bool
+) -> list[Event]:
+    """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
+    events: list[Event] = []
+    if entry.begins_cycle:
+        latest = state.latest
+        data = {
+            "cycle": state.cycle + 1,
+            "workflow": workflow.name,
+            "baseline": None if latest is None else {"inventory": latest.inventory, "outcomes": latest.outcomes},
+            "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
+            "allow_non_interactive": allow_non_interactive,
+            "run": run,
+        }
+        events.append(Event(kind="cycle-began", data=data))
+    if entry.enters:
+        events.append(Event(kind="phase-entered", data={"phase": entry.phase.name, "how": entry.how, "run": run}))
+    return events
 
 
 def what_is_missing(state: State) -> str:

@@ -125,9 +125,7 @@ def judge_outcomes(outcomes: Outcomes, inventory: Inventory, past: References, *
     )
 
 
-def _standing(
-    test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
-) -> str:
+def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]) -> str:
     if bucket is Bucket.PASSED or bucket is Bucket.FLAKY:
         return "passing"
     if bucket in FAILING:

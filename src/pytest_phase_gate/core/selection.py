@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from pytest_phase_gate.core.inventory import Inventory, bare_name, join_id, split_id
+from pytest_phase_gate.core.inventory import Inventory, bare_name, join_id
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
 
 #: Bare names of the tests that a file's source defines; None if the file is gone.

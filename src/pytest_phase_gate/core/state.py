@@ -122,6 +122,8 @@ class State:
     #: Known failures that have passed in this cycle: they may not fail again.
     recovered: tuple[str, ...] = ()
     signals_premature: int = 0
+    #: What the configuration said about overrides when the cycle began.
+    allow_non_interactive: bool = False
     #: Object with the rules that the last run was judged by.
     rules: str | None = None
     undo: Undo | None = None
@@ -164,6 +166,7 @@ def _cycle_began(state: State, event: Event) -> State:
         cycle=state.cycle + 1,
         workflow=event.data["workflow"],
         baseline=_snapshot(event.data.get("baseline")),
+        allow_non_interactive=event.data.get("allow_non_interactive", False),
         first=None,
         targets=None,
         recovered=(),
@@ -343,6 +346,22 @@ def _baseline_taken(state: State, event: Event) -> State:
     return replace(state, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
 
 
+def _doubted(state: State, event: Event) -> State:
+    # Part of the history is gone or came back: what it proved is not proved any more.
+    return replace(
+        state,
+        open_runs=(),
+        exited=False,
+        forced=False,
+        streak=0,
+        tree=None,
+        chain=None,
+        green_tree=None,
+        measurement=None,
+        evaluation_is_stale=state.evaluation is not None,
+    )
+
+
 def _snapshot(data: Json | None) -> Snapshot | None:
     return None if data is None else Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
 
@@ -360,10 +379,12 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "fact-declared": _fact_declared,
     "fact-withdrawn": _fact_withdrawn,
     "baseline-taken": _baseline_taken,
+    "repaired": _doubted,
+    "rollback-accepted": _doubted,
 }
 
 #: Kinds that are kept for history and change no state.
-HISTORY_KINDS = frozenset({"signal-refused", "signal-withdrawn", "rewound", "rollback-accepted", "repaired"})
+HISTORY_KINDS = frozenset({"signal-refused", "signal-withdrawn", "rewound"})
 EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS
 
 NEW_STATE = State()

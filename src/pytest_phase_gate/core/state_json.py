@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 
+
 def state_to_json(state: State) -> dict[str, Any]:
     """Return the state as plain JSON; absent and empty fields are left out, so that additions stay readable."""
     return {

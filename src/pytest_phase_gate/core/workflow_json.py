@@ -51,9 +51,7 @@ def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
     """Return the workflow that `workflow_to_json` wrote."""
     fields = dict(document)
     fields["guards"] = {
-        name: Guard(
-            name=name, condition=parse_condition(row["condition"]), remedy=row["remedy"], detail=row["detail"]
-        )
+        name: Guard(name=name, condition=parse_condition(row["condition"]), remedy=row["remedy"], detail=row["detail"])
         for name, row in document["guards"].items()
     }
     fields["phases"] = tuple(_phase(row) for row in document["phases"])

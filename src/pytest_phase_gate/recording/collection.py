@@ -52,7 +52,9 @@ class Collection:
 
     def see_worker_output(self, output: Mapping[str, object]) -> None:
         deselected, paths, groups = output["deselected"], output["paths"], output["groups"]
-        assert isinstance(deselected, list) and isinstance(paths, dict) and isinstance(groups, list)
+        assert isinstance(deselected, list)
+        assert isinstance(paths, dict)
+        assert isinstance(groups, list)
         self.deselected = list(dict.fromkeys((*self.deselected, *deselected)))
         for part, path in paths.items():
             self._paths.setdefault(part, relative_id(Path(path), self._root))
@@ -97,9 +99,7 @@ def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:
     except OSError:
         return []
     try:
-        tests = find_tests(
-            source, functions=config.getini("python_functions"), classes=config.getini("python_classes")
-        )
+        tests = find_tests(source, functions=config.getini("python_functions"), classes=config.getini("python_classes"))
     except SyntaxError:
         return []
     return [test.name for test in tests]

@@ -1,4 +1,4 @@
-"""`--phase-confirm`: run again, same arguments, fresh process, until the streak is long enough or a run is not green."""
+"""`--phase-confirm`: run again, same arguments, fresh process, until the streak is long enough."""
 
 from __future__ import annotations
 

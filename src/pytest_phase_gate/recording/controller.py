@@ -143,7 +143,8 @@ class Controller:
 
     def _finish(self, exit_status: int) -> None:
         run, witness, config, root = self._run, self._witness, self._config, self._project.root
-        assert run.tree is not None and run.phase is not None, "the run was begun"
+        assert run.tree is not None, "the run was begun"
+        assert run.phase is not None, "the run was begun"
         after = self._project.take_tree()
         outcomes = witness.outcomes()
         known_name = run.store.look().state.known
@@ -203,13 +204,12 @@ class Controller:
         if self._evaluation is None:
             why = "it ran inside another run of this task" if self._kind is Kind.NESTED else "no test was meant to run"
             return render_problem(f"not counted: {why}", remedy="")
-        lines = render_panel(
+        return render_panel(
             self._evaluation,
             tally=self._witness.buckets.tally(),
             is_quiet=self._config.get_verbosity() < 0,
             complaints=self._complaints,
         )
-        return lines
 
     def exit_status(self, pytest_said: int) -> int:
         """Return what the process ends with."""
@@ -271,5 +271,6 @@ def _fault(error: Exception) -> InternalFaultError:
         frames = frames.tb_next
     place = "" if frames is None else f" ({os.path.basename(frames.tb_frame.f_code.co_filename)}:{frames.tb_lineno})"
     return InternalFaultError(
-        f"{type(error).__name__}: {error}{place}", remedy="please report this line; your test results above are complete"
+        f"{type(error).__name__}: {error}{place}",
+        remedy="please report this line; your test results above are complete",
     )

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from pytest_phase_gate.core.finishing import Counted, Finished, RunRecord, finish_run
-from pytest_phase_gate.core.inventory import Inventory, inventory_to_json
-from pytest_phase_gate.core.order import Entry, How, decide_entry
+from pytest_phase_gate.core.inventory import Inventory
+from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
 from pytest_phase_gate.core.outcomes import References
 from pytest_phase_gate.core.runs import Kind
-from pytest_phase_gate.core.signals import ABSENT, Reading, Signal, read_signal, strictest
+from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
@@ -80,7 +80,15 @@ class RecordedRun:
             outer = self.project.environment.get(RUN_VARIABLE, "")
             is_nested = change.state.open_run(outer) is not None
             if not is_nested:
-                change.record(*entry_events(change.state, entry, self.workflow, run=self.id))
+                change.record(
+                    *entry_events(
+                        change.state,
+                        entry,
+                        self.workflow,
+                        run=self.id,
+                        allow_non_interactive=self.project.configuration.allow_non_interactive,
+                    )
+                )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
             (self.store.folder / "runs").mkdir(exist_ok=True)
             self._lock = RunLock(self.store.run_lock_file(self.id))
@@ -138,9 +146,7 @@ class RecordedRun:
         self.close()
         return finished
 
-    def _finish(
-        self, state: State, record: RunRecord, signals: _SignalDesk, tree_files: Mapping[str, str]
-    ) -> Finished:
+    def _finish(self, state: State, record: RunRecord, signals: _SignalDesk, tree_files: Mapping[str, str]) -> Finished:
         record = replace(record, warnings=(*record.warnings, *self.warnings))
         return finish_run(
             state,
@@ -148,12 +154,9 @@ class RecordedRun:
             record,
             self.references(state, tree_files=tree_files, inventory=record.inventory),
             at=now(),
-            keep=self._keep,
+            keep=self.store.keep,
             read_signal=signals.read,
         )
-
-    def _keep(self, kind: str, value: Any) -> str:
-        return self.store.objects.keep(inventory_to_json(value) if isinstance(value, Inventory) else value)
 
     def further_runs(self, streak: int) -> int:
         """Return how many more green runs will follow this one by themselves."""
@@ -175,19 +178,6 @@ class RecordedRun:
                 del os.environ[RUN_VARIABLE]
             else:
                 os.environ[RUN_VARIABLE] = self._outer
-
-
-def entry_events(state: State, entry: Entry, workflow: Workflow, *, run: str | None) -> list[Event]:
-    """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
-    events: list[Event] = []
-    if entry.begins_cycle:
-        latest = state.latest
-        baseline = None if latest is None else {"inventory": latest.inventory, "outcomes": latest.outcomes}
-        data = {"cycle": state.cycle + 1, "workflow": workflow.name, "baseline": baseline, "run": run}
-        events.append(Event(kind="cycle-began", data=data))
-    if entry.enters:
-        events.append(Event(kind="phase-entered", data={"phase": entry.phase.name, "how": entry.how, "run": run}))
-    return events
 
 
 class _SignalDesk:

@@ -5,6 +5,7 @@ Draws an evaluation; decides nothing. Plain text of 80 columns; colour is the te
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ from pytest_phase_gate.core.signals import SHOWN
 WIDTH = 80
 #: Where a clause's values begin.
 _VALUES_AT = 53
+#: Width of the words in front of verdict, notes and warnings.
+_LABEL = 9
 #: Guards named in one line before the rest is only counted.
 _GUARDS_SHOWN = 3
 _FINDINGS_SHOWN = 5
@@ -45,13 +48,27 @@ def render_panel(
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
-        lines += [Line(f"Note     {note}") for note in evaluation.notes]
+        for note in evaluation.notes:
+            lines += _wrapped("Note", note)
         lines += _findings(evaluation)
-    lines += [Line(f"Warning  {text}", _YELLOW) for text in (*evaluation.warnings, *complaints)]
-    colour = _GREEN if evaluation.gate_1.satisfied else _RED
-    lines.append(Line(f"Verdict  {evaluation.reason}", colour))
+    for text in (*evaluation.warnings, *complaints):
+        lines += _wrapped("Warning", text, _YELLOW)
+    lines += _wrapped("Verdict", evaluation.reason, _GREEN if evaluation.gate_1.satisfied else _RED)
+    # Never wrapped: it is to be copied.
     lines.append(Line(f"Next     {evaluation.next}", _BOLD))
     return lines
+
+
+def panel_text(lines: Iterable[Line]) -> str:
+    """Return a panel as plain text, for those who have no terminal reporter."""
+    return "\n".join(f" {line.text} ".center(WIDTH, "=") if line.is_title else line.text for line in lines)
+
+
+def _wrapped(label: str, text: str, markup: Mapping[str, bool] | None = None) -> list[Line]:
+    rows = textwrap.wrap(text, WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False) or [""]
+    return [
+        Line(f"{label if index == 0 else '':{_LABEL}}{row}".rstrip(), markup or {}) for index, row in enumerate(rows)
+    ]
 
 
 def render_problem(problem: str, *, remedy: str) -> list[Line]:

@@ -1,0 +1,32 @@
+"""The command `phase-gate`: one file a command, loaded only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+#: Commands in the order in which help lists them, each with its one line.
+COMMANDS: dict[str, str] = {
+    "demo": "Show the whole thing on a sample project, with real pytest runs",
+    "init": "Write a commented phase-gate.yaml",
+    "status": "Say where the task stands and what to type next",
+    "check": "End with 0 if the phase may end, with 10 if not: only looks",
+    "explain": "Explain the last verdict, or a metric, guard, message or phase by its name",
+    "history": "List every run of the task, oldest first",
+    "signal": "Give the explicit exit signal (Gate 2) for the last complete run",
+    "withdraw": "Take back a waiting signal, or a declared fact",
+    "declare": "Declare a fact that the workflow asks for",
+    "advance": "Enter the next phase, or evaluate a phase that needs no tests",
+    "rewind": "Go back to an earlier phase",
+    "baseline": "Record the tests and outcomes that the next cycle starts from",
+    "audit": "Verify every line of the ledger; repair a damaged one",
+    "schema": "Print a JSON Schema of our files",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    from pytest_phase_gate.cli._dispatch import dispatch
+
+    return dispatch(given)

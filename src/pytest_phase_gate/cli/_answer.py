@@ -1,0 +1,82 @@
+"""What every command gets and gives."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.errors import NotAllowedError, UsageError
+from pytest_phase_gate.project import Project, who_am_i
+from pytest_phase_gate.storage.opening import Opened
+from pytest_phase_gate.storage.store import TaskStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer, printed as text or as JSON."""
+
+    text: str
+    document: Mapping[str, Any] = field(default_factory=dict)
+    exit_code: int = 0
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A command line, and where it was typed."""
+
+    arguments: argparse.Namespace
+    start: Path
+    environment: Mapping[str, str]
+    interactive: bool
+
+    def project(self) -> Project:
+        return Project.find(
+            self.start, environment=self.environment, task=self.arguments.task, folder=self.arguments.dir
+        )
+
+    def store(self, project: Project) -> TaskStore:
+        return project.store(f"phase-gate {self.arguments.command}")
+
+    def by(self) -> str:
+        return getattr(self.arguments, "by", None) or who_am_i(self.environment)
+
+    def require_person(self, project: Project, opened: Opened, what: str) -> None:
+        """Refuse an override that nobody at a terminal asks for."""
+        if not (self.arguments.reason or "").strip():
+            raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
+        if not (self.arguments.by or "").strip():
+            raise UsageError(f"{what} needs a name", remedy="add --by NAME")
+        if not self.interactive and not opened.state.allow_non_interactive:
+            raise NotAllowedError(
+                f"{what} is for a person at a terminal",
+                remedy="type it yourself; scripts may only do it where overrides.allow_non_interactive"
+                " stood in phase-gate.yaml when the cycle began",
+            )
+
+
+def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
+    """Return the rules of the task: those that its last run was judged by, else the project's."""
+    if opened.state.rules is None:
+        return project.workflow()
+    from pytest_phase_gate.core.workflow_json import workflow_from_json
+
+    return workflow_from_json(store.objects.load(opened.state.rules))
+
+
+def refuse_while_running(store: TaskStore, opened: Opened) -> None:
+    """Refuse to speak about a run that has not ended."""
+    lost = store.lost_runs(opened.state)
+    alive = [run for run in opened.state.open_runs if run.id not in lost and not run.nested]
+    if alive:
+        raise NotAllowedError(
+            f"run {alive[0].id[:8]} is going on since {alive[0].at}", remedy="wait for it to end, then try again"
+        )
+
+
+def no_task_yet(project: Project) -> NotAllowedError:
+    return NotAllowedError(f"task {project.task} has no run yet", remedy="pytest --phase=red")

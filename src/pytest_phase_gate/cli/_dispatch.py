@@ -1,0 +1,89 @@
+"""Read the command line, call one command, print its answer."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from pytest_phase_gate._version import __version__
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.errors import PhaseGateError
+
+
+def dispatch(given: list[str]) -> int:
+    try:
+        # A report that is cut short by `| head` is no fault.
+        return _dispatch(given)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(given: list[str]) -> int:
+    name = next((word for word in given if not word.startswith("-")), None)
+    parser = _parser(name)
+    arguments = parser.parse_args(given)
+    if not hasattr(arguments, "command"):
+        parser.print_help()
+        return 0
+    call = Call(arguments=arguments, start=Path.cwd(), environment=dict(os.environ), interactive=_is_interactive())
+    try:
+        answer: Answer = _module(arguments.command).run(call)
+    except PhaseGateError as error:
+        answer = Answer(
+            exit_code=error.exit_code,
+            document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
+            text=f"phase-gate: {error}",
+            is_error=True,
+        )
+    _print(answer, as_json=arguments.json)
+    return answer.exit_code
+
+
+def _print(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(answer.document, indent=2))
+    elif answer.text:
+        print(answer.text, file=sys.stderr if answer.is_error else sys.stdout)
+    sys.stdout.flush()
+
+
+def _parser(wanted: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="phase-gate", description="Decide from evidence whether a test-driven step is really done."
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-phase-gate {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary}.")
+        command.set_defaults(command=name)
+        command.add_argument("--json", action="store_true", help="answer as JSON")
+        command.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")
+        command.add_argument("--dir", metavar="DIR", help="other state folder (also PHASE_GATE_DIR)")
+        # Only the command that is called is imported: `check` must not pay for `demo`.
+        if name == wanted:
+            _module(name).add_arguments(command)
+    return parser
+
+
+def build_full_parser() -> argparse.ArgumentParser:
+    """Return the parser with every command's own arguments, for the reference."""
+    parser = _parser(None)
+    actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    for name in COMMANDS:
+        _module(name).add_arguments(actions[0].choices[name])
+    return parser
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"pytest_phase_gate.cli.{name}")
+
+
+def _is_interactive() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()

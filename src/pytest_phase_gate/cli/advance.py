@@ -1,0 +1,70 @@
+"""`phase-gate advance`: enter the next phase, or evaluate one that needs no tests."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
+from pytest_phase_gate.cli.signal import answer_with
+from pytest_phase_gate.core.finishing import evaluate_without_run, judgement_events
+from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
+from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal
+from pytest_phase_gate.core.workflow import DONE
+from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
+from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    with store.transaction() as change:
+        state = change.state
+        if state.phase is None:
+            raise no_task_yet(project)
+        refuse_while_running(store, change.opened)
+        if state.phase == DONE:
+            raise NotAllowedError("the cycle is done", remedy="pytest --phase=red starts the next one")
+        workflow = rules_of(project, store, change.opened)
+        phase = workflow.phase(state.phase)
+        assert phase is not None, "a task is in a phase of its own rules"
+        if state.exited:
+            following = workflow.phase(phase.next)
+            assert following is not None, "a phase that is left for DONE ends the cycle"
+            change.record(
+                *entry_events(
+                    state,
+                    Entry(following, How.NEXT),
+                    workflow,
+                    run=None,
+                    allow_non_interactive=project.configuration.allow_non_interactive,
+                )
+            )
+            return Answer(
+                text=f"{following.name} begins: {following.purpose}\n  next: pytest --phase={following.name.lower()}",
+                document={"phase": following.name, "entered": True},
+            )
+        if phase.tests != "none":
+            raise PhaseOrderError(
+                f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
+            )
+        waiting = read_signal_file(store.signal_file)
+        reading = _reading(waiting, phase.name, project.task, state.iteration + 1)
+        evaluation = evaluate_without_run(
+            state, workflow, phase, reading, evidence={}, tree=project.take_tree().digest, at=change.at
+        )
+        change.record(*judgement_events(evaluation, phase, at=change.at))
+    if reading.answer != "malformed":
+        remove_signal_file(store.signal_file)
+    return answer_with(evaluation)
+
+
+def _reading(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
+    if waiting is None:
+        return ABSENT
+    if waiting.signal is None:
+        return Reading(answer="refused" if waiting.contradicts else "malformed", problem=waiting.problem)
+    return read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)

@@ -1,0 +1,77 @@
+"""`phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping what was there."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.errors import NotAllowedError, StateError
+from pytest_phase_gate.storage.repair import repair
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repair", action="store_true", help="keep a copy and go on from the last good line")
+    parser.add_argument("--accept-rollback", action="store_true", help="accept a folder that was restored from a copy")
+    parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback")
+    parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    if call.arguments.repair:
+        done = repair(store)
+        return Answer(
+            text=f"repaired: {done.kept_lines} lines kept, {done.dropped_bytes} bytes dropped; copy: {done.copy.name}"
+            "\n  the streak and the last verdict start anew: pytest --phase=auto",
+            document={
+                "repaired": True,
+                "kept_lines": done.kept_lines,
+                "dropped_bytes": done.dropped_bytes,
+                "copy": str(done.copy),
+            },
+        )
+    if call.arguments.accept_rollback:
+        return _accept_rollback(call)
+    kinds: Counter[str] = Counter()
+    last = 0
+    problem: StateError | None = None
+    try:
+        for line in store.lines():
+            kinds[line.event.kind] += 1
+            last = line.seq
+        store.look()
+    except StateError as error:
+        problem = error
+    document = {
+        "task": project.task,
+        "root": str(project.root),
+        "events": last,
+        "kinds": dict(sorted(kinds.items())),
+        "intact": problem is None,
+        "problem": None
+        if problem is None
+        else {"slug": problem.slug, "problem": problem.problem, "remedy": problem.remedy},
+    }
+    if problem is not None:
+        text = f"{last} events are good; then: {problem}"
+        return Answer(text=text, document=document, exit_code=exit_codes.NOT_TRUSTED, is_error=True)
+    counted = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+    return Answer(text=f"intact: {last} events" + (f" ({counted})" if counted else ""), document=document)
+
+
+def _accept_rollback(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    with store.transaction(accept_rollback=True) as change:
+        call.require_person(project, change.opened, "accepting a rollback")
+        if not change.opened.exists:
+            raise NotAllowedError("there is no state to accept", remedy="pytest --phase=red begins anew")
+        data = {"reason": call.arguments.reason, "by": call.arguments.by, "serial": change.opened.serial}
+        change.record(Event(kind="rollback-accepted", data=data))
+    return Answer(
+        text="accepted; the streak and the last verdict start anew\n  next: pytest --phase=auto", document=data
+    )

@@ -1,0 +1,106 @@
+"""`phase-gate explain`: the last verdict in full, or one name of ours in a few words. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_phase_gate.cli._answer import Answer, Call, rules_of
+from pytest_phase_gate.core.metrics import METRICS
+from pytest_phase_gate.core.order import shorten
+from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.errors import UsageError
+from pytest_phase_gate.messages import MESSAGES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a metric, guard, phase or message; none: the last verdict"
+    )
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    opened = store.look()
+    state = opened.state
+    workflow = rules_of(project, store, opened)
+    tree = project.take_tree().digest if opened.exists else ""
+    standing = assess(state, tree=tree, lost=store.lost_runs(state))
+    if call.arguments.name is not None:
+        found = explain_name(workflow, call.arguments.name, state.evaluation)
+        return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
+    if state.evaluation is None:
+        document = {"evaluation": None, "reason": standing.reason, "next": standing.next}
+        return Answer(
+            text=f"{standing.reason}\n  next: {standing.next}", document=document, exit_code=standing.exit_code
+        )
+    verdict: dict[str, Any] = {
+        "evaluation": state.evaluation,
+        "holds": standing.holds,
+        "reason": standing.reason,
+        "next": standing.next,
+    }
+    return Answer(
+        text=_verdict_text(state.evaluation, standing.reason, standing.next),
+        document=verdict,
+        exit_code=standing.exit_code,
+    )
+
+
+def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a name means. Raises UsageError for one that nothing has."""
+    for metric in METRICS:
+        if metric.name == name:
+            value = None if evaluation is None else evaluation["metrics"].get(name)
+            now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
+            return {"kind": "metric", "name": name, "text": f"{name} ({metric.type}): {metric.meaning}\n  {now}"}
+    if name in workflow.guards:
+        return _explain_guard(workflow, name, evaluation)
+    phase = workflow.phase(name)
+    if phase is not None:
+        text = (
+            f"{phase.name}: {phase.purpose}\n  Gate 1: {phase.gate_1.condition.text}"
+            f"\n  guards: {', '.join(phase.gate_1.guards)}\n  next:   {phase.next}"
+        )
+        return {"kind": "phase", "name": phase.name, "text": text}
+    if name in MESSAGES:
+        return {"kind": "message", "name": name, "text": f"{name}: {MESSAGES[name]}"}
+    raise UsageError(
+        f"nothing is called {shorten(name)}",
+        remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
+    )
+
+
+def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    guard = workflow.guards[name]
+    rows = [f"{name}: {guard.condition.text}", f"  if it does not hold: {guard.remedy}"]
+    judged = [row for row in (evaluation or {"gate_1": {"guards": []}})["gate_1"]["guards"] if row["name"] == name]
+    for row in judged:
+        rows.append("  last verdict: holds" if row["satisfied"] else f"  last verdict: {row['detail']}")
+    findings = [row for row in (evaluation or {"findings": []})["findings"] if row["slug"] == name]
+    rows += [f"    {row['id'] or row['file']}: {row['detail']}" for row in findings]
+    return {"kind": "guard", "name": name, "text": "\n".join(rows), "findings": findings}
+
+
+def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> str:
+    iteration = document["iteration"]
+    rows = [f"{document['phase']}, iteration {iteration}, {document['timestamp']}", ""]
+    gate_1, gate_2 = document["gate_1"], document["gate_2"]
+    rows.append(f"Gate 1, {gate_1['name']}: {'holds' if gate_1['satisfied'] else 'closed'}")
+    for clause in gate_1["clauses"]:
+        word = {True: "met", False: "unmet", None: "unknown"}[clause["satisfied"]]
+        shown = clause["problem"] or clause["shown"]
+        rows.append(f"  {word:8} {clause['text']}  ({shown})")
+    for guard in gate_1["guards"]:
+        word = "waived" if guard["waived"] else {True: "met", False: "unmet", None: "unknown"}[guard["satisfied"]]
+        detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
+        rows.append(f"  {word:8} {guard['name']}{detail}")
+    rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())
+    rows += [f"warning: {text}" for text in document["warnings"]]
+    rows += [f"note: {text}" for text in document["notes"]]
+    for finding in document["findings"]:
+        rows.append(f"{finding['tier']} {finding['slug']}: {finding['id'] or finding['file']} {finding['detail']}")
+    return "\n".join([*rows, "", f"verdict  {reason}", f"next     {following}"])

@@ -1,0 +1,109 @@
+"""`phase-gate signal`: the explicit answer of Gate 2, for the last complete run."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
+from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from pytest_phase_gate.core.finishing import evaluate_again, evaluate_without_run, judgement_events
+from pytest_phase_gate.core.signals import Given, Reading, Signal
+from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.workflow import Phase
+from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
+from pytest_phase_gate.report.panel import panel_text, render_panel
+from pytest_phase_gate.storage.signal_file import check_signal, remove_signal_file, write_signal_file
+from pytest_phase_gate.storage.store import TaskStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why it is done, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+    parser.add_argument(
+        "--remaining-work", metavar="TEXT", default="none", help="what is left; anything contradicts done"
+    )
+    parser.add_argument("--next", action="store_true", help="speak of the next evaluation instead of the last run")
+    answers = parser.add_mutually_exclusive_group()
+    answers.add_argument("--not-done", action="store_true", help="say that it is explicitly not done: a veto")
+    answers.add_argument("--blocked", action="store_true", help="say that a person is needed")
+    answers.add_argument("--test-wrong", action="store_true", help="say that a test is wrong")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    signal = _read(call)
+    check_signal(signal, remaining_work=call.arguments.remaining_work)
+    if call.arguments.next:
+        return _leave_for_next(store, signal)
+    with store.transaction() as change:
+        state, opened = change.state, change.opened
+        if state.phase is None:
+            raise no_task_yet(project)
+        refuse_while_running(store, opened)
+        workflow = rules_of(project, store, opened)
+        phase = workflow.phase(state.phase)
+        if phase is None:
+            raise NotAllowedError("the cycle is done: there is nothing to signal", remedy="pytest --phase=red")
+        if state.exited and signal.answer == "done":
+            raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
+        reading = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+        tree = project.take_tree().digest
+        if phase.tests == "none" and state.measurement is None:
+            evaluation = evaluate_without_run(state, workflow, phase, reading, evidence={}, tree=tree, at=change.at)
+        else:
+            _refuse_stale(state, phase, tree)
+            evaluation = evaluate_again(state, workflow, phase, reading, at=change.at)
+        change.record(*judgement_events(evaluation, phase, at=change.at))
+    remove_signal_file(store.signal_file)
+    return answer_with(evaluation)
+
+
+def _read(call: Call) -> Signal:
+    given = call.arguments
+    answer: Given = "done"
+    if given.not_done:
+        answer = "not-done"
+    elif given.blocked:
+        answer = "blocked"
+    elif given.test_wrong:
+        answer = "test-wrong"
+    return Signal(answer=answer, reason=given.reason, by=call.by())
+
+
+def _leave_for_next(store: TaskStore, signal: Signal) -> Answer:
+    opened = store.look()
+    refuse_while_running(store, opened)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    write_signal_file(store.signal_file, signal)
+    return Answer(
+        text=f"signal {signal.answer} waits for the next evaluation",
+        document={"answer": signal.answer, "waits_for": "next"},
+    )
+
+
+def _refuse_stale(state: State, phase: Phase, tree: str) -> None:
+    again = f"pytest --phase={phase.name.lower()}, then signal again"
+    measured, last = state.measurement, state.last_run
+    if measured is None:
+        raise StaleSignalError(f"{phase.name} has no complete run that a signal could speak of", remedy=again)
+    if last is not None and last.id != measured.run:
+        raise StaleSignalError(f"a run came after iteration {measured.iteration} ({last.kind})", remedy=again)
+    if tree != measured.tree:
+        raise StaleSignalError(
+            f"files have changed since iteration {measured.iteration}: nobody has tested them", remedy=again
+        )
+
+
+def _what_follows(state: State, phase: Phase) -> str:
+    return str(state.evaluation["next"]) if state.evaluation is not None else f"pytest --phase={phase.next.lower()}"
+
+
+def answer_with(evaluation: Evaluation) -> Answer:
+    """Return a verdict as a command's answer."""
+    return Answer(
+        text=panel_text(render_panel(evaluation)),
+        document=evaluation_to_json(evaluation),
+        exit_code=exit_codes.HOLDS if evaluation.can_exit else exit_codes.GATE_CLOSED,
+    )

@@ -1,0 +1,68 @@
+"""`phase-gate status`: where the task stands and what to type next. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.storage.signal_file import read_signal_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--block", action="store_true", help="print the last verdict as a PRP_PHASE_STATUS block")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    opened = store.look()
+    state, lost = opened.state, store.lost_runs(opened.state)
+    tree = project.take_tree().digest if opened.exists else ""
+    standing = assess(state, tree=tree, lost=lost)
+    waiting = read_signal_file(store.signal_file)
+    if call.arguments.block and state.evaluation is not None:
+        from pytest_phase_gate.report.status_block import render_status_block
+
+        return Answer(
+            text=render_status_block(state.evaluation), document=state.evaluation, exit_code=standing.exit_code
+        )
+    document = {
+        "task": project.task,
+        "root": str(project.root),
+        "workflow": state.workflow or project.configuration.workflow,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "exited": state.exited,
+        "forced_exit": state.forced,
+        "streak": state.streak,
+        "holds": standing.holds,
+        "reason": standing.reason,
+        "next": standing.next,
+        "facts": [
+            {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
+            for fact in state.facts
+        ],
+        "signal_waiting": None if waiting is None else (waiting.problem or "waiting for the next evaluation"),
+        "open_runs": [run.id for run in state.open_runs if run.id not in lost],
+        "lost_runs": list(lost),
+        "last_run": None
+        if state.last_run is None
+        else {"id": state.last_run.id, "kind": state.last_run.kind, "phase": state.last_run.phase},
+        "evaluation": state.evaluation,
+    }
+    rows = [("root", str(project.root)), ("task", project.task)]
+    if state.phase is not None:
+        exited = ", exited (forced)" if state.forced else ", exited" if state.exited else ""
+        rows += [
+            ("workflow", f"{state.workflow}, cycle {state.cycle}"),
+            ("phase", f"{state.phase}, iteration {state.iteration}{exited}"),
+            ("streak", f"{state.streak} green in a row"),
+        ]
+    rows += [("fact", f"{fact.name} = {fact.value} ({fact.by}: {fact.reason})") for fact in state.facts]
+    if waiting is not None:
+        rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
+    rows += [("verdict", standing.reason), ("next", standing.next)]
+    text = "\n".join(f"{name:9}{value}" for name, value in rows)
+    return Answer(text=text, document=document, exit_code=standing.exit_code)

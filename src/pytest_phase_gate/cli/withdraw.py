@@ -1,0 +1,34 @@
+"""`phase-gate withdraw`: take back a waiting signal, or a declared fact."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.errors import NotAllowedError
+from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("fact", nargs="?", metavar="FACT", help="a declared fact; without it, the waiting signal")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    name = call.arguments.fact
+    with store.transaction() as change:
+        if name is None:
+            waiting = read_signal_file(store.signal_file)
+            if waiting is None:
+                raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
+            answer = waiting.signal.answer if waiting.signal is not None else "malformed"
+            change.record(Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by()}))
+            remove_signal_file(store.signal_file)
+            return Answer(text=f"signal {answer} is taken back", document={"withdrawn": "signal", "answer": answer})
+        if all(fact.name != name for fact in change.state.facts):
+            declared = ", ".join(fact.name for fact in change.state.facts) or "nothing"
+            raise NotAllowedError(f"{name} is not declared in this phase", remedy=f"declared: {declared}")
+        change.record(Event(kind="fact-withdrawn", data={"name": name, "by": call.by()}))
+    return Answer(text=f"{name} is taken back", document={"withdrawn": name})

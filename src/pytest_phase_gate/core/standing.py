@@ -1,0 +1,50 @@
+"""Where a task stands right now: does its last verdict still hold?
+
+Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none of them counts or advances anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.core.advice import run_command
+from pytest_phase_gate.core.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    holds: bool
+    reason: str
+    next: str
+
+    @property
+    def exit_code(self) -> int:
+        return exit_codes.HOLDS if self.holds else exit_codes.GATE_CLOSED
+
+
+def assess(state: State, *, tree: str, lost: tuple[str, ...] = (), gate_1_only: bool = False) -> Standing:
+    """Return whether the present phase's last verdict holds now.
+
+    :param tree: what the sources are now.
+    :param lost: open runs that will never end.
+    """
+    if state.phase is None:
+        return Standing(holds=False, reason="no run is recorded yet", next=run_command("red", state.task))
+    evaluation = state.evaluation
+    again = run_command("auto", state.task)
+    if lost:
+        return Standing(holds=False, reason=f"run {lost[0][:8]} began and never ended", next=again)
+    if any(not run.nested for run in state.open_runs):
+        return Standing(holds=False, reason="a run is going on", next="wait for it to end")
+    if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
+        return Standing(holds=False, reason=f"no complete run in {state.phase} yet", next=again)
+    if state.evaluation_is_stale:
+        last = "" if state.last_run is None else f" ({state.last_run.kind})"
+        return Standing(
+            holds=False, reason=f"a run came after the last verdict{last}: it has to be made anew", next=again
+        )
+    if tree != state.tree and evaluation["run"] is not None:
+        return Standing(holds=False, reason="files have changed since the last run", next=again)
+    holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
+    return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))

@@ -1,0 +1,27 @@
+"""What each message's slug means, in a sentence or two: shown by `explain`, listed in the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MESSAGES: Mapping[str, str] = {
+    "bad-condition": "A condition can't be parsed, or compares what can't be compared. The column says where.",
+    "bad-configuration": "phase-gate.yaml has a key or a value that we do not know. The line says where.",
+    "bad-criteria": "The acceptance criteria can't be read.",
+    "bad-signal": "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it.",
+    "bad-task-name": "A task's name becomes a folder's name, so only letters, digits and . _ - may be in it.",
+    "bad-usage": "The words of the command line are off.",
+    "bad-workflow": "A workflow file has a key, a name or a value that we do not know. The line says where.",
+    "bad-yaml": "A file is not in the strict form of YAML that we read: no tags, anchors, duplicate keys or tabs.",
+    "contradictory-signal": "The signal says done and names remaining work. One of the two is wrong.",
+    "internal-fault": "A fault of ours. Your test results are complete; the run could not be judged.",
+    "lock-timeout": "Another run or command held the state's lock for too long. The message names it.",
+    "not-allowed": "Allowed at another time, but not now. The message says what is missing.",
+    "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
+    "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",
+    "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
+    "state-newer": "The state was written by a newer version. Nothing was changed.",
+    "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
+    "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",
+    "state-tampered": "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten.",
+}

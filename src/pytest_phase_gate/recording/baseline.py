@@ -1,0 +1,78 @@
+"""A baseline run: tests and outcomes as they are before a cycle begins. No phase, no gate, no iteration."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.core.baseline import baseline_event, refuse_baseline
+from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.errors import NotAllowedError, PhaseGateError
+from pytest_phase_gate.project import Project
+from pytest_phase_gate.recording.inventory import take_inventory
+from pytest_phase_gate.recording.narrowing import describe_narrowing
+from pytest_phase_gate.recording.witness import SessionWitness
+
+
+class BaselineRecorder:
+    """Started by `phase-gate baseline`, which is the only one to give the hidden option."""
+
+    def __init__(self, config: pytest.Config, project: Project) -> None:
+        self._config, self._project = config, project
+        self._revision: str = config.option.phase_baseline
+        self._store = project.store("phase-gate baseline")
+        self._witness = SessionWitness(config, project.root)
+        self._says = ""
+        self._status = 0
+
+    @classmethod
+    def configure(cls, config: pytest.Config) -> None:
+        try:
+            project = Project.find(
+                config.invocation_params.dir,
+                environment=dict(os.environ),
+                task=config.option.phase_task,
+                folder=config.option.phase_dir,
+            )
+            recorder = cls(config, project)
+            refuse_baseline(recorder._store.look().state)
+        except NotAllowedError as error:
+            pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+        except PhaseGateError as error:
+            raise pytest.UsageError(str(error)) from error
+        config.option.continue_on_collection_errors = True
+        config.pluginmanager.register(recorder._witness, "phase_gate_witness")
+        config.pluginmanager.register(recorder, "phase_gate_baseline")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        try:
+            self._record(session)
+        except PhaseGateError as error:
+            self._says, self._status = f"no baseline: {error}", error.exit_code
+        session.exitstatus = self._status
+
+    def _record(self, session: pytest.Session) -> None:
+        witness = self._witness
+        outcomes = witness.outcomes()
+        tree = self._project.take_tree()
+        inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
+        with self._store.transaction() as change:
+            refuse_baseline(change.state)
+            event = baseline_event(
+                outcomes,
+                inventory,
+                interrupted=witness.interrupted,
+                keep=self._store.keep,
+                revision=self._revision,
+                narrowed_by=describe_narrowing(self._config, len(witness.collection.deselected)),
+            )
+            change.record(event)
+        failing = event.data["failing"]
+        self._says = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.write_sep("=", "phase gate: baseline")
+        terminalreporter.write_line(self._says)

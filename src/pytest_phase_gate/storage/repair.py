@@ -1,0 +1,61 @@
+"""Repair a damaged ledger: keep a copy, go on from the last good transaction.
+
+Nothing is thrown away, and nothing that was damaged counts: after a repair the streak and the verdict start anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError, TamperedError
+from pytest_phase_gate.storage.files import cut_off, read_bytes, write_atomically
+from pytest_phase_gate.storage.lock import hold_lock
+from pytest_phase_gate.storage.store import TaskStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired:
+    kept_lines: int
+    dropped_bytes: int
+    copy: Path
+
+
+def repair(store: TaskStore) -> Repaired:
+    """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
+    try:
+        store.look()
+    except RollbackError:
+        raise
+    except TamperedError:
+        pass
+    else:
+        raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+    with hold_lock(store.lock_file, command="phase-gate audit --repair"):
+        done = _cut(store)
+    with store.transaction(accept_rollback=True) as change:
+        data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": done.copy.name}
+        change.record(Event(kind="repaired", data=data))
+    return done
+
+
+def _cut(store: TaskStore) -> Repaired:
+    raw = read_bytes(store.ledger_file) or b""
+    state = read_bytes(store.state_file)
+    kept, size = 0, 0
+    with contextlib.suppress(StateError):
+        for line in store.lines():
+            if not line.more:
+                kept, size = line.seq, line.end
+    number = 1
+    while (copy := store.folder / f"ledger.damaged-{number}").exists():
+        number += 1
+    write_atomically(store.files, copy, raw)
+    if state is not None:
+        write_atomically(store.files, store.folder / f"state.damaged-{number}", state)
+        store.files.unlink(store.state_file)
+    if raw:
+        cut_off(store.files, store.ledger_file, size)
+    return Repaired(kept_lines=kept, dropped_bytes=len(raw) - size, copy=copy)

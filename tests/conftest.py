@@ -1,0 +1,34 @@
+"""Fixtures for all tests: nothing of the machine's own environment reaches an inner run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support import Sample
+
+#: The project's own root, for tests that look at its files.
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> pytest.MonkeyPatch:
+    """Take away what would change an inner run, and give it a user's state directory of its own."""
+    for name in list(os.environ):
+        if name.startswith(("PHASE_GATE_", "PYTEST_ADDOPTS", "GITHUB_", "GIT_")) or name in ("CI", "NO_COLOR"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("user-state")))
+    monkeypatch.setenv("USER", "dev")
+    # Inner sessions load our plugin by name; whatever else is installed stays out.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    # Two versions of a module within one second and of one size share a stale cache otherwise.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    return monkeypatch
+
+
+@pytest.fixture
+def sample(pytester: pytest.Pytester, clean_environment: pytest.MonkeyPatch) -> Sample:
+    """An empty project."""
+    return Sample(pytester, clean_environment)

@@ -1,0 +1,404 @@
+"""`phase-gate.yaml`: what it may say, what is refused and where."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate import configuration
+from pytest_phase_gate.configuration import (
+    DEFAULT_DOCS,
+    FILE_NAME,
+    MAX_BYTES,
+    Configuration,
+    RunDefaults,
+    load_configuration,
+    parse_configuration,
+)
+from pytest_phase_gate.core.conditions import parse_condition
+from pytest_phase_gate.core.workflow import Guard
+from pytest_phase_gate.errors import ConfigurationError, DocumentError
+from pytest_phase_gate.workflow_files import PhaseOverlay, apply_overlay, load_shipped_workflow
+from pytest_phase_gate.yaml_fields import scalar_value
+from pytest_phase_gate.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
+
+FULL = """\
+workflow: rules/own.yaml
+run:
+  task: login
+  exit: dual
+  confirm: true
+  criteria: 5
+  report: [out/gate.json, out/gate.md]
+  dir: build/gate
+parameters: {required_green_runs: 3}
+metrics: {coverage: number}
+guards:
+  covered:
+    condition: coverage >= 90
+    remedy: cover it
+    detail: "{coverage} percent"
+phases:
+  green:
+    condition: tests_flaky == 0
+    guards: [covered]
+  REFACTOR:
+    condition: tests_failing == 0
+    replace: true
+lock_timeout: 2.5
+docs: [doc/**]
+freeze: [fixtures/**, "*.sql"]
+evidence:
+  documents: {plantuml: true}
+overrides: {allow_non_interactive: true}
+"""
+
+
+def parse(text: str | bytes) -> Configuration:
+    return parse_configuration(text, FILE_NAME)
+
+
+# What it says
+
+
+def test_no_file_means_the_defaults(tmp_path: Path) -> None:
+    loaded = load_configuration(tmp_path)
+    assert loaded == Configuration()
+    assert loaded.workflow == "tdd"
+    assert loaded.run == RunDefaults(task=None, exit="gate1", confirm=False, criteria=None, report=(), dir=None)
+    assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (10, DEFAULT_DOCS, ())
+    assert (loaded.evidence, loaded.allow_non_interactive) == (None, False)
+
+
+def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text(FULL)
+    loaded = load_configuration(tmp_path)
+    assert loaded.workflow == "rules/own.yaml"
+    assert loaded.run == RunDefaults(
+        task="login",
+        exit="dual",
+        confirm=True,
+        criteria=5,
+        report=("out/gate.json", "out/gate.md"),
+        dir="build/gate",
+    )
+    assert loaded.overlay.parameters == {"required_green_runs": 3}
+    assert loaded.overlay.metrics == {"coverage": "number"}
+    assert loaded.overlay.guards == {
+        "covered": Guard(
+            name="covered",
+            condition=parse_condition("coverage >= 90"),
+            remedy="cover it",
+            detail="{coverage} percent",
+        )
+    }
+    assert loaded.overlay.phases == {
+        "GREEN": PhaseOverlay(condition=parse_condition("tests_flaky == 0"), guards=("covered",)),
+        "REFACTOR": PhaseOverlay(condition=parse_condition("tests_failing == 0"), replace=True),
+    }
+    assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (2.5, ("doc/**",), ("fixtures/**", "*.sql"))
+    assert loaded.evidence is not None
+    assert loaded.evidence.entries[0][0].text == "documents"
+    assert loaded.allow_non_interactive
+
+
+def test_what_it_lays_over_fits_the_shipped_workflow() -> None:
+    laid = apply_overlay(load_shipped_workflow("tdd"), parse(FULL).overlay)
+    assert laid.parameters["required_green_runs"] == 3
+    assert laid.phases[1].gate_1.guards[-1] == "covered"
+    assert [phase.gate_1.replaced for phase in laid.phases] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("run: {criteria: criteria.yaml}", RunDefaults(criteria="criteria.yaml"), id="criteria-file"),
+        pytest.param("run: {criteria: '5'}", RunDefaults(criteria="5"), id="quoted-number-is-a-path"),
+        pytest.param("run: {report: out.json}", RunDefaults(report=("out.json",)), id="one-report"),
+        pytest.param("run: {report: []}", RunDefaults(), id="no-report"),
+        pytest.param("run: {task: on}", RunDefaults(task="on"), id="a-task-may-be-called-on"),
+        pytest.param("run: {}", RunDefaults(), id="nothing"),
+    ],
+)
+def test_run_defaults(text: str, expected: RunDefaults) -> None:
+    assert parse(text).run == expected
+
+
+def test_the_workflow_may_stand_under_run() -> None:
+    assert parse("run: {workflow: pipeline}").workflow == "pipeline"
+
+
+def test_no_docs_at_all_is_a_choice() -> None:
+    assert parse("docs: []").docs == ()
+
+
+# What it refuses
+
+#: What a schema refuses too.
+WRONG_STRUCTURE = [
+    pytest.param("- a", "1:1", "the file has to be a mapping", "key: value", id="a-list"),
+    pytest.param("workflw: tdd", "1:1", "unknown key 'workflw'", "use one of: workflow,", id="unknown-key"),
+    pytest.param("workflow: [tdd]", "1:11", "workflow has to be a text", "one text", id="workflow-in-a-list"),
+    pytest.param("workflow:", "1:1", "workflow has no value", "take the key out", id="workflow-of-nothing"),
+    pytest.param("run: fast", "1:6", "run has to be a mapping, not 'fast'", "key: value", id="run-that-is-a-text"),
+    pytest.param("run:", "1:1", "run has to be a mapping, not nothing", "key: value", id="run-of-nothing"),
+    pytest.param("run:\n  tsak: a", "2:3", "unknown key 'tsak' in run", "use one of: task,", id="unknown-key-in-run"),
+    pytest.param("run:\n  phase: red", "2:3", "would record every run", "--phase with", id="phase-in-a-file"),
+    pytest.param("run: {exit_signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-in-a-file"),
+    pytest.param("run: {exit-signal: x}", "1:7", "not given on purpose", "--exit-signal with", id="signal-with-a-dash"),
+    pytest.param("run: {shard: 1/2}", "1:7", "its own number", "--phase-shard with", id="shard-in-a-file"),
+    pytest.param("run: {exit: gate2}", "1:13", "run.exit can't be 'gate2'", "gate1", id="exit-that-is-no-choice"),
+    pytest.param("run: {confirm: yes}", "1:16", "has to be a boolean, not 'yes'", "true or false", id="yes-for-true"),
+    pytest.param("run: {criteria: 0}", "1:17", "run.criteria can't be 0", "1 or more", id="no-criteria"),
+    pytest.param("run: {criteria: 1.5}", "1:17", "whole number", "digits", id="one-and-a-half-criteria"),
+    pytest.param("run: {criteria: true}", "1:17", "whole number", "digits", id="criteria-that-are-true"),
+    pytest.param("run: {criteria: [1]}", "1:17", "not a list", "", id="criteria-in-a-list"),
+    pytest.param("run: {criteria: ' '}", "1:17", "run.criteria is blank", "text", id="blank-criteria"),
+    pytest.param("run: {criteria: }", "1:7", "not nothing", "digits", id="criteria-of-nothing"),
+    pytest.param("run: {report: {a: b}}", "1:15", "has to be a list", "[one, two]", id="report-that-is-a-mapping"),
+    pytest.param("run: {report: [[a]]}", "1:16", "an item of run.report", "one text", id="report-in-two-lists"),
+    pytest.param(
+        "workflow: tdd\nrun: {workflow: tdd}", "2:17", "the workflow is named twice", "keep one", id="workflow-twice"
+    ),
+    pytest.param("parameters: [a]", "1:13", "parameters has to be a mapping", "", id="parameters-in-a-list"),
+    pytest.param("parameters: {a: }", "1:14", "parameters.a has no value", "number", id="parameter-of-nothing"),
+    pytest.param("parameters: {a: [1]}", "1:17", "one value, not a list", "", id="parameter-that-is-a-list"),
+    pytest.param("metrics: {a: float}", "1:14", "metrics.a can't be 'float'", "number", id="unknown-type"),
+    pytest.param("metrics: {A: int}", "1:11", "can't be named 'A'", "lower case", id="metric-in-upper-case"),
+    pytest.param(
+        "guards: {a: {remedy: x}}", "1:13", "the key 'condition' is missing", "", id="guard-without-condition"
+    ),
+    pytest.param("guards: {a: x}", "1:13", "guards.a has to be a mapping", "", id="guard-that-is-a-text"),
+    pytest.param("guards: {A: {}}", "1:10", "can't be named 'A'", "lower case", id="guard-in-upper-case"),
+    pytest.param("phases: {RED: }", "1:10", "phases.RED has to be a mapping", "", id="phase-of-nothing"),
+    pytest.param("phases: {RED: {gate_2: x}}", "1:16", "unknown key 'gate_2' in phases.RED", "", id="other-gate-2"),
+    pytest.param("phases: {RED: {guards: a}}", "1:24", "has to be a list", "[one", id="guards-without-brackets"),
+    pytest.param("phases: {RED: {condition: [a]}}", "1:27", "has to be a text", "", id="condition-in-a-list"),
+    pytest.param("phases: {RED: {condition: }}", "1:16", "has no value", "", id="condition-of-nothing"),
+    pytest.param("phases: {RED: {replace: 1}}", "1:25", "has to be a boolean", "true", id="one-for-true"),
+    pytest.param(
+        "phases: {RED: {replace: true}}", "1:25", "no condition to replace", "add one", id="replace-by-nothing"
+    ),
+    pytest.param("lock_timeout: soon", "1:15", "has to be a number", "number", id="timeout-in-words"),
+    pytest.param("lock_timeout: -1", "1:15", "lock_timeout can't be -1", "0 or more", id="negative-timeout"),
+    pytest.param("docs: '*.md'", "1:7", "docs has to be a list", "[one", id="docs-without-brackets"),
+    pytest.param("docs: ['']", "1:8", "an item of docs is blank", "", id="blank-glob"),
+    pytest.param("freeze: {a: b}", "1:9", "freeze has to be a list", "", id="freeze-that-is-a-mapping"),
+    pytest.param("evidence: [a]", "1:11", "evidence has to be a mapping", "", id="evidence-in-a-list"),
+    pytest.param("overrides: true", "1:12", "overrides has to be a mapping", "", id="overrides-that-are-true"),
+    pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
+    pytest.param("overrides: {force: true}", "1:13", "unknown key 'force'", "allow", id="unknown-override"),
+]
+
+#: Names and conditions: what only the loader knows.
+WRONG_MEANING = [
+    pytest.param(
+        "metrics: {tests_total: int}", "1:11", "is a measured metric already", "", id="metric-that-is-measured"
+    ),
+    pytest.param("phases:\n  RED: {}\n  red: {}", "3:3", "phase RED comes twice", "keep one", id="phase-in-two-cases"),
+    pytest.param("phases: {RED: {condition: a >}}", "1:27", "phases.RED.condition: ", "", id="condition-cut-short"),
+    pytest.param("guards: {a: {condition: (, remedy: x}}", "1:25", "guards.a.condition: ", "", id="guard-cut-short"),
+    pytest.param("parameters: {a: 010}", "1:17", "leading zero", "quotes", id="octal-or-decimal"),
+    pytest.param("lock_timeout: 1e999", "1:15", "too big", "shorter", id="endless-timeout"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "problem", "remedy"), WRONG_STRUCTURE + WRONG_MEANING)
+def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, remedy: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse(text)
+    assert caught.value.problem.startswith(f"phase-gate.yaml:{place}: ")
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+    assert caught.value.slug == "bad-configuration"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param("", "1:1", id="empty"),
+        pytest.param("# workflow: tdd\n", "1:1", id="only-comments"),
+        pytest.param(b"\x89PNG\r\n", "1:1", id="binary"),
+        pytest.param("workflow: tdd\nworkflow: tdd", "2:1", id="key-twice"),
+        pytest.param("run:\n\ttask: a", "2:1", id="tab"),
+        pytest.param("run: !!python/object:os.system {}", "1:6", id="tag"),
+        pytest.param("docs: &a [b]\nfreeze: *a", "1:7", id="anchor"),
+        pytest.param("run:\n  <<: {}", "2:3", id="merge-key"),
+        pytest.param("workflow: a\n---\nworkflow: b", "3:1", id="two-documents"),
+        pytest.param("evidence: " + "[" * 40, "1:42", id="deep-nesting"),
+        pytest.param("workflow: " + "x" * 10_000_000, "1:1", id="ten-megabytes"),
+    ],
+)
+def test_what_is_no_yaml_is_refused_by_the_reader(text: str | bytes, place: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse(text)
+    assert caught.value.problem.startswith(f"phase-gate.yaml:{place}: ")
+    assert caught.value.slug == "bad-yaml"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "problem"),
+    [
+        pytest.param("parameters:\n  requird: 1", "2:3", "has no parameter 'requird'", id="unknown-parameter"),
+        pytest.param("parameters:\n  required_green_runs: '2'", "2:3", "type int, not text", id="text-for-number"),
+        pytest.param("phases:\n  grene: {}", "2:3", "has no phase 'GRENE'", id="unknown-phase"),
+        pytest.param("phases:\n  red: {condition: nope > 0}", "2:20", "unknown name 'nope'", id="unknown-metric"),
+        pytest.param("phases:\n  red:\n    guards: [nope]", "3:13", "unknown guard 'nope'", id="unknown-guard"),
+        pytest.param(
+            "guards:\n  tests-kept: {condition: iteration > 0, remedy: x}", "2:3", "exists already", id="shipped-guard"
+        ),
+        pytest.param("metrics:\n  refactoring_complete: bool", "2:3", "exists already", id="metric-that-is-a-fact"),
+    ],
+)
+def test_what_does_not_fit_the_workflow_is_found_in_the_file(text: str, place: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        apply_overlay(load_shipped_workflow("tdd"), parse(text).overlay)
+    assert caught.value.problem.startswith(f"phase-gate.yaml:{place}: ")
+    assert problem in caught.value.problem
+    assert caught.value.slug == "bad-configuration"
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        pytest.param(lambda root: (root / FILE_NAME).mkdir(), "phase-gate.yaml: this is a folder", id="folder"),
+        pytest.param(lambda root: (root / FILE_NAME).symlink_to("gone"), "no such file", id="dangling-link"),
+        pytest.param(lambda root: (root / FILE_NAME).symlink_to(FILE_NAME), "can't be read", id="link-to-itself"),
+        pytest.param(lambda root: (root / "phase-gate.yml").touch(), "phase-gate.yml: ", id="other-suffix"),
+    ],
+)
+def test_what_stands_in_its_place_is_refused(tmp_path: Path, make: Callable[[Path], None], problem: str) -> None:
+    make(tmp_path)
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(tmp_path)
+    assert problem in caught.value.problem
+    assert caught.value.remedy
+    assert caught.value.slug == "bad-configuration"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_does_not_wait_at_a_named_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE_NAME)
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        load_configuration(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text("workflow: tdd")
+    (tmp_path / FILE_NAME).chmod(0)
+    with pytest.raises(ConfigurationError, match="can't be read"):
+        load_configuration(tmp_path)
+
+
+def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"#" * 10_000_000)
+    with pytest.raises(DocumentError, match=rf"^phase-gate\.yaml:1:1: bigger than {MAX_BYTES} bytes"):
+        load_configuration(tmp_path)
+
+
+def test_without_a_file_no_yaml_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from pytest_phase_gate.configuration import load_configuration;"
+        "load_configuration(pathlib.Path.cwd()); assert 'yaml' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+# Schema
+
+
+def as_json(node: YamlNode) -> object:
+    if isinstance(node, YamlMapping):
+        return {key.text: as_json(value) for key, value in node.entries}
+    if isinstance(node, YamlSequence):
+        return [as_json(item) for item in node.items]
+    return scalar_value(node)
+
+
+RIGHT = {
+    "full": FULL,
+    "nothing": "{}",
+    "workflow": "workflow: tdd",
+    "workflow-under-run": "run: {workflow: tdd}",
+    "criteria-file": "run: {criteria: criteria.yaml}",
+    "one-report": "run: {report: out.json}",
+    "task-that-looks-like-a-number": "run: {task: 1.10}",
+    "condition-without-replace": "phases: {RED: {condition: iteration > 0, replace: false}}",
+    "empty-phase": "phases: {RED: {}}",
+    "whole-timeout": "lock_timeout: 0",
+    "any-evidence": "evidence: {a: [1, {b: c}]}",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_accepted"),
+    [
+        *(pytest.param(text, True, id=name) for name, text in RIGHT.items()),
+        *(pytest.param(row.values[0], False, id=str(row.id)) for row in WRONG_STRUCTURE),
+    ],
+)
+def test_schema_and_loader_agree(text: str, is_accepted: bool) -> None:
+    folder = Path(configuration.__file__).parent / "schemas"
+    schema = json.loads((folder / "configuration.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    document = as_json(read_document(text, name=FILE_NAME, limit=MAX_BYTES))
+    assert jsonschema.Draft7Validator(schema).is_valid(document) is is_accepted
+    if is_accepted:
+        parse(text)
+    else:
+        with pytest.raises(ConfigurationError):
+            parse(text)
+
+
+# Fuzz
+
+SIGNS = [*" :[]{}()'\"|\t\né", ": ", "- ", "&a ", "*a", "!!str ", "<<: ", "---\n"]
+WORDS = [
+    "true",
+    "null",
+    "-1",
+    "1e400",
+    "phase: x\n",
+    "exit_signal",
+    " AND ",
+    "==",
+    "run: {}\n",
+    "guards: [x]\n",
+    "replace: true",
+]
+PIECES = st.sampled_from([*SIGNS, *WORDS])
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A good file with a few slices taken out or replaced."""
+    text = draw(st.sampled_from(sorted(RIGHT.values())))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = start + draw(st.integers(0, 30))
+        text = text[:start] + draw(PIECES | st.text(max_size=5)) + text[end:]
+    return text
+
+
+@given(damaged() | st.text(max_size=100) | st.binary(max_size=100))
+@settings(deadline=None, max_examples=400)
+def test_only_our_errors_escape(text: str | bytes) -> None:
+    problem = "phase-gate.yaml:"
+    try:
+        apply_overlay(load_shipped_workflow("tdd"), parse(text).overlay)
+    except (ConfigurationError, DocumentError) as error:
+        problem = error.problem
+    assert problem.startswith("phase-gate.yaml:")

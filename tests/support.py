@@ -1,0 +1,144 @@
+"""A small project that tests drive with real runs of the plugin and the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.
+OURS = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str = ""
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+    def has(self, *texts: str) -> bool:
+        """Tell whether all of these stand in the output; shows the output if not."""
+        missing = [text for text in texts if text not in self.out + self.err]
+        assert not missing, f"{missing} not in:\n{self.out}\n{self.err}"
+        return True
+
+
+class Sample:
+    """A project in a temporary folder."""
+
+    def __init__(self, pytester: pytest.Pytester, environment: pytest.MonkeyPatch) -> None:
+        self.pytester, self.environment = pytester, environment
+        self.root: Path = pytester.path
+
+    def write(self, files: Mapping[str, str] | None = None, /, **modules: str) -> Sample:
+        """Write files by path, or modules by name (`calc="..."` is calc.py)."""
+        for name, text in {**(files or {}), **{f"{name}.py": text for name, text in modules.items()}}.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return self
+
+    def remove(self, *names: str) -> None:
+        for name in names:
+            (self.root / name).unlink()
+
+    def pytest(self, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
+        """Run pytest in this process: fast, and the plugin is the one under test."""
+        chosen = [word for name in plugins for word in ("-p", name)]
+        result = self.pytester.runpytest_inprocess(*OURS, *chosen, *arguments)
+        return Ran(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str())
+
+    def pytest_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Ran:
+        """Run pytest in a process of its own: for workers, crashes, signals and exit codes."""
+        chosen = [word for name in plugins for word in ("-p", name)]
+        return self.process(sys.executable, "-m", "pytest", *OURS, *chosen, *arguments, **environment)
+
+    def gate(self, *arguments: str, **environment: str) -> Ran:
+        """Run the command in a process of its own."""
+        return self.process(sys.executable, "-m", "pytest_phase_gate.cli", *arguments, **environment)
+
+    def process(self, *command: str, **environment: str) -> Ran:
+        done = subprocess.run(
+            command,
+            cwd=self.root,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def git(self, *arguments: str) -> str:
+        done = self.process("git", "-c", "user.name=dev", "-c", "user.email=dev@example.org", *arguments)
+        assert done.code == 0, done.err
+        return done.out
+
+    def commit_all(self) -> None:
+        """Make the folder a repository, if it is none, with everything in it committed."""
+        if not (self.root / ".git").exists():
+            self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "state")
+
+    def status(self) -> Any:
+        return self.gate("status", "--json").document
+
+    def runs(self) -> list[dict[str, Any]]:
+        runs: list[dict[str, Any]] = self.gate("history", "--json").document["runs"]
+        return runs
+
+    def report(self, name: str = "verdict.json") -> Any:
+        return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+    # --- stories that many tests begin with ----------------------------------------------------------------------
+
+    def red(self) -> Sample:
+        """An honest RED, exited: two failing tests for a calculator."""
+        self.write(test_calc=FAILING_TESTS)
+        assert self.pytest("--phase=red").code == 0
+        assert self.gate("signal", "--reason", "both fail").code == 0
+        return self
+
+    def green(self) -> Sample:
+        """An honest GREEN with a streak of 2, not exited."""
+        self.red().write(calc=CALC)
+        assert self.pytest("--phase=green").code == 10
+        assert self.pytest("--phase=green").code == 0
+        return self
+
+
+FAILING_TESTS = """\
+def test_add():
+    from calc import add
+
+    assert add(1, 2) == 3
+
+
+def test_sub():
+    from calc import sub
+
+    assert sub(3, 2) == 1
+"""
+
+CALC = """\
+def add(a, b):
+    return a + b
+
+
+def sub(a, b):
+    return a - b
+"""
