@@ -6,9 +6,9 @@ import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
 from pytest_phase_gate.cli.signal import answer_with
-from pytest_phase_gate.core.finishing import evaluate_without_run, judgement_events
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal
+from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
 from pytest_phase_gate.core.workflow import DONE
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
 from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
@@ -54,7 +54,14 @@ def run(call: Call) -> Answer:
         waiting = read_signal_file(store.signal_file)
         reading = _reading(waiting, phase.name, project.task, state.iteration + 1)
         evaluation = evaluate_without_run(
-            state, workflow, phase, reading, evidence={}, tree=project.take_tree().digest, at=change.at
+            state,
+            workflow,
+            phase,
+            reading,
+            evidence={},
+            tree=project.take_tree().digest,
+            at=change.at,
+            root=str(project.root),
         )
         change.record(*judgement_events(evaluation, phase, at=change.at))
     if reading.answer != "malformed":

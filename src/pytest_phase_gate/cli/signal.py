@@ -7,9 +7,9 @@ import argparse
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from pytest_phase_gate.core.finishing import evaluate_again, evaluate_without_run, judgement_events
 from pytest_phase_gate.core.signals import Given, Reading, Signal
 from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
 from pytest_phase_gate.report.panel import panel_text, render_panel
@@ -51,10 +51,19 @@ def run(call: Call) -> Answer:
         reading = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         tree = project.take_tree().digest
         if phase.tests == "none" and state.measurement is None:
-            evaluation = evaluate_without_run(state, workflow, phase, reading, evidence={}, tree=tree, at=change.at)
+            evaluation = evaluate_without_run(
+                state,
+                workflow,
+                phase,
+                reading,
+                evidence={},
+                tree=tree,
+                at=change.at,
+                root=str(project.root),
+            )
         else:
             _refuse_stale(state, phase, tree)
-            evaluation = evaluate_again(state, workflow, phase, reading, at=change.at)
+            evaluation = evaluate_again(state, workflow, phase, reading, at=change.at, root=str(project.root))
         change.record(*judgement_events(evaluation, phase, at=change.at))
     remove_signal_file(store.signal_file)
     return answer_with(evaluation)

@@ -56,6 +56,8 @@ class Subject:
     iteration: int | None
     run: str | None
     at: str
+    #: The project's root: every report names it.
+    root: str = ""
     kind: str = "complete"
     #: Why the run did not count, or how it was narrowed.
     why: str = ""
@@ -172,6 +174,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     subject, gate_1, gate_2 = evaluation.subject, evaluation.gate_1, evaluation.gate_2
     return {
         "schema": SCHEMA,
+        "root": subject.root,
         "task": subject.task,
         "cycle": subject.cycle,
         "phase": subject.phase,

@@ -6,46 +6,22 @@ Pure. The shell hands over what it saw; what comes back is written as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
-from pytest_phase_gate.core.findings import Finding, findings_from_json, findings_to_json, name_tests
-from pytest_phase_gate.core.inventory import Inventory, merge_inventories
-from pytest_phase_gate.core.metrics import Metrics, MetricValue
-from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, Outcomes, References, judge_outcomes
-from pytest_phase_gate.core.runs import Classified, Green, Kind, RunFacts, classify_run, count
+from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
+from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.core.inventory import merge_inventories
+from pytest_phase_gate.core.measuring import find_findings, measure, note_unseen, take_notes
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
+from pytest_phase_gate.core.record import RunRecord
+from pytest_phase_gate.core.runs import Classified, Green, Kind, RunFacts, classify_run
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State, apply, streak_after
-from pytest_phase_gate.core.workflow import Phase, Workflow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
-    """Everything that one session showed us."""
-
-    run: str
-    outcomes: Outcomes
-    inventory: Inventory
-    audit: Audit
-    tree: str
-    exit_status: int
-    tally: Mapping[str, int]
-    duration_s: float
-    deselected: int = 0
-    collection_errors: tuple[str, ...] = ()
-    interrupted: str = ""
-    internal_error: bool = False
-    is_void: bool = False
-    changed_sources: tuple[str, ...] = ()
-    narrowed_by: tuple[str, ...] = ()
-    criteria_count: int = 1
-    #: What providers and plugins measured beside the tests.
-    evidence: Mapping[str, MetricValue] = field(default_factory=dict)
-    evidence_findings: tuple[Finding, ...] = ()
-    warnings: tuple[str, ...] = ()
-
+from pytest_phase_gate.core.verdicts import fact_values, judgement_events
+from pytest_phase_gate.core.workflow import Workflow
 
 #: Stores an object and returns its digest; the shell writes it before the events that name it.
 Keep = Callable[[str, Any], str]
@@ -89,13 +65,13 @@ def finish_run(
     in_first_phase = phase.scope == "targets"
     audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
     judgement = judge_outcomes(record.outcomes, record.inventory, past, in_first_phase=in_first_phase)
-    classified = classify_run(_facts(record, run, audit))
+    classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
     if classified.kind in (Kind.VOID, Kind.NESTED):
         data = _end_data(record, classified, judgement, metrics={}, iteration=None)
         return Finished((Event(kind="run-ended", data=data, at=at),), None, classified.kind)
 
     events: list[Event] = []
-    if run.rewinds and classified.kind is Kind.COMPLETE:
+    if run.rewinds and state.phase != phase.name and classified.kind is Kind.COMPLETE:
         events.append(Event(kind="phase-entered", data={"phase": phase.name, "how": "rewind", "run": run.id}, at=at))
         state = apply(state, events[-1])
     counts = classified.kind is Kind.COMPLETE
@@ -103,8 +79,8 @@ def finish_run(
     green = Green.NOT_GREEN if record.internal_error else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
     metrics = measure(state, phase, record, judgement, audit, classified, streak=streak, iteration=iteration)
-    findings = (*_findings(record, judgement, audit, past, state, run), *record.evidence_findings)
-    notes = _notes(record, judgement, classified, run)
+    findings = (*find_findings(record, judgement, audit, past, state, run), *record.evidence_findings)
+    notes = (*record.notes, *take_notes(record, judgement, classified, run), *note_unseen(state, workflow))
     data = _end_data(record, classified, judgement, metrics=metrics, iteration=iteration)
     data["green"] = green
     if counts:
@@ -123,6 +99,7 @@ def finish_run(
         iteration=iteration,
         run=run.id,
         at=at,
+        root=record.root,
         kind=classified.kind,
         why=classified.why,
     )
@@ -144,133 +121,14 @@ def finish_run(
     return Finished(tuple(events), evaluation, classified.kind)
 
 
-def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[Event]:
-    """Return the events of a verdict: evaluated, the signal spent, the phase exited."""
-    events = [Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at)]
-    reading, subject = evaluation.gate_2, evaluation.subject
-    if reading.answer not in ("absent", "held", "malformed"):
-        spent = {
-            "answer": reading.answer,
-            "reason": reading.reason,
-            "by": reading.by,
-            "problem": reading.problem,
-            "phase": subject.phase,
-            "iteration": subject.iteration,
-            "premature": evaluation.is_premature,
-        }
-        events.append(Event(kind="signal-spent", data=spent, at=at))
-    if evaluation.can_exit:
-        data = {"phase": phase.name, "iteration": subject.iteration, "next": phase.next, "forced": False}
-        events.append(Event(kind="phase-exited", data=data, at=at))
-    return events
+def _moved_on(state: State, run: OpenRun) -> str:
+    """Say so if the task left the run's phase while it ran: its result speaks of what is past."""
+    if run.nested or run.rewinds or state.phase == run.phase:
+        return ""
+    return f"the task moved on to {state.phase} while it ran"
 
 
-def evaluate_again(state: State, workflow: Workflow, phase: Phase, reading: Reading, *, at: str) -> Evaluation:
-    """Judge the last complete run anew, with a signal or facts that came after it."""
-    measured = state.measurement
-    assert measured is not None, "only a measured iteration can be judged again"
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
-        iteration=measured.iteration,
-        run=measured.run,
-        at=at,
-    )
-    return evaluate(
-        workflow,
-        phase,
-        subject,
-        metrics={**measured.metrics, "signals_premature": state.signals_premature, **fact_values(state)},
-        reading=reading,
-        findings=findings_from_json(measured.findings),
-        notes=measured.notes,
-    )
-
-
-def evaluate_without_run(
-    state: State, workflow: Workflow, phase: Phase, reading: Reading, *, evidence: Metrics, tree: str, at: str
-) -> Evaluation:
-    """Judge a phase that needs no test run: each look that somebody asks for on purpose is an iteration."""
-    iteration = state.iteration + 1
-    metrics: dict[str, MetricValue] = {
-        "iteration": iteration,
-        "signals_premature": state.signals_premature,
-        "consecutive_green_runs": state.streak,
-        **code_as_tested(state.green_tree, tree),
-        **evidence,
-        **fact_values(state),
-    }
-    subject = Subject(
-        task=state.task, cycle=state.cycle, phase=phase.name, iteration=iteration, run=None, at=at, kind="no run"
-    )
-    return evaluate(workflow, phase, subject, metrics=metrics, reading=reading)
-
-
-def fact_values(state: State) -> dict[str, MetricValue]:
-    return {fact.name: fact.value for fact in state.facts}
-
-
-def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
-    return {} if green_tree is None else {"code_as_tested": green_tree == tree}
-
-
-def measure(
-    state: State,
-    phase: Phase,
-    record: RunRecord,
-    judged: Judgement,
-    audit: Audit,
-    classified: Classified,
-    *,
-    streak: int,
-    iteration: int | None,
-) -> dict[str, MetricValue]:
-    """Return every metric of the run; a name that is not in it was not measured."""
-    in_scope = judged.targets if phase.scope == "targets" else None
-
-    def scoped(ids: frozenset[str]) -> int:
-        return len(ids if in_scope is None else ids & in_scope)
-
-    buckets = list(record.outcomes.values())
-    passing, failing, newly = scoped(judged.passing), scoped(judged.failing), scoped(judged.newly_skipped)
-    green_tree = {Green.GREEN: record.tree, Green.ODD: state.green_tree}.get(judged.green)
-    metrics: dict[str, MetricValue] = {
-        "tests_total": passing + failing + newly,
-        "tests_passing": passing,
-        "tests_failing": failing,
-        "suite_total": len(judged.passing) + len(judged.failing) + len(judged.newly_skipped),
-        "suite_passing": len(judged.passing),
-        "suite_failing": len(judged.failing),
-        "tests_skipped": buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF),
-        "tests_newly_skipped": len(judged.newly_skipped),
-        "tests_xfailed": buckets.count(Bucket.XFAILED),
-        "tests_xpassed": buckets.count(Bucket.XPASSED),
-        "tests_errors": buckets.count(Bucket.ERROR),
-        "tests_flaky": len(judged.flaky),
-        "tests_known_failing": len(judged.known_failing),
-        "tests_not_run": buckets.count(Bucket.NOT_RUN),
-        "tests_deselected": record.deselected,
-        "tests_unselected": len(audit.unselected),
-        "tests_missing": len(audit.missing),
-        "tests_uncollectable": buckets.count(Bucket.UNCOLLECTABLE),
-        "collection_errors": len(record.collection_errors),
-        "baseline_total": judged.baseline_total,
-        "baseline_failing": len(judged.baseline_failing),
-        "consecutive_green_runs": streak,
-        "criteria_count": record.criteria_count,
-        "signals_premature": state.signals_premature,
-        "run_complete": classified.kind is Kind.COMPLETE,
-        "duration_s": round(record.duration_s, 3),
-        **code_as_tested(green_tree, record.tree),
-        **record.evidence,
-    }
-    if iteration is not None:
-        metrics["iteration"] = iteration
-    return metrics
-
-
-def _facts(record: RunRecord, run: OpenRun, audit: Audit) -> RunFacts:
+def _facts(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> RunFacts:
     buckets = list(record.outcomes.values())
     skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
     not_run = buckets.count(Bucket.NOT_RUN)
@@ -280,7 +138,7 @@ def _facts(record: RunRecord, run: OpenRun, audit: Audit) -> RunFacts:
         executed=len(buckets) - uncollectable - skipped - not_run,
         is_void=record.is_void,
         is_nested=run.nested,
-        interrupted=record.interrupted,
+        interrupted=record.interrupted or moved_on,
         not_run=not_run,
         changed_sources=record.changed_sources,
         unselected=len(audit.unselected),
@@ -331,51 +189,3 @@ def _kept(
         "targets": keep("ids", sorted(judged.targets)) if in_first_phase else None,
         "recovered": sorted(judged.recovered),
     }
-
-
-def _findings(
-    record: RunRecord, judged: Judgement, audit: Audit, past: References, state: State, run: OpenRun
-) -> tuple[Finding, ...]:
-    return (
-        *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
-        *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
-        *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
-        *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
-        *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
-        *name_tests(
-            "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
-        ),
-    )
-
-
-def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:
-    if state.latest is None or state.tree != run.tree or past.latest is None:
-        return []
-    return [
-        test_id
-        for test_id, bucket in record.outcomes.items()
-        if test_id in past.latest.ids and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
-    ]
-
-
-def _notes(record: RunRecord, judged: Judgement, classified: Classified, run: OpenRun) -> tuple[str, ...]:
-    notes = []
-    if run.overlaps:
-        notes.append("another run of this task was open at the same time: the streak is not extended")
-    if record.narrowed_by and classified.kind is Kind.COMPLETE:
-        notes.append(f"narrowed: {'; '.join(record.narrowed_by)}")
-    exempt = [record.outcomes[test_id] for test_id in judged.exempt]
-    skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
-    marked = len(exempt) - skipped
-    shown = [
-        count(number, noun)
-        for number, noun in (
-            (skipped, "known skip"),
-            (marked, "known xfail"),
-            (len(judged.known_failing), "known failure"),
-        )
-        if number
-    ]
-    if shown:
-        notes.append(f"exempt: {', '.join(shown)}")
-    return tuple(notes)

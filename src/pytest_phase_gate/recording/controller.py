@@ -15,7 +15,7 @@ import pytest
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
-from pytest_phase_gate.core.finishing import RunRecord
+from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
@@ -166,6 +166,7 @@ class Controller:
             inventory=inventory,
             audit=audit,
             tree=after.digest,
+            root=str(root),
             exit_status=exit_status,
             tally=witness.buckets.tally(),
             duration_s=time.perf_counter() - self._started,

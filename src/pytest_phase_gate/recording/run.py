@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.finishing import Counted, Finished, RunRecord, finish_run
+from pytest_phase_gate.core.finishing import Counted, Finished, finish_run
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
 from pytest_phase_gate.core.outcomes import References
+from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
 from pytest_phase_gate.core.state import Event, State
@@ -55,6 +56,7 @@ class RecordedRun:
         self.project, self.workflow, self.store, self.request = project, workflow, store, request
         self.id = secrets.token_hex(8)
         self.warnings: list[str] = []
+        self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
         self._signal_at_start: str | None = None
@@ -80,6 +82,7 @@ class RecordedRun:
             outer = self.project.environment.get(RUN_VARIABLE, "")
             is_nested = change.state.open_run(outer) is not None
             if not is_nested:
+                self._note_entry(change.state, entry)
                 change.record(
                     *entry_events(
                         change.state,
@@ -102,6 +105,13 @@ class RecordedRun:
             began = "" if run is None else f", which began at {run.at},"
             change.record(Event(kind="run-lost", data={"run": lost}))
             self.warnings.append(f"run {lost[:8]}{began} was lost: it never ended, so the streak starts anew")
+
+    def _note_entry(self, state: State, entry: Entry) -> None:
+        if entry.how is How.REWIND:
+            self.notes.append(f"back to {entry.phase.name} from {state.phase}, if this run is complete")
+        unvisited = [phase.name for phase in self.workflow.phases if phase.name not in state.visited]
+        if entry.how is How.NEW_CYCLE and unvisited:
+            self.notes.append(f"cycle {state.cycle + 1} begins; the last one did not visit {', '.join(unvisited)}")
 
     def _start_data(self, entry: Entry, *, is_nested: bool) -> dict[str, Any]:
         assert self.tree is not None
@@ -147,7 +157,7 @@ class RecordedRun:
         return finished
 
     def _finish(self, state: State, record: RunRecord, signals: _SignalDesk, tree_files: Mapping[str, str]) -> Finished:
-        record = replace(record, warnings=(*record.warnings, *self.warnings))
+        record = replace(record, warnings=(*record.warnings, *self.warnings), notes=tuple(self.notes))
         return finish_run(
             state,
             self.workflow,

@@ -19,7 +19,7 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         "",
         f"**{_escape(document['reason'])}**",
         "",
-        f"Next: `{document['next']}`",
+        f"Next: `{document['next']}` in `{document['root']}`",
         "",
         f"| Gate 1: {_escape(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |",
         "| --- | --- | --- |",

@@ -1,0 +1,129 @@
+"""What a run measured: its metrics, its findings, and what has to be said beside them.
+
+Pure. A name that is not among the metrics was not measured.
+"""
+
+from __future__ import annotations
+
+from pytest_phase_gate.core.findings import Finding, name_tests
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
+from pytest_phase_gate.core.record import RunRecord
+from pytest_phase_gate.core.runs import Classified, Green, Kind, count
+from pytest_phase_gate.core.selection import Audit
+from pytest_phase_gate.core.state import OpenRun, State
+from pytest_phase_gate.core.workflow import Phase, Workflow
+
+
+def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
+    return {} if green_tree is None else {"code_as_tested": green_tree == tree}
+
+
+def measure(
+    state: State,
+    phase: Phase,
+    record: RunRecord,
+    judged: Judgement,
+    audit: Audit,
+    classified: Classified,
+    *,
+    streak: int,
+    iteration: int | None,
+) -> dict[str, MetricValue]:
+    """Return every metric of the run; a name that is not in it was not measured."""
+    in_scope = judged.targets if phase.scope == "targets" else None
+
+    def scoped(ids: frozenset[str]) -> int:
+        return len(ids if in_scope is None else ids & in_scope)
+
+    buckets = list(record.outcomes.values())
+    passing, failing, newly = scoped(judged.passing), scoped(judged.failing), scoped(judged.newly_skipped)
+    green_tree = {Green.GREEN: record.tree, Green.ODD: state.green_tree}.get(judged.green)
+    metrics: dict[str, MetricValue] = {
+        "tests_total": passing + failing + newly,
+        "tests_passing": passing,
+        "tests_failing": failing,
+        "suite_total": len(judged.passing) + len(judged.failing) + len(judged.newly_skipped),
+        "suite_passing": len(judged.passing),
+        "suite_failing": len(judged.failing),
+        "tests_skipped": buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF),
+        "tests_newly_skipped": len(judged.newly_skipped),
+        "tests_xfailed": buckets.count(Bucket.XFAILED),
+        "tests_xpassed": buckets.count(Bucket.XPASSED),
+        "tests_errors": buckets.count(Bucket.ERROR),
+        "tests_flaky": len(judged.flaky),
+        "tests_known_failing": len(judged.known_failing),
+        "tests_not_run": buckets.count(Bucket.NOT_RUN),
+        "tests_deselected": record.deselected,
+        "tests_unselected": len(audit.unselected),
+        "tests_missing": len(audit.missing),
+        "tests_uncollectable": buckets.count(Bucket.UNCOLLECTABLE),
+        "collection_errors": len(record.collection_errors),
+        "baseline_total": judged.baseline_total,
+        "baseline_failing": len(judged.baseline_failing),
+        "consecutive_green_runs": streak,
+        "criteria_count": record.criteria_count,
+        "signals_premature": state.signals_premature,
+        "run_complete": classified.kind is Kind.COMPLETE,
+        "duration_s": round(record.duration_s, 3),
+        **code_as_tested(green_tree, record.tree),
+        **record.evidence,
+    }
+    if iteration is not None:
+        metrics["iteration"] = iteration
+    return metrics
+
+
+def find_findings(
+    record: RunRecord, judged: Judgement, audit: Audit, past: References, state: State, run: OpenRun
+) -> tuple[Finding, ...]:
+    return (
+        *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
+        *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
+        *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
+        *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
+        *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
+        *name_tests(
+            "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
+        ),
+    )
+
+
+def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:
+    if state.latest is None or state.tree != run.tree or past.latest is None:
+        return []
+    return [
+        test_id
+        for test_id, bucket in record.outcomes.items()
+        if test_id in past.latest.ids and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
+    ]
+
+
+def note_unseen(state: State, workflow: Workflow) -> tuple[str, ...]:
+    first = workflow.first
+    if first.tests == "failing" and first.name not in state.visited:
+        return (f"{first.name} was never seen in this cycle: nothing shows that these tests can fail",)
+    return ()
+
+
+def take_notes(record: RunRecord, judged: Judgement, classified: Classified, run: OpenRun) -> tuple[str, ...]:
+    notes = []
+    if run.overlaps:
+        notes.append("another run of this task was open at the same time: the streak is not extended")
+    if record.narrowed_by and classified.kind is Kind.COMPLETE:
+        notes.append(f"narrowed: {'; '.join(record.narrowed_by)}")
+    exempt = [record.outcomes[test_id] for test_id in judged.exempt]
+    skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
+    marked = len(exempt) - skipped
+    shown = [
+        count(number, noun)
+        for number, noun in (
+            (skipped, "known skip"),
+            (marked, "known xfail"),
+            (len(judged.known_failing), "known failure"),
+        )
+        if number
+    ]
+    if shown:
+        notes.append(f"exempt: {', '.join(shown)}")
+    return tuple(notes)

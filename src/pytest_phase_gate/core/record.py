@@ -1,0 +1,40 @@
+"""Everything that one session showed us, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.inventory import Inventory
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.outcomes import Outcomes
+from pytest_phase_gate.core.selection import Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """Everything that one session showed us."""
+
+    run: str
+    outcomes: Outcomes
+    inventory: Inventory
+    audit: Audit
+    tree: str
+    root: str
+    exit_status: int
+    tally: Mapping[str, int]
+    duration_s: float
+    deselected: int = 0
+    collection_errors: tuple[str, ...] = ()
+    interrupted: str = ""
+    internal_error: bool = False
+    is_void: bool = False
+    changed_sources: tuple[str, ...] = ()
+    narrowed_by: tuple[str, ...] = ()
+    criteria_count: int = 1
+    #: What providers and plugins measured beside the tests.
+    evidence: Mapping[str, MetricValue] = field(default_factory=dict)
+    evidence_findings: tuple[Finding, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,99 @@
+"""Verdicts beside the end of a run: what a verdict records, and judging an iteration again.
+
+Pure. A signal or a fact that comes after a run is judged with what that run measured, by the same rules.
+"""
+
+from __future__ import annotations
+
+from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from pytest_phase_gate.core.findings import findings_from_json
+from pytest_phase_gate.core.measuring import code_as_tested
+from pytest_phase_gate.core.metrics import Metrics, MetricValue
+from pytest_phase_gate.core.signals import Reading
+from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.workflow import Phase, Workflow
+
+
+def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[Event]:
+    """Return the events of a verdict: evaluated, the signal spent, the phase exited."""
+    events = [Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at)]
+    reading, subject = evaluation.gate_2, evaluation.subject
+    if reading.answer not in ("absent", "held", "malformed"):
+        spent = {
+            "answer": reading.answer,
+            "reason": reading.reason,
+            "by": reading.by,
+            "problem": reading.problem,
+            "phase": subject.phase,
+            "iteration": subject.iteration,
+            "premature": evaluation.is_premature,
+        }
+        events.append(Event(kind="signal-spent", data=spent, at=at))
+    if evaluation.can_exit:
+        data = {"phase": phase.name, "iteration": subject.iteration, "next": phase.next, "forced": False}
+        events.append(Event(kind="phase-exited", data=data, at=at))
+    return events
+
+
+def evaluate_again(
+    state: State, workflow: Workflow, phase: Phase, reading: Reading, *, at: str, root: str
+) -> Evaluation:
+    """Judge the last complete run anew, with a signal or facts that came after it."""
+    measured = state.measurement
+    assert measured is not None, "only a measured iteration can be judged again"
+    subject = Subject(
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        iteration=measured.iteration,
+        run=measured.run,
+        at=at,
+        root=root,
+    )
+    return evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics={**measured.metrics, "signals_premature": state.signals_premature, **fact_values(state)},
+        reading=reading,
+        findings=findings_from_json(measured.findings),
+        notes=measured.notes,
+    )
+
+
+def evaluate_without_run(
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    reading: Reading,
+    *,
+    evidence: Metrics,
+    tree: str,
+    at: str,
+    root: str,
+) -> Evaluation:
+    """Judge a phase that needs no test run: each look that somebody asks for on purpose is an iteration."""
+    iteration = state.iteration + 1
+    metrics: dict[str, MetricValue] = {
+        "iteration": iteration,
+        "signals_premature": state.signals_premature,
+        "consecutive_green_runs": state.streak,
+        **code_as_tested(state.green_tree, tree),
+        **evidence,
+        **fact_values(state),
+    }
+    subject = Subject(
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        iteration=iteration,
+        run=None,
+        at=at,
+        root=root,
+        kind="no run",
+    )
+    return evaluate(workflow, phase, subject, metrics=metrics, reading=reading)
+
+
+def fact_values(state: State) -> dict[str, MetricValue]:
+    return {fact.name: fact.value for fact in state.facts}
