@@ -1,11 +1,17 @@
-"""Fixtures for all tests: nothing of the machine's own environment reaches an inner run."""
+"""Fixtures for all tests: nothing of the machine's own environment reaches an inner run.
+
+yaml and filelock are imported here, before any inner session: pytester forgets what a session imported, and yaml's
+compiled part does not survive a second import.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+import filelock  # noqa: F401
 import pytest
+import yaml  # noqa: F401
 
 from tests.support import Sample
 
