@@ -78,5 +78,7 @@ def refuse_while_running(store: TaskStore, opened: Opened) -> None:
         )
 
 
-def no_task_yet(project: Project) -> NotAllowedError:
-    return NotAllowedError(f"task {project.task} has no run yet", remedy="pytest --phase=red")
+def require_task(project: Project, store: TaskStore) -> None:
+    """Refuse to change a task that does not exist yet. Looks first: a refused command writes nothing."""
+    if store.look().state.phase is None:
+        raise NotAllowedError(f"task {project.task} has no run yet", remedy="pytest --phase=red")

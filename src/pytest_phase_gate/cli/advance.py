@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
 from pytest_phase_gate.cli.signal import answer_with
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal
@@ -21,10 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
+    require_task(project, store)
     with store.transaction() as change:
         state = change.state
-        if state.phase is None:
-            raise no_task_yet(project)
+        assert state.phase is not None, "a task that exists is in a phase"
         refuse_while_running(store, change.opened)
         if state.phase == DONE:
             raise NotAllowedError("the cycle is done", remedy="pytest --phase=red starts the next one")

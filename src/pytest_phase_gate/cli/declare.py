@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
 from pytest_phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.state import Event
@@ -28,9 +28,9 @@ def run(call: Call) -> Answer:
         raise UsageError(f"{shorten(call.arguments.fact)} has no value", remedy="write NAME=VALUE")
     if not call.arguments.reason.strip():
         raise UsageError("a fact needs a reason", remedy='add --reason "..."')
+    require_task(project, store)
     with store.transaction() as change:
-        if change.state.phase is None:
-            raise no_task_yet(project)
+        assert change.state.phase is not None, "a task that exists is in a phase"
         if change.state.is_done:
             raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")
         refuse_while_running(store, change.opened)

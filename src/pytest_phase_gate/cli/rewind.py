@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.workflow import DONE
@@ -22,10 +22,10 @@ def run(call: Call) -> Answer:
     store = call.store(project)
     if not call.arguments.reason.strip():
         raise UsageError("going back needs a reason", remedy='add --reason "..."')
+    require_task(project, store)
     with store.transaction() as change:
         state = change.state
-        if state.phase is None:
-            raise no_task_yet(project)
+        assert state.phase is not None, "a task that exists is in a phase"
         refuse_while_running(store, change.opened)
         workflow = rules_of(project, store, change.opened)
         names = [phase.name for phase in workflow.phases]

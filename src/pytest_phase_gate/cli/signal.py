@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pytest_phase_gate import exit_codes
-from pytest_phase_gate.cli._answer import Answer, Call, no_task_yet, refuse_while_running, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import Given, Reading, Signal
 from pytest_phase_gate.core.state import State
@@ -37,10 +37,10 @@ def run(call: Call) -> Answer:
     check_signal(signal, remaining_work=call.arguments.remaining_work)
     if call.arguments.next:
         return _leave_for_next(store, signal)
+    require_task(project, store)
     with store.transaction() as change:
         state, opened = change.state, change.opened
-        if state.phase is None:
-            raise no_task_yet(project)
+        assert state.phase is not None, "a task that exists is in a phase"
         refuse_while_running(store, opened)
         workflow = rules_of(project, store, opened)
         phase = workflow.phase(state.phase)

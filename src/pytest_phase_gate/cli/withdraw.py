@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._answer import Answer, Call, require_task
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
@@ -18,6 +18,7 @@ def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
     name = call.arguments.fact
+    require_task(project, store)
     with store.transaction() as change:
         if name is None:
             waiting = read_signal_file(store.signal_file)

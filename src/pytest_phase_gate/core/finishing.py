@@ -79,7 +79,10 @@ def finish_run(
     green = Green.NOT_GREEN if record.internal_error else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
     metrics = measure(state, phase, record, judgement, audit, classified, streak=streak, iteration=iteration)
-    findings = (*find_findings(record, judgement, audit, past, state, run), *record.evidence_findings)
+    findings = (
+        *find_findings(record, judgement, audit, classified, past, state=state, run=run),
+        *record.evidence_findings,
+    )
     notes = (*record.notes, *take_notes(record, judgement, classified, run), *note_unseen(state, workflow))
     data = _end_data(record, classified, judgement, metrics=metrics, iteration=iteration)
     data["green"] = green

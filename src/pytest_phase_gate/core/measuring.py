@@ -65,6 +65,7 @@ def measure(
         "criteria_count": record.criteria_count,
         "signals_premature": state.signals_premature,
         "run_complete": classified.kind is Kind.COMPLETE,
+        "run_kind": str(classified.kind),
         "duration_s": round(record.duration_s, 3),
         **code_as_tested(green_tree, record.tree),
         **record.evidence,
@@ -75,9 +76,19 @@ def measure(
 
 
 def find_findings(
-    record: RunRecord, judged: Judgement, audit: Audit, past: References, state: State, run: OpenRun
+    record: RunRecord,
+    judged: Judgement,
+    audit: Audit,
+    classified: Classified,
+    past: References,
+    *,
+    state: State,
+    run: OpenRun,
 ) -> tuple[Finding, ...]:
+    """Return what is wrong with the evidence (hard), and what only looks odd (advisory)."""
+    unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
+        *unfinished,
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
         *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),

@@ -51,6 +51,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("criteria_count", "int", "Acceptance criteria of the task; 1 if none are given"),
     Metric("signals_premature", "int", "Exit signals in this cycle that came while Gate 1 was closed"),
     Metric("run_complete", "bool", "The run was of kind `complete`"),
+    Metric("run_kind", "text", "The kind of the run: complete, partial, incomplete or empty"),
     Metric("code_as_tested", "bool", "The tree, docs left out, is what the last complete green run left"),
     Metric("duration_s", "number", "Seconds from the start of the session to its end"),
     Metric("docs_generated", "int", "Documents written or changed in this cycle"),

@@ -148,9 +148,10 @@ def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
 
 
 def _findings(evaluation: Evaluation) -> list[Line]:
-    rows = evaluation.findings
+    # Hard ones are named in their guard's line.
+    rows = [finding for finding in evaluation.findings if finding.tier == "advisory"]
     lines = [
-        Line(f"  {finding.tier}: {finding.id or finding.file} {finding.detail} [{finding.slug}]", _YELLOW)
+        Line(f"  advisory: {finding.id or finding.file} {finding.detail} [{finding.slug}]", _YELLOW)
         for finding in rows[:_FINDINGS_SHOWN]
     ]
     if len(rows) > _FINDINGS_SHOWN:

@@ -144,14 +144,14 @@ def _differs(path: str, before: Tree, after: Tree) -> bool:
 
 def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]:
     given = "" if state_folder is None else os.path.realpath(state_folder)
-    # Only a folder below the root: one that is the root itself, or above it, must not make the sources vanish.
-    below = given.removeprefix(os.path.join(top, "")).replace(os.sep, "/") + "/"
-    inside = below if given.startswith(os.path.join(top, "")) else None
+    # Relative if it lies below the root. Else it stays absolute and matches nothing: a state folder that is the root
+    # itself, or above it, must not make the sources vanish.
+    inside = given.removeprefix(os.path.join(top, "")).replace(os.sep, "/") + "/"
 
     def is_state(path: str) -> bool:
         if ".phase-gate" in path and ".phase-gate" in path.split("/"):  # the first is cheap, and mostly false
             return True
-        return inside is not None and path.startswith(inside)
+        return path.startswith(inside)
 
     return is_state
 
