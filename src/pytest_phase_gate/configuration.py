@@ -7,37 +7,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
+from pytest_phase_gate.core.exit_status import ExitMeaning
+from pytest_phase_gate.core.settings import (
+    DEFAULT_DOCS,
+    DEFAULT_LOCK_TIMEOUT,
+    DEFAULT_WORKFLOW,
+    FILE_NAME,
+    Configuration,
+    Overlay,
+    PhaseOverlay,
+    RunDefaults,
+)
 from pytest_phase_gate.errors import ConfigurationError
 from pytest_phase_gate.workflow_files import (
     RESERVED_NAMES,
-    Overlay,
-    PhaseOverlay,
     read_condition,
     read_guards,
     read_types,
     read_values,
 )
 from pytest_phase_gate.yaml_fields import Fields
-from pytest_phase_gate.yaml_text import YamlMapping, YamlScalar, read_bytes, read_document
-
-FILE_NAME = "phase-gate.yaml"
-
-DEFAULT_WORKFLOW = "tdd"
-
-#: Seconds: a run's two writes take milliseconds, so whoever holds the lock for longer is stuck.
-DEFAULT_LOCK_TIMEOUT = 10.0
+from pytest_phase_gate.yaml_text import YamlScalar, read_bytes, read_document
 
 #: A file of this size is not a configuration, whatever it says.
 MAX_BYTES = 1024 * 1024
-
-#: What documents are called unless the project says otherwise; they are no part of the tested tree.
-DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
-
-ExitMeaning = Literal["tests", "gate1", "dual"]
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
 
@@ -47,35 +43,6 @@ _CALL_ONLY: Mapping[str, str] = {
     "exit_signal": "a signal that stands in a file is not given on purpose",
     "shard": "each shard has its own number",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDefaults:
-    """What options of `pytest --phase` are when the call leaves them out."""
-
-    task: str | None = None
-    exit: ExitMeaning = "gate1"
-    confirm: bool = False
-    #: A number, or the path of a file with ids.
-    criteria: int | str | None = None
-    report: tuple[str, ...] = ()
-    dir: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """What the project's file says; without a file, this without arguments."""
-
-    workflow: str = DEFAULT_WORKFLOW
-    run: RunDefaults = field(default_factory=RunDefaults)
-    overlay: Overlay = field(default_factory=Overlay)
-    #: Seconds to wait for somebody else's lock.
-    lock_timeout: float = DEFAULT_LOCK_TIMEOUT
-    docs: tuple[str, ...] = DEFAULT_DOCS
-    freeze: tuple[str, ...] = ()
-    #: As it stands in the file; each provider reads its own part.
-    evidence: YamlMapping | None = None
-    allow_non_interactive: bool = False
 
 
 def load_configuration(root: Path) -> Configuration:

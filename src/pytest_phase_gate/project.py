@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.core.settings import FILE_NAME, Configuration
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
@@ -16,9 +16,8 @@ from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from pytest_phase_gate.storage.tree import Tree, take_tree
 
 if TYPE_CHECKING:
-    from pytest_phase_gate.configuration import Configuration
     from pytest_phase_gate.core.metrics import MetricType
-    from pytest_phase_gate.core.workflow import Guard
+    from pytest_phase_gate.core.workflow import Guard, Workflow
 
 #: Our folder in a project's root.
 STATE_FOLDER = ".phase-gate"
@@ -42,10 +41,8 @@ class Project:
         folder: str | None = None,
     ) -> Project:
         """Return the project around `start`. Options win over the environment, and that over the file."""
-        from pytest_phase_gate.configuration import load_configuration
-
         root = find_root(start)
-        configuration = load_configuration(root)
+        configuration = _configuration(root)
         # An empty option or variable is a mistake that must not quietly become the default.
         given = folder if folder is not None else environment.get("PHASE_GATE_DIR")
         state_folder = root / (configuration.run.dir or STATE_FOLDER) if given is None else start / given
@@ -100,6 +97,14 @@ class Project:
             state_folder=self.state_folder,
             cache_file=self.state_folder / "cache" / "tree.json",
         )
+
+
+def _configuration(root: Path) -> Configuration:
+    if not any(os.path.lexists(root / name) for name in (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))):
+        return Configuration()  # nothing to read: the parser is not even imported
+    from pytest_phase_gate.configuration import load_configuration
+
+    return load_configuration(root)
 
 
 def who_am_i(environment: Mapping[str, str]) -> str:

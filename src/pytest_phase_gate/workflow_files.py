@@ -11,14 +11,16 @@ import json
 import os
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePath
 from typing import get_args
 
 from pytest_phase_gate.core.conditions import Condition, parse_condition
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
-from pytest_phase_gate.core.workflow import DONE, Gate1, Guard, Phase, Scope, Start, Tests, Workflow
+from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
+from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
 from pytest_phase_gate.errors import ConditionError, ConfigurationError, PhaseGateError, WorkflowError
 from pytest_phase_gate.yaml_fields import Fields, closest_first, shorten
 from pytest_phase_gate.yaml_text import YamlMapping, read_bytes, read_document, read_documents
@@ -67,29 +69,6 @@ RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("and", "or", "not", "in", "true", "false", "null"), "a word of conditions"),
     **dict.fromkeys(_GATE_NAMES, "a name of the gates"),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseOverlay:
-    """What a project does to one phase: one more condition (or another one), more guards."""
-
-    condition: Condition | None = None
-    guards: tuple[str, ...] = ()
-    replace: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overlay:
-    """What a project lays over a workflow; `places` maps dotted keys to `file:line:column`, for messages."""
-
-    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
-    metrics: Mapping[str, MetricType] = field(default_factory=dict)
-    guards: Mapping[str, Guard] = field(default_factory=dict)
-    phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
-    places: Mapping[str, str] = field(default_factory=dict)
-
-    def place(self, key: str) -> str:
-        return self.places.get(key, key)
 
 
 # Files

@@ -15,19 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_phase_gate import configuration
-from pytest_phase_gate.configuration import (
-    DEFAULT_DOCS,
-    FILE_NAME,
-    MAX_BYTES,
-    Configuration,
-    RunDefaults,
-    load_configuration,
-    parse_configuration,
-)
+from pytest_phase_gate.configuration import MAX_BYTES, load_configuration, parse_configuration
 from pytest_phase_gate.core.conditions import parse_condition
+from pytest_phase_gate.core.settings import DEFAULT_DOCS, FILE_NAME, Configuration, PhaseOverlay, RunDefaults
 from pytest_phase_gate.core.workflow import Guard
 from pytest_phase_gate.errors import ConfigurationError, DocumentError
-from pytest_phase_gate.workflow_files import PhaseOverlay, apply_overlay, load_shipped_workflow
+from pytest_phase_gate.workflow_files import apply_overlay, load_shipped_workflow
 from pytest_phase_gate.yaml_fields import scalar_value
 from pytest_phase_gate.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
 

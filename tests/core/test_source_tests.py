@@ -217,6 +217,9 @@ class TestB:
         ),
         pytest.param("class TestB", "class Helper:\n    pass\n\nclass TestB", True, id="new-empty-helper"),
         pytest.param(
+            "class TestB", 'class Helper:\n    "Doc."\n\nclass TestB', True, id="new-helper-with-a-docstring-only"
+        ),
+        pytest.param(
             "class TestB", "class TestNew:\n    def setup_method(self): ...\n\nclass TestB", True, id="new-setup"
         ),
         pytest.param("import os\n", "# why\nimport os  # this\n\n\n", False, id="comments-and-blank-lines"),

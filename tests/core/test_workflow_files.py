@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from pytest_phase_gate import workflow_files
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType
+from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 from pytest_phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
 from pytest_phase_gate.workflow_files import (
     ANNOUNCED_GUARDS,
     MAX_BYTES,
-    Overlay,
-    PhaseOverlay,
     apply_overlay,
     load_shipped_guards,
     load_shipped_workflow,
@@ -645,6 +644,7 @@ def test_a_plugin_can_not_give_a_measured_metric_another_type() -> None:
         pytest.param("WORK:", "WORK:\n    tests: none", False, id="other-expectation"),
         pytest.param("phases:", "parameters: {a: 1}\nphases:", False, id="one-more-parameter"),
         pytest.param("phases:", "start: first\nphases:", False, id="other-start"),
+        pytest.param("phases:", "rewind_by_option: false\nphases:", False, id="other-way-back"),
         pytest.param("phases:", "# a comment\nphases:", True, id="a-comment-is-no-rule"),
         pytest.param("tests_total > 0 AND", "tests_total   >   0 and", True, id="spelling-is-no-rule"),
         pytest.param("Works", "Does work", True, id="prose-is-no-rule"),

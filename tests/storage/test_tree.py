@@ -425,6 +425,7 @@ def test_settings_of_a_person_stay(repo: Path, tmp_path: Path, monkeypatch: pyte
 )
 def test_settings_of_a_repository_do_not_blind_it(repo: Path, setting: tuple[str, str]) -> None:
     git(repo, "config", *setting)
+    os.utime(repo / "src/app.py", (1e9, 1e9))  # git looks twice at what is as young as its index
     write(repo / "src/new.py", "a = 1\n")
     git(repo, "add", "-A")
     before = take_tree(repo)
@@ -437,10 +438,12 @@ def test_a_sha256_repository(tmp_path: Path) -> None:
     git(root, "init", "-q", "--object-format=sha256")
     commit_all(root)
     write(root / "src/app.py", "a = 1\n")
+    if os.name != "nt":
+        (root / "link.py").symlink_to("src/app.py")
     before = take_tree(root)
     git(root, "add", "-A")
     assert take_tree(root) == before
-    assert {len(blob) for blob in before.files.values()} == {64}
+    assert {len(blob.removeprefix("link:")) for blob in before.files.values()} == {64}
 
 
 def test_many_names_go_in_batches(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -485,7 +488,7 @@ def test_a_clean_tree_costs_one_process(repo: Path, fake_git: Callable[[str], Pa
     "script",
     [
         pytest.param("echo 'fatal: detected dubious ownership' >&2; exit 128", id="refuses"),
-        pytest.param("exec sleep 20", id="hangs"),
+        pytest.param('sleep 3; exec "$REAL" "$@"', id="answers-too-late"),
     ],
 )
 def test_without_an_answer_the_folder_is_walked(
@@ -675,6 +678,25 @@ def test_what_is_fresh_is_read_again(plain: Path, tmp_path: Path, reads: Reads) 
     reads.ahead_ns = HOUR_NS  # what the cache was begun too early for is read once more, and trusted from then on
     assert reads.take(plain, cache)[1] == 3
     assert reads.take(plain, cache)[1] == 0
+
+
+@posix_only
+def test_an_old_mtime_alone_earns_no_trust(plain: Path, tmp_path: Path, reads: Reads) -> None:
+    cache = tmp_path / "cache.json"
+    for path in plain.rglob("*.*"):
+        os.utime(path, (1e9, 1e9))
+    assert reads.take(plain, cache)[1] == 3
+    assert reads.take(plain, cache)[1] == 3
+
+
+@posix_only
+def test_an_edit_that_hides_its_mtime_is_read(plain: Path, tmp_path: Path, reads: Reads) -> None:
+    cache = tmp_path / "cache.json"
+    reads.ahead_ns = HOUR_NS
+    before, _ = reads.take(plain, cache)
+    edit_unnoticed(plain / "src/app.py")
+    after, count = reads.take(plain, cache)
+    assert (changed_sources(before, after), count) == (("src/app.py",), 1)
 
 
 def test_times_within_two_seconds_are_not_trusted(plain: Path, tmp_path: Path, reads: Reads) -> None:

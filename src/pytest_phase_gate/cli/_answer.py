@@ -6,13 +6,15 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.project import Project, who_am_i
-from pytest_phase_gate.storage.opening import Opened
-from pytest_phase_gate.storage.store import TaskStore
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.workflow import Workflow
+    from pytest_phase_gate.storage.opening import Opened
+    from pytest_phase_gate.storage.store import TaskStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

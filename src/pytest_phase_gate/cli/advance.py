@@ -9,7 +9,7 @@ from pytest_phase_gate.cli.signal import answer_with
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
-from pytest_phase_gate.core.workflow import DONE
+from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
 from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 

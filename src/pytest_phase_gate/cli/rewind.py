@@ -7,7 +7,7 @@ import argparse
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.core.workflow import DONE
+from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pytest_phase_gate.core.metrics import Metrics
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import Reading
-from pytest_phase_gate.core.workflow import DONE, Phase, Workflow
+from pytest_phase_gate.core.words import DONE, run_command, signal_command
+from pytest_phase_gate.core.workflow import Phase, Workflow
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.conditions import Clause
@@ -52,14 +53,6 @@ def advise(
     return Advice(
         f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}", signal_command(subject.task)
     )
-
-
-def run_command(phase: str, task: str) -> str:
-    return f"pytest --phase={phase.lower()}" + ("" if task == "default" else f" --phase-task={task}")
-
-
-def signal_command(task: str) -> str:
-    return 'phase-gate signal --reason "..."' + ("" if task == "default" else f" --task {task}")
 
 
 def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str]:

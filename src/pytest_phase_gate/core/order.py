@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_phase_gate.core.state import Event, State
-from pytest_phase_gate.core.workflow import DONE, Phase, Workflow
+from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
 
 #: The name on the command line that stands for "where the task is, or goes next".

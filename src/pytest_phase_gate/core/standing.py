@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_phase_gate import exit_codes
-from pytest_phase_gate.core.advice import run_command
 from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.words import run_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

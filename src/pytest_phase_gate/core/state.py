@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.runs import Green, Kind
-from pytest_phase_gate.core.workflow import DONE
+from pytest_phase_gate.core.words import DONE
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
 SCHEMA = 1

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pytest_phase_gate.core.conditions import Condition
-from pytest_phase_gate.core.metrics import MetricType, MetricValue
-
-#: The pseudo phase that a cycle ends in.
-DONE = "DONE"
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.conditions import Condition
+    from pytest_phase_gate.core.metrics import MetricType, MetricValue
 
 Tests = Literal["failing", "passing", "none"]
 Scope = Literal["suite", "targets"]

@@ -13,6 +13,7 @@ import stat
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 from pytest_phase_gate.errors import StorageError
 
@@ -23,6 +24,8 @@ _REPLACE_RETRIES = 5
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+#: A named pipe in a file's place would let us wait for ever.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 class FileSystem:
@@ -83,20 +86,29 @@ class FileSystem:
 REAL = FileSystem()
 
 
-def read_bytes(path: Path, *, offset: int = 0) -> bytes | None:
-    """Return a file's content, None if it is not there. A symbolic link or a folder in its place is refused."""
+def open_file(path: Path) -> BinaryIO | None:
+    """Open a file for reading, None if it is not there. A link, a folder or a pipe in its place is refused."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _BINARY)
+        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_WAIT | _BINARY)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise refuse(path, error) from error
-    with os.fdopen(descriptor, "rb") as stream:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise refuse(path, OSError(errno.EINVAL, "not a regular file"))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_bytes(path: Path, *, offset: int = 0, limit: int = -1) -> bytes | None:
+    """Return a file's content, or its first `limit` bytes; None if it is not there. Refuses what `open_file` does."""
+    stream = open_file(path)
+    if stream is None:
+        return None
+    with stream:
         try:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise IsADirectoryError(errno.EISDIR, "not a regular file")
             stream.seek(offset)
-            return stream.read()
+            return stream.read(limit)
         except OSError as error:
             raise refuse(path, error) from error
 
@@ -110,6 +122,9 @@ def refuse(path: Path, error: OSError) -> StorageError:
         )
     if path.is_dir():
         return StorageError(f"{path.name} is a folder, not a file", remedy=f"move {path} out of the way")
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        place = next(each for each in (path, *path.parents) if each.exists())
+        return StorageError(f"{place.name} is a file, not a folder", remedy=f"move {place} out of the way")
     cause = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
         return StorageError(f"{path.name} could not be written: {cause}", remedy="free some disk space, then run again")

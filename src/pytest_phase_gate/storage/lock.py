@@ -14,17 +14,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.errors import LockTimeoutError, StorageError
 from pytest_phase_gate.storage.files import refuse
 
-#: Seconds to wait by default. An update takes about a millisecond: who waits longer than this is waiting for a fault.
-DEFAULT_TIMEOUT = 10.0
 #: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
 POLL_INTERVAL = 0.005
 
 
 @contextlib.contextmanager
-def hold_lock(path: Path, *, timeout: float = DEFAULT_TIMEOUT, command: str = "") -> Iterator[None]:
+def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = "") -> Iterator[None]:
     """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
     from filelock import FileLock, Timeout
 

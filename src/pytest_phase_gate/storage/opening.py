@@ -16,7 +16,7 @@ from typing import Any
 from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, State, apply
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
-from pytest_phase_gate.storage.files import read_bytes
+from pytest_phase_gate.storage.files import open_file, read_bytes
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from pytest_phase_gate.storage.memory import Memory
 
@@ -57,19 +57,26 @@ class Opener:
         if stored is not None:
             if not self.ledger_file.exists():
                 raise TamperedError("ledger.jsonl is gone, state.json is still there", remedy=REPAIR)
-            if stored["schema"] == SCHEMA and stored["ledger"].items() >= self.ledger_stat().items():
+            is_untouched = stored["ledger"].items() >= self.ledger_stat().items()
+            if stored["schema"] == SCHEMA and is_untouched and not self._outran_memory(stored):
                 return self._open_checkpoint(stored)
         return self._open_by_replay(stored)
+
+    def _outran_memory(self, stored: dict[str, Any]) -> bool:
+        """Tell whether somebody who keeps no memory has written since: only a replay sees that it is the same story."""
+        seen = self._memory.recall()
+        return seen is not None and seen.lineage == stored["lineage"] and seen.serial < stored["serial"]
 
     def _open_checkpoint(self, stored: dict[str, Any]) -> Opened:
         """Nobody has touched the ledger since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
         raw = read_bytes(self.ledger_file, offset=last_start) or b""
         try:
-            line = parse_line(raw.rstrip(b"\n"), start=last_start, key=self.key_for(stored["key_check"]))
+            line = parse_line(raw.removesuffix(b"\n"), start=last_start, key=self.key_for(stored["key_check"]))
         except ValueError as error:
             raise TamperedError(f"the last line of ledger.jsonl: {error}", remedy=REPAIR) from error
-        if (line.seq, line.hash) != (stored["serial"], stored["head"]) or line.state != digest(stored["state"]):
+        found = (line.seq, line.hash, line.state, self._read_first("lineage"))
+        if found != (stored["serial"], stored["head"], digest(stored["state"]), stored["lineage"]):
             raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
         return Opened(
             state=state_from_json(stored["state"]),
@@ -82,22 +89,21 @@ class Opener:
 
     def _open_by_replay(self, stored: dict[str, Any] | None) -> Opened:
         """The ledger was touched, or the state lags: verify every line and fold them all."""
-        key = self.key_for(self._stored_key_check())
+        key = self.key_for(self._read_first("key_check"))
         state, good = NEW_STATE, NEW_STATE
         last: Line | None = None
         lineage, key_check = "", None
         seen = self._memory.recall()
-        with open(self.ledger_file, "rb") as stream:
-            for line in read_chain(stream, key=key):
-                state = apply(state, line.event)
-                if line.seq == 1:
-                    lineage, key_check = line.event.data.get("lineage", ""), line.event.data.get("key_check")
-                if stored is not None and line.seq == stored["serial"]:
-                    self._compare_with_stored(stored, line, state)
-                if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
-                    raise _rolled_back(f"line {line.seq} is not the one that was seen before")
-                if not line.more:
-                    last, good = line, state
+        for line in self._read_lines(key):
+            state = _apply(state, line)
+            if line.seq == 1:
+                lineage, key_check = line.event.data.get("lineage", ""), line.event.data.get("key_check")
+            if stored is not None and line.seq == stored["serial"]:
+                self._compare_with_stored(stored, line, state)
+            if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
+                raise _rolled_back(f"line {line.seq} is not the one that was seen before")
+            if not line.more:
+                last, good = line, state
         if stored is not None and (last is None or last.seq < stored["serial"]):
             raise TamperedError(
                 f"ledger.jsonl ends at {0 if last is None else last.seq}, state.json was at {stored['serial']}",
@@ -136,7 +142,9 @@ class Opener:
             known = {"schema", "lineage", "serial", "head", "key_check", "ledger", "state"}
             if set(stored) != known or not isinstance(stored["serial"], int) or not isinstance(schema, int):
                 raise ValueError("its fields are not ours")
-            if {type(stored["ledger"]), type(stored["state"])} != {dict}:
+            if stored["serial"] < 1 or {type(stored["ledger"]), type(stored["state"])} != {dict}:
+                raise ValueError("its fields are not ours")
+            if not isinstance(last := stored["ledger"]["last"], int) or last < 0:
                 raise ValueError("its fields are not ours")
             state_from_json(stored["state"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -163,20 +171,26 @@ class Opener:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
-        if not self.ledger_file.exists():
-            return
-        with open(self.ledger_file, "rb") as stream:
-            yield from read_chain(stream, key=self.key_for(self._stored_key_check()))
+        return self._read_lines(self.key_for(self._read_first("key_check")))
 
-    def _stored_key_check(self) -> str | None:
-        """Return what the ledger's first line says about its key; None for a plain ledger."""
-        with open(self.ledger_file, "rb") as stream:
+    def _read_lines(self, key: bytes | None) -> Iterator[Line]:
+        stream = open_file(self.ledger_file)
+        if stream is not None:
+            with stream:
+                yield from read_chain(stream, key=key)
+
+    def _read_first(self, name: str) -> str | None:
+        """Return what the ledger's first line says of its lineage or its key; None if it says nothing."""
+        stream = open_file(self.ledger_file)
+        if stream is None:
+            return None
+        with stream:
             first = stream.readline(64 * 1024)
         try:
-            check = json.loads(first)["data"].get("key_check")
-        except (ValueError, KeyError, TypeError, AttributeError):
+            found = json.loads(first)["data"].get(name)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        return check if isinstance(check, str) else None
+        return found if isinstance(found, str) else None
 
     def key_for(self, check: str | None) -> bytes | None:
         if check is None:
@@ -186,23 +200,20 @@ class Opener:
                 "the ledger was made with PHASE_GATE_KEY, and that is not set: it can only be looked at",
                 remedy="set PHASE_GATE_KEY to the key that it was made with",
             )
-        lineage = self._first_lineage()
+        lineage = self._read_first("lineage")
         if lineage and digest(lineage, self._key)[:32] != check:
             raise KeyMismatchError(
                 "PHASE_GATE_KEY is not the key that the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
             )
         return self._key
 
-    def _first_lineage(self) -> str:
-        if not self.ledger_file.exists():
-            return ""
-        with open(self.ledger_file, "rb") as stream:
-            first = stream.readline(64 * 1024)
-        try:
-            lineage = json.loads(first)["data"]["lineage"]
-        except (ValueError, KeyError, TypeError):
-            return ""
-        return lineage if isinstance(lineage, str) else ""
+
+def _apply(state: State, line: Line) -> State:
+    try:
+        return apply(state, line.event)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        # Its hash is right, so whoever wrote it knew how; no version of ours writes such an event.
+        raise TamperedError(f"ledger.jsonl:{line.seq}: nobody wrote this {line.event.kind}", remedy=REPAIR) from error
 
 
 def _rolled_back(problem: str) -> RollbackError:

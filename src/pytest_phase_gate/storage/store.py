@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.core.inventory import inventory_to_json
+from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.core.state import SCHEMA, Event, State, apply
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.errors import StorageError
@@ -28,7 +29,7 @@ from pytest_phase_gate.storage.files import (
     write_atomically,
 )
 from pytest_phase_gate.storage.ledger import Line, digest, encode_transaction
-from pytest_phase_gate.storage.lock import DEFAULT_TIMEOUT, hold_lock, is_free
+from pytest_phase_gate.storage.lock import hold_lock, is_free
 from pytest_phase_gate.storage.memory import Memory, Seen
 from pytest_phase_gate.storage.objects import ObjectStore
 from pytest_phase_gate.storage.opening import Opened, Opener
@@ -59,7 +60,7 @@ class TaskStore:
         *,
         task: str,
         command: str = "",
-        lock_timeout: float = DEFAULT_TIMEOUT,
+        lock_timeout: float = DEFAULT_LOCK_TIMEOUT,
         key: bytes | None = None,
         memory: Memory | None = None,
         files: FileSystem = REAL,

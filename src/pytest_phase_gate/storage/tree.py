@@ -22,13 +22,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_phase_gate.core.settings import DEFAULT_DOCS
 from pytest_phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Left out unless asked for: writing documentation must not end a green streak.
-DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 #: What a file has instead of a hash if nobody may read it.
 UNREADABLE = "unreadable"
 

@@ -1,0 +1,79 @@
+"""What a project may set, as values; without a file, the defaults.
+
+Light on purpose: commands that only look need the defaults and never the parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.conditions import Condition
+    from pytest_phase_gate.core.exit_status import ExitMeaning
+    from pytest_phase_gate.core.metrics import MetricType, MetricValue
+    from pytest_phase_gate.core.workflow import Guard
+    from pytest_phase_gate.yaml_text import YamlMapping
+
+FILE_NAME = "phase-gate.yaml"
+
+DEFAULT_WORKFLOW = "tdd"
+
+#: Seconds: a run's two writes take milliseconds, so whoever holds the lock for longer is stuck.
+DEFAULT_LOCK_TIMEOUT = 10.0
+
+#: What documents are called unless the project says otherwise; they are no part of the tested tree.
+DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseOverlay:
+    """What a project does to one phase: one more condition (or another one), more guards."""
+
+    condition: Condition | None = None
+    guards: tuple[str, ...] = ()
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """What a project lays over a workflow; `places` maps dotted keys to `file:line:column`, for messages."""
+
+    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
+    metrics: Mapping[str, MetricType] = field(default_factory=dict)
+    guards: Mapping[str, Guard] = field(default_factory=dict)
+    phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, key: str) -> str:
+        return self.places.get(key, key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDefaults:
+    """What options of `pytest --phase` are when the call leaves them out."""
+
+    task: str | None = None
+    exit: ExitMeaning = "gate1"
+    confirm: bool = False
+    #: A number, or the path of a file with ids.
+    criteria: int | str | None = None
+    report: tuple[str, ...] = ()
+    dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What the project's file says; without a file, this without arguments."""
+
+    workflow: str = DEFAULT_WORKFLOW
+    run: RunDefaults = field(default_factory=RunDefaults)
+    overlay: Overlay = field(default_factory=Overlay)
+    #: Seconds to wait for somebody else's lock.
+    lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    docs: tuple[str, ...] = DEFAULT_DOCS
+    freeze: tuple[str, ...] = ()
+    #: As it stands in the file; each provider reads its own part.
+    evidence: YamlMapping | None = None
+    allow_non_interactive: bool = False
