@@ -10,7 +10,7 @@ from pytest_phase_gate.errors import NotAllowedError, StorageError
 TEMPLATE = """\
 # Rules of pytest-phase-gate for this project. Everything here is optional; the values shown are the defaults.
 
-# workflow: tdd                  # a shipped workflow, or the path of your own file
+workflow: tdd                    # a shipped workflow, or the path of your own file
 
 # run:                           # defaults of the options
 #   exit: gate1                  # tests | gate1 | dual: what pytest's exit status means
