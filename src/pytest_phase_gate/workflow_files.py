@@ -33,7 +33,6 @@ ANNOUNCED_GUARDS = frozenset(
     {
         "criteria-covered",
         "outcomes-genuine",
-        "red-for-a-reason",
         "red-was-seen",
         "rules-unchanged",
         "tests-unchanged",

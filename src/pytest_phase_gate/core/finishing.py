@@ -80,7 +80,7 @@ def finish_run(
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
     metrics = measure(state, phase, record, judgement, audit, classified, streak=streak, iteration=iteration)
     findings = (
-        *find_findings(record, judgement, audit, classified, past, state=state, run=run),
+        *find_findings(record, judgement, audit, classified, past, phase=phase, state=state, run=run),
         *record.evidence_findings,
     )
     notes = (*record.notes, *take_notes(record, judgement, classified, run), *note_unseen(state, workflow))

@@ -5,7 +5,8 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.findings import Finding, name_tests
+from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
+from pytest_phase_gate.core.findings import NAMED_AT_MOST, Finding, name_tests
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
 from pytest_phase_gate.core.record import RunRecord
@@ -13,6 +14,8 @@ from pytest_phase_gate.core.runs import Classified, Green, Kind, count
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.state import OpenRun, State
 from pytest_phase_gate.core.workflow import Phase, Workflow
+
+_UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 
 
 def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
@@ -70,9 +73,20 @@ def measure(
         **code_as_tested(green_tree, record.tree),
         **record.evidence,
     }
+    if phase.tests == "failing":
+        metrics["tests_refused"] = len(refused_targets(record, judged))
     if iteration is not None:
         metrics["iteration"] = iteration
     return metrics
+
+
+def refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
+    """Return the failing targets that failed for no accepted reason."""
+    return {
+        test_id: failure
+        for test_id in sorted(judged.failing & judged.targets)
+        if not (failure := record.failures.get(test_id, _UNEXPLAINED)).is_accepted
+    }
 
 
 def find_findings(
@@ -82,6 +96,7 @@ def find_findings(
     classified: Classified,
     past: References,
     *,
+    phase: Phase,
     state: State,
     run: OpenRun,
 ) -> tuple[Finding, ...]:
@@ -89,6 +104,7 @@ def find_findings(
     unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
         *unfinished,
+        *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
         *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
@@ -98,6 +114,21 @@ def find_findings(
             "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
         ),
     )
+
+
+def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
+    rows = list(refused_targets(record, judged).items())[:NAMED_AT_MOST]
+    return [
+        Finding(
+            slug="red-for-a-reason",
+            tier="hard",
+            id=test_id,
+            file=failure.file,
+            line=failure.line,
+            detail=f"{failure.reason}: {failure.detail}; {REMEDIES[failure.reason]}",
+        )
+        for test_id, failure in rows
+    ]
 
 
 def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:

@@ -43,6 +43,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("tests_unselected", "int", "Known tests that are still in the sources and did not run"),
     Metric("tests_missing", "int", "Known tests that are no longer in the sources"),
     Metric("tests_uncollectable", "int", "Tests counted from the source of modules that failed to import"),
+    Metric("tests_refused", "int", "Failing targets whose failure is no reason to write code"),
     Metric("collection_errors", "int", "Modules and other collectors that failed"),
     Metric("baseline_total", "int", "Tests in the baseline"),
     Metric("baseline_failing", "int", "Tests that passed in the baseline and fail now with the same body"),

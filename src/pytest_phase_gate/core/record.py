@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.metrics import MetricValue
@@ -27,6 +28,8 @@ class RunRecord:
     duration_s: float
     deselected: int = 0
     collection_errors: tuple[str, ...] = ()
+    #: How each failing test failed, in a phase that wants failing tests.
+    failures: Mapping[str, Failure] = field(default_factory=dict)
     interrupted: str = ""
     internal_error: bool = False
     is_void: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,9 +19,14 @@ def start(config: pytest.Config) -> Controller | None:
     Returns None where there is no verdict to wait for.
     """
     if hasattr(config, "workerinput"):
-        from pytest_phase_gate.recording.worker import WorkerWitness
+        from pytest_phase_gate.recording.worker import INPUT, WorkerWitness
 
         config.pluginmanager.register(WorkerWitness(config), "phase_gate_worker")
+        told = config.workerinput.get(INPUT, {})
+        if told.get("wants_reasons"):
+            from pytest_phase_gate.recording.reason_hooks import ReasonHooks
+
+            config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
         return None
     if config.option.phase is None:
         from pytest_phase_gate.recording.baseline import BaselineRecorder

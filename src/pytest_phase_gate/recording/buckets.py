@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable
 
 import pytest
 
-from pytest_phase_gate.core.outcomes import Bucket
+from pytest_phase_gate.core.failures import Failure, Reason, failure_to_json
+from pytest_phase_gate.core.outcomes import FAILING, Bucket
 
 #: Worst first; the fold keeps the first of two.
 _WORST_FIRST = (
@@ -24,6 +25,10 @@ _WORST_FIRST = (
     Bucket.PASSED,
 )
 _RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
+
+#: The attribute of a report that says how it failed; it travels from workers with the report.
+FAILURE = "phase_gate_failure"
+CRASHED = failure_to_json(Failure(reason=Reason.CRASH, detail="the worker died"))
 
 #: What the summary line calls the categories, in its order.
 CATEGORIES = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed", "errors", "rerun", "subtests passed")
@@ -41,6 +46,8 @@ class Buckets:
         self._rerun: set[str] = set()
         self._failed_subtests: set[str] = set()
         self._tally: Counter[str] = Counter()
+        #: How each failing test failed first, where somebody described it.
+        self.failures: dict[str, object] = {}
 
     def fold(self, report: pytest.TestReport) -> None:
         """Take one report in. Called three times a test: keep the first branch short."""
@@ -63,6 +70,8 @@ class Buckets:
             self._tally["rerun"] += 1
             return
         bucket = self._bucket(report, outcome, when)
+        if bucket in FAILING:
+            self.failures.setdefault(node, getattr(report, FAILURE, None if when != "???" else CRASHED))
         if is_subtest:
             self._fold_subtest(report, bucket)
             return

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.core.failures import Reason
 from pytest_phase_gate.core.inventory import join_id
 from pytest_phase_gate.core.source_tests import find_tests
+from pytest_phase_gate.recording.reasons import test_has_check
 from pytest_phase_gate.storage.root import relative_id
 
 
@@ -21,8 +23,8 @@ class Collection:
         self._group_suffixes: tuple[str, ...] = ()
         self.nodes: list[str] = []
         self.deselected: list[str] = []
-        #: Collectors that failed, by node id.
-        self.errors: dict[str, str] = {}
+        #: Collectors that failed, by node id, and how, where somebody described it.
+        self.errors: dict[str, object] = {}
         self.is_finished = False
 
     def see_items(self, items: Iterable[pytest.Item]) -> None:
@@ -73,21 +75,26 @@ class Collection:
                 break
         return join_id(path, name)
 
-    def uncollectable(self) -> list[str]:
-        """Return the tests of modules that could not be collected, counted from their source.
+    def uncollectable(self) -> dict[str, object]:
+        """Return the tests of modules that could not be collected, counted from their source, and how each failed.
 
         A module that can't even be parsed counts as one test, named by its path.
         """
-        found: list[str] = []
-        for node in self.errors:
+        found: dict[str, object] = {}
+        for node, failure in self.errors.items():
             file = self._config.rootpath / node.partition("::")[0]
             path = self.test_id(node.partition("::")[0])
             names = names_in_source(file, self._config)
-            if names:
-                found += [join_id(path, name) for name in names]
-            else:
-                found.append(path)
+            for name in names or ("",):
+                found[join_id(path, name)] = _failure_of(failure, file, name)
         return found
+
+
+def _failure_of(failure: object, file: Path, name: str) -> object:
+    """Return a module's failure as that of one test in it: what is to come has to be checked by each."""
+    if not isinstance(failure, dict) or failure["reason"] != Reason.STRUCTURAL or not name:
+        return failure
+    return failure if test_has_check(file, name) else {**failure, "reason": str(Reason.NO_CHECK)}
 
 
 def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:

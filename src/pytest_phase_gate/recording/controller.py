@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,10 @@ from pytest_phase_gate.recording.extensions import gather_guards, gather_metrics
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files
 from pytest_phase_gate.recording.options import Options, read_options
+from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
 from pytest_phase_gate.recording.witness import SessionWitness
+from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
 from pytest_phase_gate.report.panel import Line, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
@@ -69,6 +72,7 @@ class Controller:
         if phase is not None and phase.tests == "failing":
             # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
             config.option.continue_on_collection_errors = True
+            config.pluginmanager.register(ReasonHooks(controller._project.root), "phase_gate_reasons")
         config.pluginmanager.register(controller._witness, "phase_gate_witness")
         config.pluginmanager.register(controller, "phase_gate_controller")
         config.pluginmanager.register(_LastWord(controller), "phase_gate_last_word")
@@ -126,6 +130,13 @@ class Controller:
         phase = "?" if self._run.phase is None else self._run.phase.name
         return f"phase gate: {phase}, task {self._project.task}, root {self._project.root}"
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        # What a worker has to know of us; everything else it learns from pytest.
+        phase = self._run.phase
+        wants_reasons = phase is not None and phase.tests == "failing"
+        node.workerinput[INPUT] = {"root": str(self._project.root), "wants_reasons": wants_reasons}
+
     # --- the session ends ----------------------------------------------------------------------------------------
 
     @pytest.hookimpl(trylast=True)
@@ -172,6 +183,7 @@ class Controller:
             duration_s=time.perf_counter() - self._started,
             deselected=len(deselected),
             collection_errors=tuple(witness.collection.errors),
+            failures=witness.failures() if run.phase.tests == "failing" else {},
             interrupted=witness.interrupted,
             internal_error=witness.internal_error,
             is_void=exit_status == pytest.ExitCode.USAGE_ERROR,

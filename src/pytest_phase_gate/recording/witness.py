@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pytest_phase_gate.core.failures import Failure, Reason, failure_from_json
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
-from pytest_phase_gate.recording.buckets import Buckets
+from pytest_phase_gate.recording.buckets import FAILURE, Buckets
 from pytest_phase_gate.recording.collection import Collection
 from pytest_phase_gate.recording.worker import OUTPUT
 
@@ -45,7 +46,7 @@ class SessionWitness:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self.collection.errors[report.nodeid] = str(report.longrepr)
+            self.collection.errors[report.nodeid] = getattr(report, FAILURE, None)
             self.buckets.fold_collect_error()
         elif report.skipped:
             self.buckets.fold_collect_skip()
@@ -62,12 +63,24 @@ class SessionWitness:
         self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
         self.internal_error = True
 
+    def failures(self) -> dict[str, Failure]:
+        """Return how each failing test failed, by our ids."""
+        collection = self.collection
+        found = {collection.test_id(node): _as_failure(row) for node, row in self.buckets.failures.items()}
+        for test_id, row in collection.uncollectable().items():
+            found[test_id] = _as_failure(row)
+        return found
+
     def outcomes(self) -> Outcomes:
         """Return every test of the session, by our ids, each in its one bucket."""
         collection = self.collection
         outcomes = {collection.test_id(node): bucket for node, bucket in self.buckets.close(collection.nodes).items()}
         outcomes |= dict.fromkeys(collection.uncollectable(), Bucket.UNCOLLECTABLE)
         return outcomes
+
+
+def _as_failure(row: object) -> Failure:
+    return failure_from_json(row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
 
 
 def _subtests_are_shown(config: pytest.Config) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-#: The key in `workeroutput`.
-OUTPUT = "phase_gate"
+#: The key in `workeroutput`, and in `workerinput`.
+OUTPUT = INPUT = "phase_gate"
 
 
 class WorkerWitness:

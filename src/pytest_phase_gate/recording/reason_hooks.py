@@ -1,0 +1,47 @@
+"""Let each failing report say how it failed. Registered where tests run, in a phase that wants failing tests."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.failures import failure_to_json
+from pytest_phase_gate.core.inventory import bare_name
+from pytest_phase_gate.recording.buckets import FAILURE
+from pytest_phase_gate.recording.reasons import FailureReader
+
+
+class ReasonHooks:
+    """Adds an attribute to reports; changes nothing else."""
+
+    def __init__(self, root: Path) -> None:
+        self._reader = FailureReader(root)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._reader.see_test_files({item.path for item in session.items})
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.excinfo is not None and report.outcome == "failed":
+            name = bare_name(item.nodeid.partition("::")[2])
+            failure = self._reader.read(call.excinfo.value, stage=call.when, test_file=item.path, test_name=name)
+            setattr(report, FAILURE, failure_to_json(failure))
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        call = getattr(report, "call", None)
+        if report.failed and call is not None and call.excinfo is not None:
+            # Which test it is about is not known yet: whoever counts the module's tests looks at each.
+            failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
+            setattr(report, FAILURE, failure_to_json(failure))
+        return report

@@ -1,0 +1,83 @@
+"""Whose a module is: the project's own, the standard library's, or somebody else's that has to be installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+from pytest_phase_gate.core.failures import Owner
+
+#: Folders below the root that sources are commonly kept in.
+_SOURCE_FOLDERS = ("", "src", "lib")
+_ENVIRONMENT_PARTS = frozenset({"site-packages", "dist-packages"})
+
+
+def find_owner(module: str, root: Path) -> Owner:
+    """Return whose module this is, or is going to be. One that nobody has, and nobody declared, is the project's."""
+    top = module.partition(".")[0]
+    if _is_in_root(top, root):
+        return "project"
+    if top in sys.stdlib_module_names:
+        return "standard library"
+    if normalise(top) in declared_names(root):
+        return "declared"
+    if top in _installed_modules():
+        return "installed"
+    return "project"
+
+
+def _is_in_root(top: str, root: Path) -> bool:
+    return any((root / folder / top).is_dir() or (root / folder / f"{top}.py").is_file() for folder in _SOURCE_FOLDERS)
+
+
+def normalise(name: str) -> str:
+    """Return a distribution's name as packaging compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@cache
+def declared_names(root: Path) -> frozenset[str]:
+    """Return the distributions that the project's metadata asks for, normalised."""
+    requirements: list[str] = []
+    try:
+        import tomllib
+
+        document = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        document = {}
+    project = document.get("project", {})
+    requirements += project.get("dependencies", [])
+    for group in (*project.get("optional-dependencies", {}).values(), *document.get("dependency-groups", {}).values()):
+        requirements += [each for each in group if isinstance(each, str)]
+    requirements += document.get("tool", {}).get("poetry", {}).get("dependencies", {})
+    for file in sorted(root.glob("requirements*.txt")):
+        try:
+            requirements += file.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError):
+            continue
+    names = (re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", str(each)) for each in requirements)
+    return frozenset(normalise(match.group(1)) for match in names if match is not None)
+
+
+@cache
+def _installed_modules() -> frozenset[str]:
+    from importlib.metadata import packages_distributions
+
+    return frozenset(packages_distributions())
+
+
+@cache
+def is_in_environment(path: str, root: str) -> bool:
+    """Tell whether a file below the root belongs to a virtual environment that lies there."""
+    inside = Path(path).relative_to(root).parent
+    if _ENVIRONMENT_PARTS & set(inside.parts):
+        return True
+    folder = Path(root)
+    for part in inside.parts:
+        folder /= part
+        if (folder / "pyvenv.cfg").exists() or os.path.isdir(folder / "conda-meta"):
+            return True
+    return False
