@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from pytest_phase_gate.storage.tree import Tree, take_tree
+from pytest_phase_gate.storage.untracked import list_untracked
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricType
@@ -88,6 +89,10 @@ class Project:
             extra_metrics=metrics,
         )
         return apply_overlay(workflow, self.configuration.overlay)
+
+    def untracked_files(self, folders: Iterable[str]) -> tuple[str, ...]:
+        """Return the files below these folders that are neither tracked nor ignored; all of them without git."""
+        return list_untracked(self.root, tuple(folders), state_folder=self.state_folder)
 
     def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
         return take_tree(

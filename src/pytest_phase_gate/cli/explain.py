@@ -80,7 +80,7 @@ def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] 
     judged = [row for row in (evaluation or {"gate_1": {"guards": []}})["gate_1"]["guards"] if row["name"] == name]
     for row in judged:
         rows.append("  last verdict: holds" if row["satisfied"] else f"  last verdict: {row['detail']}")
-    findings = [row for row in (evaluation or {"findings": []})["findings"] if row["slug"] == name]
+    findings = [row for row in (evaluation or {"findings": []})["findings"] if name in (row["guard"], row["slug"])]
     rows += [f"    {row['id'] or row['file']}: {row['detail']}" for row in findings]
     return {"kind": "guard", "name": name, "text": "\n".join(rows), "findings": findings}
 

@@ -41,7 +41,9 @@ def run(call: Call) -> Answer:
         data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
         change.record(
             Event(kind="rewound", data=data),
-            Event(kind="phase-entered", data={"phase": wanted.name, "how": "rewind"}),
+            Event(
+                kind="phase-entered", data={"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
+            ),
         )
     return Answer(
         text=f"back in {wanted.name}\n  next: pytest --phase={wanted.name.lower()}",

@@ -18,6 +18,10 @@ from pytest_phase_gate.core.workflow import Phase, Workflow
 if TYPE_CHECKING:
     from pytest_phase_gate.core.conditions import Clause
     from pytest_phase_gate.core.evaluation import Gate1Result, Subject
+    from pytest_phase_gate.core.findings import Finding
+
+#: Findings that the reason names; the report has them all.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,13 @@ class Advice:
 
 
 def advise(
-    workflow: Workflow, phase: Phase, subject: Subject, gate_1: Gate1Result, reading: Reading, metrics: Metrics
+    workflow: Workflow,
+    phase: Phase,
+    subject: Subject,
+    gate_1: Gate1Result,
+    reading: Reading,
+    metrics: Metrics,
+    findings: tuple[Finding, ...] = (),
 ) -> Advice:
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
     again = run_command(phase.name, subject.task)
@@ -38,7 +48,7 @@ def advise(
             f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject)
         )
     if not gate_1.satisfied:
-        reason, following = _what_gate_1_misses(phase, gate_1, metrics, again)
+        reason, following = _what_gate_1_misses(phase, gate_1, metrics, again, findings)
         prefix = "signal came too early" if reading.is_done else "go on"
         return Advice(f"{prefix}: {reason}", following)
     if reading.is_done:
@@ -71,10 +81,12 @@ def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> str:
     return f"help, then {run_command(subject.phase, subject.task)}"
 
 
-def _what_gate_1_misses(phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str) -> tuple[str, str]:
+def _what_gate_1_misses(
+    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
+) -> tuple[str, str]:
     for guard in gate_1.guards:
         if not guard.holds:
-            return f"{guard.name}: {guard.detail}", guard.remedy or again
+            return f"{guard.name}: {guard.detail}{_names(guard.name, findings)}", guard.remedy or again
     for clause in gate_1.clauses:
         if clause.satisfied is not True and clause.group is None:
             return _explain_clause(phase, clause, metrics), again
@@ -83,6 +95,15 @@ def _what_gate_1_misses(phase: Phase, gate_1: Gate1Result, metrics: Metrics, aga
         ways = (groups[0].group or "").replace(" OR ", ", ")
         return f"one of these has to hold: {ways}", _declare_or_run(groups, again)
     return f"{gate_1.name} is not met", again
+
+
+def _names(guard: str, findings: tuple[Finding, ...]) -> str:
+    """Return what the guard's findings are about, the first three by name."""
+    named = [finding.id or finding.file or finding.detail for finding in findings if finding.belongs_to(guard)]
+    if not named:
+        return ""
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f" ({', '.join(named[:_NAMED])}{more})"
 
 
 def _declare_or_run(clauses: list[Clause], again: str) -> str:

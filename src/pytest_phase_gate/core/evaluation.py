@@ -14,6 +14,7 @@ from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.findings import Finding, findings_to_json
 from pytest_phase_gate.core.metrics import Metrics, MetricValue
 from pytest_phase_gate.core.signals import Reading
+from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 
 #: Of the evaluation as JSON.
@@ -100,16 +101,18 @@ def evaluate(
     findings: Iterable[Finding] = (),
     notes: Iterable[str] = (),
     warnings: Iterable[str] = (),
+    waivers: Iterable[Waiver] = (),
 ) -> Evaluation:
     """Return the verdict on one iteration of a phase."""
     findings = tuple(findings)
-    gate_1 = evaluate_gate_1(workflow, phase, metrics, findings)
+    in_force = tuple(waiver for waiver in waivers if waiver.is_in_force(subject.at))
+    gate_1 = evaluate_gate_1(workflow, phase, metrics, findings, in_force)
     warnings = list(warnings)
     if reading.is_done and not gate_1.satisfied:
         warnings.insert(0, PREMATURE)
     if reading.problem:
         warnings.append(f"exit signal {reading.answer}: {reading.problem}")
-    advice: Advice = advise(workflow, phase, subject, gate_1, reading, metrics)
+    advice: Advice = advise(workflow, phase, subject, gate_1, reading, metrics, findings)
     return Evaluation(
         subject=subject,
         gate_1=gate_1,
@@ -120,16 +123,21 @@ def evaluate(
         warnings=tuple(warnings),
         notes=tuple(notes),
         findings=findings,
+        overrides=tuple(waiver_to_json(waiver) for waiver in in_force),
     )
 
 
 def evaluate_gate_1(
-    workflow: Workflow, phase: Phase, metrics: Metrics, findings: tuple[Finding, ...] = ()
+    workflow: Workflow,
+    phase: Phase,
+    metrics: Metrics,
+    findings: tuple[Finding, ...] = (),
+    waivers: tuple[Waiver, ...] = (),
 ) -> Gate1Result:
     values = {**workflow.parameters, **metrics}
     outcome = phase.gate_1.condition.evaluate(values)
     guards = tuple(
-        _evaluate_guard(workflow.guards[name], values, findings)
+        _evaluate_guard(workflow.guards[name], values, findings, waivers)
         for name in phase.gate_1.guards
         if name in workflow.guards
     )
@@ -145,27 +153,29 @@ def evaluate_gate_1(
     )
 
 
-def _evaluate_guard(guard: Guard, values: Metrics, findings: tuple[Finding, ...]) -> GuardResult:
+def _evaluate_guard(
+    guard: Guard, values: Metrics, findings: tuple[Finding, ...], waivers: tuple[Waiver, ...]
+) -> GuardResult:
     outcome = guard.condition.evaluate(values)
+    covered = {key for waiver in waivers if waiver.guard == guard.name for key in waiver.findings}
+    present = [finding.key for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
     return GuardResult(
         name=guard.name,
         satisfied=outcome.satisfied,
-        detail="" if outcome.satisfied else _describe(guard, values, findings),
+        detail="" if outcome.satisfied else _describe(guard, values),
         remedy="" if outcome.satisfied else guard.remedy,
+        # Exactly what was there when it was given: one finding more, or another one, and it does not hold.
+        waived=outcome.satisfied is not True and bool(present) and covered.issuperset(present),
     )
 
 
-def _describe(guard: Guard, values: Metrics, findings: tuple[Finding, ...]) -> str:
+def _describe(guard: Guard, values: Metrics) -> str:
     unknown = sorted(name for name in guard.condition.names if name not in values)
     if unknown:
         return f"not measured: {', '.join(unknown)}"
     detail = guard.detail or guard.condition.text
     for name, value in values.items():
         detail = detail.replace(f"{{{name}}}", str(value))
-    named = [finding.id or finding.detail for finding in findings if finding.slug == guard.name]
-    if named:
-        more = f" and {len(named) - 3} more" if len(named) > 3 else ""
-        detail = f"{detail}: {', '.join(named[:3])}{more}"
     return detail
 
 

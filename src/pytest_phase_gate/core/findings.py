@@ -23,6 +23,17 @@ class Finding:
     id: str = ""
     file: str = ""
     line: int | None = None
+    #: The guard that it belongs to, where that is not its slug.
+    guard: str = ""
+    #: What the finding is about, as a hash: a waiver covers this and nothing that comes later.
+    proof: str = ""
+
+    def belongs_to(self, guard: str) -> bool:
+        return guard in (self.guard or self.slug, self.slug)
+
+    @property
+    def key(self) -> str:
+        return "|".join((self.slug, self.id, self.file, self.proof or self.detail))
 
 
 def findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:

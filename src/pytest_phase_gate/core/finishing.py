@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
 from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.core.freeze import freeze, frozen_to_json
 from pytest_phase_gate.core.inventory import merge_inventories
 from pytest_phase_gate.core.measuring import find_findings, measure, note_unseen, take_notes
 from pytest_phase_gate.core.metrics import MetricValue
@@ -72,13 +73,18 @@ def finish_run(
 
     events: list[Event] = []
     if run.rewinds and state.phase != phase.name and classified.kind is Kind.COMPLETE:
-        events.append(Event(kind="phase-entered", data={"phase": phase.name, "how": "rewind", "run": run.id}, at=at))
+        events.append(
+            Event(
+                kind="phase-entered", data={"phase": phase.name, "how": "rewind", "first": True, "run": run.id}, at=at
+            )
+        )
         state = apply(state, events[-1])
     counts = classified.kind is Kind.COMPLETE
     iteration = state.iteration + 1 if counts else None
-    green = Green.NOT_GREEN if record.internal_error else judgement.green
+    # An outcome that is not the test's own is no green, whatever it says.
+    green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
-    metrics = measure(state, phase, record, judgement, audit, classified, streak=streak, iteration=iteration)
+    metrics = measure(state, phase, record, judgement, audit, classified, past, streak=streak, iteration=iteration)
     findings = (
         *find_findings(record, judgement, audit, classified, past, phase=phase, state=state, run=run),
         *record.evidence_findings,
@@ -91,6 +97,7 @@ def finish_run(
             "findings": findings_to_json(findings),
             "notes": list(notes),
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
+            **_frozen_now(state, record, judgement, past, in_first_phase=in_first_phase, keep=keep),
         }
     events.append(Event(kind="run-ended", data=data, at=at))
     state = apply(state, events[-1])
@@ -118,6 +125,7 @@ def finish_run(
         findings=findings,
         notes=notes,
         warnings=record.warnings,
+        waivers=state.waivers,
     )
     if iteration is not None:
         events += judgement_events(evaluation, phase, at=at)
@@ -169,6 +177,7 @@ def _end_data(
         "tally": dict(record.tally),
         "metrics": dict(metrics),
         "narrowed_by": list(record.narrowed_by),
+        "foreign_hooks": list(record.foreign_hooks),
         "duration_s": round(record.duration_s, 3),
     }
 
@@ -192,3 +201,25 @@ def _kept(
         "targets": keep("ids", sorted(judged.targets)) if in_first_phase else None,
         "recovered": sorted(judged.recovered),
     }
+
+
+def _frozen_now(
+    state: State, record: RunRecord, judged: Judgement, past: References, *, in_first_phase: bool, keep: Keep
+) -> dict[str, Any]:
+    """Return what RED's exit would freeze, and what has been red; later only if nothing is frozen yet."""
+    if not in_first_phase and state.frozen is not None:
+        return {}
+    frozen = freeze(record.inventory, record.meaning)
+    kept: dict[str, Any] = {
+        "frozen": keep("frozen", frozen_to_json(frozen, inventory=keep("inventory", record.inventory)))
+    }
+    if in_first_phase:
+        accepted = {
+            test_id: failure
+            for test_id, failure in record.failures.items()
+            if test_id in judged.failing and failure.is_accepted
+        }
+        bodies = {**past.red, **{test_id: record.inventory.body(test_id) for test_id in accepted}}
+        modules = sorted({failure.missing for failure in accepted.values() if failure.missing})
+        kept["red"] = keep("red", {"bodies": bodies, "modules": modules})
+    return kept

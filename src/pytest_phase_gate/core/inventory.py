@@ -20,6 +20,8 @@ class TestFile:
     content: str
     ids: tuple[str, ...]
     bodies: Mapping[str, str] = field(default_factory=dict)
+    #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
+    statements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,24 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             files[path] = file
             continue
         kept = dict.fromkeys((*before.ids, *file.ids))
-        files[path] = TestFile(content=file.content, ids=tuple(sorted(kept)), bodies={**before.bodies, **file.bodies})
+        files[path] = TestFile(
+            content=file.content,
+            ids=tuple(sorted(kept)),
+            bodies={**before.bodies, **file.bodies},
+            statements=file.statements,
+        )
     return Inventory(files)
 
 
 def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
     return {
         "files": {
-            path: {"content": file.content, "ids": list(file.ids), "bodies": dict(file.bodies)}
+            path: {
+                "content": file.content,
+                "ids": list(file.ids),
+                "bodies": dict(file.bodies),
+                "statements": list(file.statements),
+            }
             for path, file in sorted(inventory.files.items())
         }
     }
@@ -83,7 +95,12 @@ def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
 def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
     return Inventory(
         {
-            path: TestFile(content=row["content"], ids=tuple(row["ids"]), bodies=row["bodies"])
+            path: TestFile(
+                content=row["content"],
+                ids=tuple(row["ids"]),
+                bodies=row["bodies"],
+                statements=tuple(row["statements"]),
+            )
             for path, row in document["files"].items()
         }
     )

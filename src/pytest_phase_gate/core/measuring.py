@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
 from pytest_phase_gate.core.findings import NAMED_AT_MOST, Finding, name_tests
+from pytest_phase_gate.core.freeze import find_altered, find_changed_settings
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
 from pytest_phase_gate.core.record import RunRecord
@@ -29,6 +30,7 @@ def measure(
     judged: Judgement,
     audit: Audit,
     classified: Classified,
+    past: References,
     *,
     streak: int,
     iteration: int | None,
@@ -73,6 +75,14 @@ def measure(
         **code_as_tested(green_tree, record.tree),
         **record.evidence,
     }
+    if phase.scope != "targets":
+        metrics |= {
+            "tests_altered": len(find_altered_in(record, past)),
+            "rules_changed": len(find_rules_changed(record, past)),
+            "red_seen": state.red_exited or not state.vanished,
+            "red_resolved_elsewhere": len(resolved_elsewhere(record)),
+        }
+    metrics["outcomes_doubtful"] = len(record.doubts)
     if phase.tests == "failing":
         metrics["tests_refused"] = len(refused_targets(record, judged))
     if iteration is not None:
@@ -104,6 +114,8 @@ def find_findings(
     unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
         *unfinished,
+        *(() if phase.scope == "targets" else _frozen_findings(record, past, state)),
+        *record.doubts,
         *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
         *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
@@ -114,6 +126,31 @@ def find_findings(
             "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
         ),
     )
+
+
+def find_altered_in(record: RunRecord, past: References) -> list[Finding]:
+    return [] if past.frozen is None else find_altered(past.frozen, record.inventory, record.meaning)
+
+
+def find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
+    return [] if past.frozen is None else find_changed_settings(past.frozen, record.meaning.settings)
+
+
+def resolved_elsewhere(record: RunRecord) -> list[str]:
+    """Return the modules that a structural red missed and that somebody else's code now provides."""
+    return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
+
+
+def _frozen_findings(record: RunRecord, past: References, state: State) -> list[Finding]:
+    findings = [*find_altered_in(record, past), *find_rules_changed(record, past)]
+    findings += [
+        Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
+        for module in resolved_elsewhere(record)
+    ]
+    if not state.red_exited:
+        why = "the state folder vanished in the middle of a cycle" if state.vanished else "this cycle began without RED"
+        findings.append(Finding(slug="red-was-seen", tier="hard" if state.vanished else "advisory", detail=why))
+    return findings
 
 
 def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:

@@ -130,7 +130,13 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
 
 
 def entry_events(
-    state: State, entry: Entry, workflow: Workflow, *, run: str | None, allow_non_interactive: bool
+    state: State,
+    entry: Entry,
+    workflow: Workflow,
+    *,
+    run: str | None,
+    allow_non_interactive: bool,
+    vanished: bool = False,
 ) -> list[Event]:
     """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
     events: list[Event] = []
@@ -142,6 +148,7 @@ def entry_events(
             "baseline": None if latest is None else {"inventory": latest.inventory, "outcomes": latest.outcomes},
             "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
             "allow_non_interactive": allow_non_interactive,
+            "vanished": vanished,
             "run": run,
         }
         events.append(Event(kind="cycle-began", data=data))

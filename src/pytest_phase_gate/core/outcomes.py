@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pytest_phase_gate.core.freeze import Frozen
 from pytest_phase_gate.core.inventory import Inventory, bare_name, split_id
 from pytest_phase_gate.core.runs import Green
 
@@ -66,6 +67,13 @@ class References:
     #: Ids that the cycle is about, from its first phase; None while in it.
     targets: Collection[str] | None = None
     recovered: Collection[str] = frozenset()
+    frozen: Frozen | None = None
+    #: The freeze that a rewind took back: what was in it and is unaltered is not what RED is about any more.
+    withdrawn: Inventory | None = None
+    #: Bodies of tests that failed for a reason in this cycle.
+    red: Mapping[str, str] = field(default_factory=dict)
+    #: Skipped tests that a person excused.
+    excused: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +151,16 @@ def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: Referen
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
         return False
+    if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
+        return not _same_body(test_id, inventory, past.withdrawn)
     # An old test that still passes is not what this step is about, whoever wrote it and wherever it was merged from.
     return not (bucket is Bucket.PASSED and _is_as_at_head(test_id, inventory, past))
+
+
+def _is_in(test_id: str, inventory: Inventory) -> bool:
+    path, name = split_id(test_id)
+    file = inventory.files.get(path)
+    return file is not None and (name in file.ids or bare_name(name) in file.bodies)
 
 
 def _is_as_at_head(test_id: str, inventory: Inventory, past: References) -> bool:
@@ -184,6 +200,10 @@ def _xmark_is_exempt(test_id: str, past: References) -> bool:
 def _skip_is_exempt(
     test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
 ) -> bool:
+    if test_id in past.excused:
+        return True
+    if test_id in past.red:
+        return False  # it was red: it has to become green, not silent
     by_condition = bucket is Bucket.SKIPPED_IF
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids:

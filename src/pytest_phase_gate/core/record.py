@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.freeze import Meaning
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Outcomes
@@ -36,6 +37,14 @@ class RunRecord:
     changed_sources: tuple[str, ...] = ()
     narrowed_by: tuple[str, ...] = ()
     criteria_count: int = 1
+    #: What gives the tests their meaning; compared with the freeze, or frozen.
+    meaning: Meaning = field(default_factory=Meaning)
+    #: Modules that a structural red missed, and the files they are found in now.
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    #: What makes the outcomes doubtful.
+    doubts: tuple[Finding, ...] = ()
+    #: The project's own implementations of hooks that can change a result.
+    foreign_hooks: tuple[str, ...] = ()
     #: What providers and plugins measured beside the tests.
     evidence: Mapping[str, MetricValue] = field(default_factory=dict)
     evidence_findings: tuple[Finding, ...] = ()

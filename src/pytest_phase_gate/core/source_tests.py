@@ -74,9 +74,12 @@ def duplicate_names(
     return tuple(sorted(finder.hidden))
 
 
-def hash_body(node: ast.AST) -> str:
-    """Return a hash of what the node means. A function's own name is left out, so that clones are alike."""
-    return _hash(node, frozenset())
+def hash_body(node: ast.AST, omitted: Collection[int] = frozenset()) -> str:
+    """Return a hash of what the node means. A function's own name is left out, so that clones are alike.
+
+    :param omitted: nodes inside, by id(), that do not count.
+    """
+    return _hash(node, omitted)
 
 
 def module_level_hash(

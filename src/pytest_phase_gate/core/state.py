@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.runs import Green, Kind
+from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.words import DONE
 
 if TYPE_CHECKING:
@@ -124,6 +125,18 @@ class State:
     #: Known failures that have passed in this cycle: they may not fail again.
     recovered: tuple[str, ...] = ()
     signals_premature: int = 0
+    #: Object with the freeze that later phases compare with; and the one that this phase's exit would make.
+    frozen: str | None = None
+    to_freeze: str | None = None
+    #: The freeze that a rewind took back.
+    withdrawn: str | None = None
+    #: Object with the bodies that were red, and the modules that were missing.
+    red: str | None = None
+    #: The first phase has exited in this cycle.
+    red_exited: bool = False
+    #: The folder of an open cycle was gone when this cycle began.
+    vanished: bool = False
+    waivers: tuple[Waiver, ...] = ()
     #: What the configuration said about overrides when the cycle began.
     allow_non_interactive: bool = False
     #: Object with the rules that the last run was judged by.
@@ -169,7 +182,14 @@ def _cycle_began(state: State, event: Event) -> State:
         workflow=event.data["workflow"],
         baseline=_snapshot(event.data.get("baseline")),
         allow_non_interactive=event.data.get("allow_non_interactive", False),
+        vanished=event.data.get("vanished", False),
         first=None,
+        frozen=None,
+        to_freeze=None,
+        withdrawn=None,
+        red=None,
+        red_exited=False,
+        waivers=(),
         targets=None,
         recovered=(),
         visited=(),
@@ -193,8 +213,16 @@ def _phase_entered(state: State, event: Event) -> State:
         measurement=None,
         evaluation_is_stale=state.evaluation is not None,
         facts=(),
+        **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )
+
+
+def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
+    """Going back to the first phase takes the freeze back."""
+    if event.data.get("how") != "rewind" or not event.data.get("first"):
+        return {}
+    return {"withdrawn": state.frozen or state.withdrawn, "frozen": None, "to_freeze": None, "red_exited": False}
 
 
 def _remember(state: State, event: Event) -> Undo | None:
@@ -278,6 +306,10 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         first=state.first or snapshot,
         targets=data.get("targets") or state.targets,
         recovered=tuple(sorted({*state.recovered, *data.get("recovered", ())})),
+        to_freeze=data.get("frozen") or state.to_freeze,
+        # A cycle that began later than RED is held to what its first complete run saw.
+        frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
+        red=data.get("red") or state.red,
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
     )
 
@@ -326,6 +358,8 @@ def _signal_spent(state: State, event: Event) -> State:
 
 
 def _phase_exited(state: State, event: Event) -> State:
+    if event.data.get("freezes"):
+        state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
     if event.data["next"] == DONE:
         return replace(state, phase=DONE, exited=True, forced=event.data.get("forced", False))
     return replace(state, exited=True, forced=event.data.get("forced", False))
@@ -346,6 +380,19 @@ def _baseline_taken(state: State, event: Event) -> State:
     assert snapshot is not None
     # It is also what the next cycle begins with, and what the task knows.
     return replace(state, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
+
+
+def _waived(state: State, event: Event) -> State:
+    data = event.data
+    waiver = Waiver(
+        guard=data["guard"],
+        findings=tuple(data["findings"]),
+        reason=data["reason"],
+        by=data["by"],
+        at=event.at,
+        expires=data.get("expires", ""),
+    )
+    return replace(state, waivers=(*state.waivers, waiver))
 
 
 def _doubted(state: State, event: Event) -> State:
@@ -381,6 +428,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "fact-declared": _fact_declared,
     "fact-withdrawn": _fact_withdrawn,
     "baseline-taken": _baseline_taken,
+    "waived": _waived,
     "repaired": _doubted,
     "rollback-accepted": _doubted,
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
+from pytest_phase_gate.core.waivers import Waiver
 
 
 def state_to_json(state: State) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def _plain(value: object) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Undo):
         return {"run": value.run, "state": state_to_json(value.state)}
-    if isinstance(value, OpenRun | RunSummary | Measurement | Fact | Snapshot):
+    if isinstance(value, OpenRun | RunSummary | Measurement | Fact | Snapshot | Waiver):
         return {name: _plain(getattr(value, name)) for name in type(value).__slots__}
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
@@ -54,6 +55,7 @@ def _measurement(data: Json) -> Measurement:
 _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "open_runs": lambda rows: tuple(OpenRun(**row) for row in rows),
     "facts": lambda rows: tuple(Fact(**row) for row in rows),
+    "waivers": lambda rows: tuple(Waiver(**{**row, "findings": tuple(row["findings"])}) for row in rows),
     "last_run": lambda row: RunSummary(**row),
     "measurement": _measurement,
     "baseline": lambda row: Snapshot(**row),

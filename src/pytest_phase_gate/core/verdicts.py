@@ -31,6 +31,7 @@ def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[E
         events.append(Event(kind="signal-spent", data=spent, at=at))
     if evaluation.can_exit:
         data = {"phase": phase.name, "iteration": subject.iteration, "next": phase.next, "forced": False}
+        data["freezes"] = phase.scope == "targets"
         events.append(Event(kind="phase-exited", data=data, at=at))
     return events
 
@@ -58,6 +59,7 @@ def evaluate_again(
         reading=reading,
         findings=findings_from_json(measured.findings),
         notes=measured.notes,
+        waivers=state.waivers,
     )
 
 

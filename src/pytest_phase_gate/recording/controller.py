@@ -23,7 +23,10 @@ from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseG
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.collection import names_in_source
 from pytest_phase_gate.recording.extensions import gather_guards, gather_metrics, gather_workflows, tell_evaluated
+from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
+from pytest_phase_gate.recording.meaning import take_meaning
+from pytest_phase_gate.recording.modules import found_modules
 from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files
 from pytest_phase_gate.recording.options import Options, read_options
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
@@ -33,7 +36,7 @@ from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
 from pytest_phase_gate.report.panel import Line, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
-from pytest_phase_gate.storage.references import load_inventory
+from pytest_phase_gate.storage.references import load_frozen, load_inventory
 from pytest_phase_gate.storage.tree import changed_sources
 
 #: Options under which pytest opens a session and runs no test.
@@ -53,6 +56,8 @@ class Controller:
         self._config, self._project, self._options, self._run = config, project, options, run
         self._void = next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
         self._witness = SessionWitness(config, project.root)
+        self._outcomes = OutcomeWitness(config, project.root)
+        self._began = time.time()
         self._started = time.perf_counter()
         self._problem: PhaseGateError | None = None
         self._complaints: list[str] = []
@@ -74,6 +79,7 @@ class Controller:
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(controller._project.root), "phase_gate_reasons")
         config.pluginmanager.register(controller._witness, "phase_gate_witness")
+        config.pluginmanager.register(controller._outcomes, "phase_gate_outcomes")
         config.pluginmanager.register(controller, "phase_gate_controller")
         config.pluginmanager.register(_LastWord(controller), "phase_gate_last_word")
         return controller
@@ -135,7 +141,20 @@ class Controller:
         # What a worker has to know of us; everything else it learns from pytest.
         phase = self._run.phase
         wants_reasons = phase is not None and phase.tests == "failing"
-        node.workerinput[INPUT] = {"root": str(self._project.root), "wants_reasons": wants_reasons}
+        node.workerinput[INPUT] = {
+            "root": str(self._project.root),
+            "wants_reasons": wants_reasons,
+            "modules": self._missing_modules(),
+        }
+
+    def _missing_modules(self) -> list[str]:
+        """Return the modules that were missing in RED: in later phases they have to be the project's own."""
+        try:
+            state = self._run.store.look().state
+            modules: list[str] = [] if state.red is None else self._run.store.objects.load(state.red)["modules"]
+        except PhaseGateError:
+            return []
+        return modules
 
     # --- the session ends ----------------------------------------------------------------------------------------
 
@@ -156,10 +175,11 @@ class Controller:
         run, witness, config, root = self._run, self._witness, self._config, self._project.root
         assert run.tree is not None, "the run was begun"
         assert run.phase is not None, "the run was begun"
+        looked = run.store.look().state
+        frozen = load_frozen(run.store.objects, looked.frozen)
         after = self._project.take_tree()
         outcomes = witness.outcomes()
-        known_name = run.store.look().state.known
-        known = None if known_name is None else load_inventory(run.store.objects, known_name)
+        known = None if looked.known is None else load_inventory(run.store.objects, looked.known)
         inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
         deselected = frozenset(map(witness.collection.test_id, witness.collection.deselected))
         audit = Audit((), ())
@@ -190,6 +210,12 @@ class Controller:
             changed_sources=changed_sources(run.tree, after),
             narrowed_by=describe_narrowing(config, len(deselected)),
             criteria_count=self._options.criteria_count,
+            meaning=take_meaning(
+                config, self._project, run.workflow, inventory, after.files, frozen=frozen, began=self._began
+            ),
+            resolved={**found_modules(self._missing_modules(), str(root)), **witness.modules},
+            doubts=(*self._outcomes.doubts(), *witness.worker_doubts),
+            foreign_hooks=tuple(sorted({*self._outcomes.foreign_hooks, *witness.foreign_hooks})),
             evidence=evidence,
             warnings=complaints,
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_phase_gate.core.inventory import Inventory, TestFile, split_id
-from pytest_phase_gate.core.source_tests import find_tests
+from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
+from pytest_phase_gate.core.module_code import module_code
+from pytest_phase_gate.core.source_tests import find_tests, parse_source
 
 
 def take_inventory(
@@ -35,16 +37,22 @@ def _read_file(
         content = f"sha256:{hashlib.sha256(source).hexdigest()}"
     ids = tuple(sorted(names))
     if before is not None and before.content == content:
-        return before if before.ids == ids else TestFile(content=content, ids=ids, bodies=before.bodies)
+        return before if before.ids == ids else replace(before, ids=ids)
     if not path.endswith(".py"):
         return TestFile(content=content, ids=ids)
     try:
         # Whatever a project calls a test: a name that is none is never asked for.
-        tests = find_tests(_read(root / path) if source is None else source, functions=("*",), classes=("*",))
+        tree = parse_source(_read(root / path) if source is None else source)
     except SyntaxError:
         return TestFile(content=content, ids=ids)
-    wanted = {name.partition("[")[0] for name in names}
-    return TestFile(content=content, ids=ids, bodies={test.name: test.body for test in tests if test.name in wanted})
+    wanted = {bare_name(name) for name in names}
+    tests = find_tests(tree, functions=("*",), classes=("*",))
+    return TestFile(
+        content=content,
+        ids=ids,
+        bodies={test.name: test.body for test in tests if test.name in wanted},
+        statements=tuple(row.hash for row in module_code(tree, tests=wanted)),
+    )
 
 
 def _read(path: Path) -> bytes:

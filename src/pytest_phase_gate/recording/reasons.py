@@ -40,7 +40,7 @@ class FailureReader:
         frames = [*_frames(error.__traceback__)]
         place, frame, line = self._place(frames)
         path = frame.f_code.co_filename if frame is not None else str(test_file)
-        tree = _parse(path) if frame is not None else None
+        tree = parse_file(path) if frame is not None else None
         missing, owner = self._missing(error)
         facts = FailureFacts(
             stage=stage,
@@ -132,7 +132,8 @@ def _is_from_raises(error: BaseException, frames: list[tuple[FrameType, int]]) -
 
 
 @cache
-def _parse(path: str) -> ast.Module | None:
+def parse_file(path: str) -> ast.Module | None:
+    """Return a file's syntax tree, read once; None if it has none."""
     try:
         return ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -141,7 +142,7 @@ def _parse(path: str) -> ast.Module | None:
 
 def test_has_check(test_file: Path, test_name: str) -> bool:
     """Tell whether a test's body checks anything that is not constant."""
-    tree = _parse(str(test_file))
+    tree = parse_file(str(test_file))
     function = None if tree is None else find_function(tree, test_name)
     # Where the source does not show the test (generated, doctest), nobody can say that it checks nothing.
     return function is None or has_check(function)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_phase_gate.core.failures import Failure, Reason, failure_from_json
+from pytest_phase_gate.core.findings import Finding, findings_from_json
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
 from pytest_phase_gate.recording.buckets import FAILURE, Buckets
 from pytest_phase_gate.recording.collection import Collection
@@ -22,6 +23,10 @@ class SessionWitness:
         self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config))
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
+        #: What workers found doubtful, which hooks the project implements there, and where they found modules.
+        self.worker_doubts: list[Finding] = []
+        self.foreign_hooks: set[str] = set()
+        self.modules: dict[str, str] = {}
         self.internal_error = False
         # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
         self.pytest_runtest_logreport = self.buckets.fold
@@ -43,6 +48,9 @@ class SessionWitness:
         output = getattr(node, "workeroutput", {}).get(OUTPUT)
         if output is not None:
             self.collection.see_worker_output(output)
+            self.worker_doubts += findings_from_json(output["doubts"])
+            self.foreign_hooks |= set(output["foreign_hooks"])
+            self.modules |= output["modules"]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.recording.genuine import OutcomeWitness
+from pytest_phase_gate.recording.modules import found_modules
 
 #: The key in `workeroutput`, and in `workerinput`.
 OUTPUT = INPUT = "phase_gate"
@@ -15,6 +20,9 @@ class WorkerWitness:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
+        self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")))
+        config.pluginmanager.register(self._outcomes, "phase_gate_outcomes")
         self._deselected: list[str] = []
         self._paths: dict[str, str] = {}
         self._groups: set[str] = set()
@@ -43,4 +51,7 @@ class WorkerWitness:
             "deselected": self._deselected,
             "paths": self._paths,
             "groups": sorted(self._groups),
+            "doubts": findings_to_json(self._outcomes.doubts()),
+            "foreign_hooks": list(self._outcomes.foreign_hooks),
+            "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
         }

@@ -65,7 +65,7 @@ def panel_text(lines: Iterable[Line]) -> str:
 
 
 def _wrapped(label: str, text: str, markup: Mapping[str, bool] | None = None) -> list[Line]:
-    rows = textwrap.wrap(text, WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False) or [""]
+    rows = _wrap(text, WIDTH - _LABEL) or [""]
     return [
         Line(f"{label if index == 0 else '':{_LABEL}}{row}".rstrip(), markup or {}) for index, row in enumerate(rows)
     ]
@@ -77,6 +77,11 @@ def render_problem(problem: str, *, remedy: str) -> list[Line]:
     if remedy:
         lines.append(Line(f"  try: {remedy}"))
     return lines
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    # Ids and commands are to be copied whole.
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _title(evaluation: Evaluation) -> str:
@@ -101,7 +106,7 @@ def _gate_1(evaluation: Evaluation) -> list[Line]:
             lines.append(_group_line(gate.clauses, clause.group))
         group = clause.group
         lines.append(_clause_line(clause))
-    lines += _guard_lines(gate.guards)
+    lines += _guard_lines(evaluation)
     return lines
 
 
@@ -119,17 +124,28 @@ def _clause_line(clause: Clause) -> Line:
     return Line(f"{indent}{_MARKS[clause.satisfied]} {clause.text}".ljust(_VALUES_AT) + f"  {shown}", colour)
 
 
-def _guard_lines(guards: tuple[GuardResult, ...]) -> list[Line]:
+def _guard_lines(evaluation: Evaluation) -> list[Line]:
+    guards = evaluation.gate_1.guards
     lines = []
     holding = [guard.name + (" (waived)" if guard.waived else "") for guard in guards if guard.holds]
     if holding:
         more = f", {len(holding) - _GUARDS_SHOWN} more" if len(holding) > _GUARDS_SHOWN else ""
         lines.append(Line(f"  + guards  {', '.join(holding[:_GUARDS_SHOWN])}{more}", _GREEN))
-    lines += [
-        Line(f"  {_MARKS[guard.satisfied]} guard   {guard.name}: {guard.detail}", _RED)
-        for guard in guards
-        if not guard.holds
-    ]
+    for guard in guards:
+        if not guard.holds:
+            lines.append(Line(f"  {_MARKS[guard.satisfied]} guard   {guard.name}: {guard.detail}", _RED))
+            lines += _finding_lines(evaluation, guard)
+    return lines
+
+
+def _finding_lines(evaluation: Evaluation, guard: GuardResult) -> list[Line]:
+    rows = [finding for finding in evaluation.findings if finding.belongs_to(guard.name)]
+    lines = []
+    for finding in rows[:_FINDINGS_SHOWN]:
+        place = finding.id or finding.file + (f":{finding.line}" if finding.line else "")
+        lines += [Line(f"      {row}") for row in _wrap(f"{place} {finding.detail}", WIDTH - 6)]
+    if len(rows) > _FINDINGS_SHOWN:
+        lines.append(Line(f"      and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain {guard.name}"))
     return lines
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pytest_phase_gate.core.freeze import Frozen, frozen_from_json
 from pytest_phase_gate.core.inventory import Inventory, inventory_from_json
 from pytest_phase_gate.core.outcomes import Bucket, Past, References
 from pytest_phase_gate.core.state import Snapshot, State
@@ -43,7 +44,29 @@ def load_references(
         head=head,
         targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
         recovered=frozenset(state.recovered),
+        frozen=load_frozen(objects, state.frozen),
+        withdrawn=_load_withdrawn(objects, state.withdrawn),
+        red={} if state.red is None else objects.load(state.red)["bodies"],
+        excused=frozenset(_excused(state)),
     )
+
+
+def load_frozen(objects: ObjectStore, name: str | None) -> Frozen | None:
+    """Return the freeze of that name; None if there is none."""
+    if name is None:
+        return None
+    document = objects.load(name)
+    return frozen_from_json(document, load_inventory(objects, document["inventory"]))
+
+
+def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
+    return None if name is None else load_inventory(objects, objects.load(name)["inventory"])
+
+
+def _excused(state: State) -> Iterator[str]:
+    for waiver in state.waivers:
+        if waiver.guard == "no-new-skips":
+            yield from (key.split("|")[1] for key in waiver.findings)
 
 
 def load_inventory(objects: ObjectStore, name: str) -> Inventory:

@@ -100,7 +100,7 @@ def take_tree(
     top = os.path.realpath(root)
     is_state = _state_matcher(top, state_folder)
     wanted = {name for name in map(posixpath.normpath, always) if not is_state(name)}
-    is_doc = _compile_globs(docs)
+    is_doc = compile_globs(docs)
 
     def keep(path: str) -> bool:
         return path in wanted or not (is_doc(path) or is_state(path))
@@ -155,7 +155,7 @@ def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]
     return is_state
 
 
-def _compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:
+def compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:
     """Return a matcher; like in a .gitignore, a pattern without a slash speaks of names in any folder."""
     if not globs:
         return lambda path: False

@@ -1,0 +1,154 @@
+"""The code around tests: what gives them their meaning, statement by statement.
+
+Pure. Imports, constants, helpers, fixtures and class code of a file that holds tests, or that tests use. What was there
+must stay; what is added may come if it can't change the meaning of what was there.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_phase_gate.core.source_tests import HASH_LENGTH, hash_body
+
+#: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
+_READ_BY_PYTEST = frozenset(
+    {
+        "pytestmark",
+        "pytest_plugins",
+        "collect_ignore",
+        "collect_ignore_glob",
+        "setup_module",
+        "teardown_module",
+        "setup_function",
+        "teardown_function",
+        "setUpModule",
+        "tearDownModule",
+        "__test__",
+        "__tracebackhide__",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleStatement:
+    """One statement at the module's level, its tests left out."""
+
+    hash: str
+    line: int
+    binds: frozenset[str]
+    #: Whether it is of a kind that can come without changing what was there.
+    is_harmless: bool
+
+
+def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStatement, ...]:
+    """Return the statements of a module without its tests, which are given by their bare names."""
+    omitted = _test_nodes(tree.body, "", tests)
+    found = []
+    for statement in tree.body:
+        if id(statement) in omitted or _is_docstring(statement, tree):
+            continue
+        binds = frozenset(_bound_names(statement))
+        text = f"{getattr(statement, 'name', '')} {hash_body(statement, omitted)}"
+        found.append(
+            ModuleStatement(
+                hash=hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH],
+                line=statement.lineno,
+                binds=binds,
+                is_harmless=_is_harmless(statement, binds),
+            )
+        )
+    return tuple(found)
+
+
+def _test_nodes(body: list[ast.stmt], prefix: str, tests: Collection[str]) -> set[int]:
+    """Return the tests' own nodes, and the classes in which nothing else is: one more of those is no change."""
+    omitted: set[int] = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and f"{prefix}{node.name}" in tests:
+            omitted.add(id(node))
+        elif isinstance(node, ast.ClassDef):
+            inner = _test_nodes(node.body, f"{prefix}{node.name}::", tests)
+            omitted |= inner
+            rest = [each for each in node.body if id(each) not in inner and not _is_text(each)]
+            if inner and not (rest or node.bases or node.keywords or node.decorator_list):
+                omitted.add(id(node))
+    return omitted
+
+
+def find_changes(frozen: Iterable[str], now: Sequence[ModuleStatement]) -> tuple[int, ...]:
+    """Return the lines that change the meaning of what was frozen; 0 stands for something that is gone."""
+    missing = Counter(frozen)
+    added = []
+    for statement in now:
+        if missing[statement.hash]:
+            missing[statement.hash] -= 1
+        else:
+            added.append(statement)
+    bound = Counter(name for statement in now for name in statement.binds)
+    lines = [
+        statement.line
+        for statement in added
+        # A second binding of a name replaces what tests have been using under it.
+        if not statement.is_harmless or any(bound[name] > 1 for name in statement.binds)
+    ]
+    if +missing:
+        lines.insert(0, 0)
+    return tuple(lines)
+
+
+def _is_docstring(statement: ast.stmt, tree: ast.Module) -> bool:
+    return statement is tree.body[0] and _is_text(statement)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
+    if any(name in _READ_BY_PYTEST or name.startswith("pytest_") for name in binds):
+        return False
+    if isinstance(statement, ast.Import):
+        return True
+    if isinstance(statement, ast.ImportFrom):
+        return "*" not in binds
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return not _is_autouse(statement)
+    if isinstance(statement, ast.ClassDef):
+        return True
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        # A value under a new name; not an attribute or item of something that is there already.
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return all(isinstance(target, ast.Name | ast.Tuple | ast.List) for target in targets) and bool(binds)
+    if isinstance(statement, ast.If):
+        # `if TYPE_CHECKING:` and the like, as long as nothing else happens inside.
+        return all(
+            _is_harmless(inner, frozenset(_bound_names(inner))) for inner in (*statement.body, *statement.orelse)
+        )
+    return False
+
+
+def _is_autouse(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    for mark in function.decorator_list:
+        for keyword in getattr(mark, "keywords", ()):
+            if keyword.arg == "autouse" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):
+                return True
+    return False
+
+
+def _bound_names(statement: ast.stmt) -> Iterable[str]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(statement, ast.If):
+        for inner in (*statement.body, *statement.orelse):
+            yield from _bound_names(inner)
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id

@@ -1,0 +1,155 @@
+"""What gives the tests their meaning, read from the session: code around them, files they use, pytest's settings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.freeze import Frozen, Meaning
+from pytest_phase_gate.core.inventory import Inventory, bare_name
+from pytest_phase_gate.core.module_code import ModuleStatement, module_code
+from pytest_phase_gate.core.source_tests import parse_source
+from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.project import Project
+from pytest_phase_gate.storage.owners import is_in_environment
+from pytest_phase_gate.storage.root import relative_id
+from pytest_phase_gate.storage.tree import compile_globs
+
+#: Folders that hold tests and what they use, where `testpaths` does not say.
+_TEST_FOLDERS = frozenset({"test", "tests"})
+#: Options that change what a test means, and how each is typed.
+_OPTIONS = {
+    "override_ini": "-o",
+    "noconftest": "--noconftest",
+    "runxfail": "--runxfail",
+    "importmode": "--import-mode",
+    "pythonwarnings": "-W",
+}
+
+
+def take_meaning(
+    config: pytest.Config,
+    project: Project,
+    workflow: Workflow,
+    inventory: Inventory,
+    contents: Mapping[str, str],
+    *,
+    frozen: Frozen | None,
+    began: float,
+) -> Meaning:
+    """Return the meaning of the tests as they are now. Files whose content is the frozen one are not parsed.
+
+    :param contents: content ids by path, from the tree.
+    :param began: files that the run itself has written since then are its output.
+    """
+    root = project.root
+    modules: dict[str, tuple[ModuleStatement, ...]] = {}
+    for path, file in inventory.files.items():
+        before = None if frozen is None else frozen.inventory.files.get(path)
+        if before is not None and before.content != file.content and path.endswith(".py"):
+            modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
+    support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
+    for path, content in _support_files(config, project, inventory, contents, began=began):
+        known = None if frozen is None else frozen.support.get(path)
+        is_same = known is not None and known.content == content
+        support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
+    return Meaning(modules=modules, support=support, settings=take_settings(config, project, workflow))
+
+
+def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:
+    try:
+        return module_code(parse_source(file.read_bytes()), tests=frozenset(tests))
+    except (OSError, SyntaxError):
+        return ()
+
+
+def _support_files(
+    config: pytest.Config, project: Project, inventory: Inventory, contents: Mapping[str, str], *, began: float
+) -> Iterator[tuple[str, str]]:
+    """Yield the files that tests use, with the ids of their contents."""
+    root, tests = project.root, inventory.files
+    folders = _test_folders(config, root, (*tests, *contents))
+    by_name = compile_globs(project.configuration.freeze)
+
+    def is_support(path: str) -> bool:
+        return path not in tests and (
+            path.rpartition("/")[2] == "conftest.py"
+            or by_name(path)
+            or any(path.startswith(f"{folder}/") for folder in folders)
+        )
+
+    untracked = {path: "" for path in project.untracked_files(folders) if path not in contents}
+    for path, content in {**contents, **untracked}.items():
+        if is_support(path) and not _was_written_since(root / path, began):
+            yield path, content or _content(root / path)
+
+
+def _test_folders(config: pytest.Config, root: Path, paths: Iterable[str]) -> frozenset[str]:
+    """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one."""
+    named = [relative_id(root / folder, root) for folder in config.getini("testpaths")]
+    found = {folder for folder in named if folder not in ("", ".") and not folder.startswith("..")}
+    if found:
+        return frozenset(found)
+    for path in paths:
+        parts = path.split("/")[:-1]
+        for index, part in enumerate(parts):
+            if part in _TEST_FOLDERS:
+                found.add("/".join(parts[: index + 1]))
+                break
+    return frozenset(found)
+
+
+def _was_written_since(file: Path, began: float) -> bool:
+    try:
+        return file.stat().st_mtime >= began
+    except OSError:
+        return False
+
+
+def _content(file: Path) -> str:
+    try:
+        return f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+    except OSError:
+        return "unreadable"
+
+
+def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -> dict[str, str]:
+    """Return what may not change once the tests are frozen: pytest's settings and our own rules."""
+    settings = {f"ini {name}": str(_value(value)) for name, value in _ini_values(config).items()}
+    for name, flag in _OPTIONS.items():
+        value = getattr(config.option, name, None)
+        if value and not (name == "importmode" and value == "prepend"):
+            settings[f"option {flag}"] = str(value)
+    inifile = config.inipath
+    settings["option -c"] = "" if inifile is None else relative_id(inifile, project.root)
+    settings["plugins"] = " ".join(sorted(_local_plugins(config, project.root)))
+    own = project.configuration
+    settings["workflow"] = f"{workflow.name} {workflow.digest}"
+    settings["phase-gate.yaml"] = f"docs {own.docs} freeze {own.freeze} scripts {own.allow_non_interactive}"
+    return settings
+
+
+def _ini_values(config: pytest.Config) -> Mapping[str, object]:
+    # `inicfg` is deprecated since 9.1 and has no successor that tells what a file sets.
+    found = getattr(config, "_inicfg", None)
+    return found if found is not None else config.inicfg
+
+
+def _value(value: object) -> object:
+    return getattr(value, "value", value)
+
+
+def _local_plugins(config: pytest.Config, root: Path) -> Iterator[str]:
+    """Yield plugins that come from the project itself; one from an installed distribution may come and go."""
+    top = os.path.realpath(root)
+    for name, plugin in config.pluginmanager.list_name_plugin():
+        file = getattr(plugin, "__file__", None)
+        if not isinstance(file, str) or os.path.basename(file) == "conftest.py":
+            continue
+        path = os.path.realpath(file)
+        if path.startswith(top + os.sep) and not is_in_environment(path, top):
+            yield name
