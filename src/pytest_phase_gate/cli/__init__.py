@@ -18,8 +18,10 @@ COMMANDS: dict[str, str] = {
     "declare": "Declare a fact that the workflow asks for",
     "advance": "Enter the next phase, or evaluate a phase that needs no tests",
     "rewind": "Go back to an earlier phase",
+    "waive": "Let one guard's present findings pass: a person, with a reason",
     "baseline": "Record the tests and outcomes that the next cycle starts from",
     "audit": "Verify every line of the ledger; repair a damaged one",
+    "doctor": "Look at the installation; --prove tries cheats against it",
     "schema": "Print a JSON Schema of our files",
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call, rules_of
@@ -31,6 +33,10 @@ def run(call: Call) -> Answer:
     standing = assess(state, tree=tree, lost=store.lost_runs(state))
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
+        if call.arguments.name == "tests-unchanged" and state.sources is not None:
+            frozen = store.objects.load(state.sources)
+            found["diff"] = show_changes(frozen, project.root, found.get("findings", ()))
+            found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
         return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
     if state.evaluation is None:
         document = {"evaluation": None, "reason": standing.reason, "next": standing.next}
@@ -48,6 +54,20 @@ def run(call: Call) -> Answer:
         document=verdict,
         exit_code=standing.exit_code,
     )
+
+
+def show_changes(frozen: Mapping[str, str], root: Path, findings: Iterable[Mapping[str, Any]]) -> str:
+    """Return a diff of the files that findings name, against what they were when the tests were frozen."""
+    rows: list[str] = []
+    for path in sorted({row["file"] for row in findings} & set(frozen)):
+        try:
+            now = (root / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            now = ""
+        rows += difflib.unified_diff(
+            frozen[path].splitlines(), now.splitlines(), f"{path} (frozen)", f"{path} (now)", lineterm="", n=2
+        )
+    return "\n".join(rows)
 
 
 def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Pure values. A hard finding goes with a guard that closes the gate; an advisory 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -45,8 +46,28 @@ def findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]
 
 
 def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[Finding, ...]:
-    """Return one finding a test, in order, at most as many as a report names."""
-    chosen = sorted(ids)[:NAMED_AT_MOST]
+    """Return one finding a test, in order."""
     return tuple(
-        Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail) for test_id in chosen
+        Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail)
+        for test_id in sorted(ids)
     )
+
+
+def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return at most so many of each slug as a report names; one more stands for all the others.
+
+    That one carries a hash of what it stands for, so that a waiver covers those and no later ones.
+    """
+    by_slug: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_slug.setdefault(finding.slug, []).append(finding)
+    capped: list[Finding] = []
+    for slug, rows in by_slug.items():
+        capped += rows[:NAMED_AT_MOST]
+        rest = rows[NAMED_AT_MOST:]
+        if rest:
+            proof = hashlib.sha256("\n".join(finding.key for finding in rest).encode("utf-8", "replace")).hexdigest()
+            capped.append(
+                Finding(slug=slug, guard=rest[0].guard, tier=rest[0].tier, detail=f"and {len(rest)} more", proof=proof)
+            )
+    return tuple(capped)

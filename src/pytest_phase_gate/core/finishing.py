@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
-from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.core.findings import cap_findings, findings_to_json
 from pytest_phase_gate.core.freeze import freeze, frozen_to_json
-from pytest_phase_gate.core.inventory import merge_inventories
+from pytest_phase_gate.core.inventory import merge_inventories, split_id
 from pytest_phase_gate.core.measuring import find_findings, measure, note_unseen, take_notes
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
@@ -40,6 +40,9 @@ class Counted:
 #: Reads Gate 2; only asked when the run counts.
 ReadSignal = Callable[[Counted], Reading]
 
+#: Returns the text of a file of the project; empty if it has none.
+ReadText = Callable[[str], str]
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -57,6 +60,7 @@ def finish_run(
     at: str,
     keep: Keep,
     read_signal: ReadSignal,
+    read_text: ReadText = lambda path: "",
 ) -> Finished:
     """Return the events of the run's end and its evaluation (None for a void or nested run)."""
     run = state.open_run(record.run)
@@ -85,9 +89,11 @@ def finish_run(
     green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
     metrics = measure(state, phase, record, judgement, audit, classified, past, streak=streak, iteration=iteration)
-    findings = (
-        *find_findings(record, judgement, audit, classified, past, phase=phase, state=state, run=run),
-        *record.evidence_findings,
+    findings = cap_findings(
+        (
+            *find_findings(record, judgement, audit, classified, past, phase=phase, state=state, run=run),
+            *record.evidence_findings,
+        )
     )
     notes = (*record.notes, *take_notes(record, judgement, classified, run), *note_unseen(state, workflow))
     data = _end_data(record, classified, judgement, metrics=metrics, iteration=iteration)
@@ -97,7 +103,9 @@ def finish_run(
             "findings": findings_to_json(findings),
             "notes": list(notes),
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
-            **_frozen_now(state, record, judgement, past, in_first_phase=in_first_phase, keep=keep),
+            **_frozen_now(
+                state, record, judgement, past, in_first_phase=in_first_phase, keep=keep, read_text=read_text
+            ),
         }
     events.append(Event(kind="run-ended", data=data, at=at))
     state = apply(state, events[-1])
@@ -204,7 +212,14 @@ def _kept(
 
 
 def _frozen_now(
-    state: State, record: RunRecord, judged: Judgement, past: References, *, in_first_phase: bool, keep: Keep
+    state: State,
+    record: RunRecord,
+    judged: Judgement,
+    past: References,
+    *,
+    in_first_phase: bool,
+    keep: Keep,
+    read_text: ReadText,
 ) -> dict[str, Any]:
     """Return what RED's exit would freeze, and what has been red; later only if nothing is frozen yet."""
     if not in_first_phase and state.frozen is not None:
@@ -214,6 +229,9 @@ def _frozen_now(
         "frozen": keep("frozen", frozen_to_json(frozen, inventory=keep("inventory", record.inventory)))
     }
     if in_first_phase:
+        # So that `explain` can show what changed. Only the files that this cycle is about.
+        paths = sorted({split_id(test_id)[0] for test_id in judged.targets})
+        kept["sources"] = keep("sources", {path: read_text(path) for path in paths})
         accepted = {
             test_id: failure
             for test_id, failure in record.failures.items()

@@ -109,7 +109,7 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
 def _code_changes(
     path: str, before: tuple[str, ...], now: tuple[ModuleStatement, ...], what: str, proof: str
 ) -> list[Finding]:
-    return [_altered(path, what, line or None, proof) for line in find_changes(before, now)[:3]]
+    return [_altered(path, what, line or None, proof) for line in find_changes(before, now)]
 
 
 def _altered(path: str, detail: str, line: int | None = None, proof: str = "") -> Finding:

@@ -6,7 +6,7 @@ Pure. A name that is not among the metrics was not measured.
 from __future__ import annotations
 
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
-from pytest_phase_gate.core.findings import NAMED_AT_MOST, Finding, name_tests
+from pytest_phase_gate.core.findings import Finding, name_tests
 from pytest_phase_gate.core.freeze import find_altered, find_changed_settings
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
@@ -154,7 +154,7 @@ def _frozen_findings(record: RunRecord, past: References, state: State) -> list[
 
 
 def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
-    rows = list(refused_targets(record, judged).items())[:NAMED_AT_MOST]
+    rows = refused_targets(record, judged).items()
     return [
         Finding(
             slug="red-for-a-reason",

@@ -128,6 +128,8 @@ class State:
     #: Object with the freeze that later phases compare with; and the one that this phase's exit would make.
     frozen: str | None = None
     to_freeze: str | None = None
+    #: Object with the texts of the files that the cycle is about, as they were in RED.
+    sources: str | None = None
     #: The freeze that a rewind took back.
     withdrawn: str | None = None
     #: Object with the bodies that were red, and the modules that were missing.
@@ -188,6 +190,7 @@ def _cycle_began(state: State, event: Event) -> State:
         to_freeze=None,
         withdrawn=None,
         red=None,
+        sources=None,
         red_exited=False,
         waivers=(),
         targets=None,
@@ -310,6 +313,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         # A cycle that began later than RED is held to what its first complete run saw.
         frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
         red=data.get("red") or state.red,
+        sources=data.get("sources") or state.sources,
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
     )
 

@@ -167,7 +167,14 @@ class RecordedRun:
             at=now(),
             keep=self.store.keep,
             read_signal=signals.read,
+            read_text=self._read_text,
         )
+
+    def _read_text(self, path: str) -> str:
+        try:
+            return (self.project.root / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
 
     def further_runs(self, streak: int) -> int:
         """Return how many more green runs will follow this one by themselves."""

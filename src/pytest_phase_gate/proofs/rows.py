@@ -1,0 +1,79 @@
+"""One row, one false green, and the nearest honest thing: what is done, and what the gate must say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: The project that every row begins with: an honest RED is recorded on it, then the code is written.
+CONFIGURATION = "[pytest]\npythonpath = .\ntestpaths = tests\n"
+
+TESTS = """\
+import pytest
+
+from price import discount, total
+
+
+def test_total_adds_up():
+    assert total([1, 2, 3]) == 6
+
+
+def test_total_of_nothing():
+    assert total([]) == 0
+
+
+@pytest.mark.parametrize("amount, expected", [(10, 10), (100, 90), (200, 180)])
+def test_discount(amount, expected):
+    assert discount(amount) == expected
+"""
+
+#: Passes every test.
+GOOD = """\
+def total(prices):
+    return sum(prices)
+
+
+def discount(amount):
+    return amount - amount // 10 if amount >= 100 else amount
+"""
+
+#: Fails `test_total_of_nothing` and nothing else.
+BAD = """\
+def total(prices):
+    return sum(prices) if prices else None
+
+
+def discount(amount):
+    return amount - amount // 10 if amount >= 100 else amount
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What somebody does after an honest RED, and how they then run pytest."""
+
+    code: str = GOOD
+    writes: tuple[tuple[str, str], ...] = ()
+    #: Old and new text in the test file.
+    edits: tuple[tuple[str, str], ...] = ()
+    removes: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    python: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    name: str
+    cheat: Attempt
+    #: What has to stand in the output, so that people know what happened.
+    told_by: str
+    twin_name: str
+    twin: Attempt = field(default_factory=Attempt)
+
+
+def edit(old: str, new: str, **more: object) -> Attempt:
+    return Attempt(edits=((old, new),), **more)  # type: ignore[arg-type]
+
+
+def conftest(text: str, *, code: str = BAD, arguments: tuple[str, ...] = ()) -> Attempt:
+    return Attempt(writes=(("tests/conftest.py", text),), code=code, arguments=arguments)
