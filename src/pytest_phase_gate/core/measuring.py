@@ -101,12 +101,16 @@ def find_findings(
 
 
 def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:
-    if state.latest is None or state.tree != run.tree or past.latest is None:
+    # The tree that the last complete run left is only known for sure while no other run came after it.
+    is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
+    if past.latest is None or not is_latest or state.tree != run.tree:
         return []
     return [
         test_id
         for test_id, bucket in record.outcomes.items()
-        if test_id in past.latest.ids and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
+        if test_id in past.latest.ids
+        and bucket is not Bucket.NOT_RUN
+        and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
     ]
 
 

@@ -80,18 +80,20 @@ class Collection:
         """
         found: list[str] = []
         for node in self.errors:
-            file = self._config.rootpath / node.partition("::")[0]
-            path = self.test_id(node.partition("::")[0])
-            names = names_in_source(file, self._config)
-            if names:
-                found += [join_id(path, name) for name in names]
-            else:
-                found.append(path)
+            part, _, inner = node.partition("::")
+            path = self.test_id(part)
+            names = names_in_source(self._config.rootpath / part, self._config) or []
+            # A class may fail to be collected while the rest of its module runs.
+            names = [name for name in names if not inner or name.startswith(f"{inner}::")]
+            found += [join_id(path, name) for name in names or [inner]]
         return found
 
 
-def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:
-    """Return the bare names of the tests that a file defines, by its source; None if it is not there."""
+def names_in_source(file: Path, config: pytest.Config | None = None) -> list[str] | None:
+    """Return the bare names of the tests that a file defines, by its source; None if it is not there.
+
+    :param config: whose patterns say what a test is; without it, whatever may be one under any patterns.
+    """
     try:
         source = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -99,7 +101,10 @@ def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:
     except OSError:
         return []
     try:
-        tests = find_tests(source, functions=config.getini("python_functions"), classes=config.getini("python_classes"))
+        functions, classes = (
+            (("*",), ("*",)) if config is None else map(config.getini, ("python_functions", "python_classes"))
+        )
+        tests = find_tests(source, functions=functions, classes=classes)
     except SyntaxError:
         return []
     return [test.name for test in tests]

@@ -22,6 +22,7 @@ class SessionWitness:
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
         self.internal_error = False
+        self._usage_error_on_worker = False
         # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
         self.pytest_runtest_logreport = self.buckets.fold
 
@@ -39,9 +40,11 @@ class SessionWitness:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        output = getattr(node, "workeroutput", {}).get(OUTPUT)
-        if output is not None:
-            self.collection.see_worker_output(output)
+        output = getattr(node, "workeroutput", {})
+        # The controller itself only sees that nothing was collected.
+        self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
+        if OUTPUT in output:
+            self.collection.see_worker_output(output[OUTPUT])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -61,6 +64,11 @@ class SessionWitness:
     def pytest_internalerror(self, excrepr: object) -> None:
         self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
         self.internal_error = True
+
+    def is_usage_error(self, exit_status: int) -> bool:
+        """Tell whether the session ended over the words of the call; a test that exits with that status is none."""
+        found = exit_status == pytest.ExitCode.USAGE_ERROR or self._usage_error_on_worker
+        return found and not self.interrupted and not self.buckets.reported()
 
     def outcomes(self) -> Outcomes:
         """Return every test of the session, by our ids, each in its one bucket."""

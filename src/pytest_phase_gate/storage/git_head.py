@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.source_tests import find_tests
-from pytest_phase_gate.storage.tree import _NoGitError, _run_git
+from pytest_phase_gate.storage.git import NoGitError, run_git
 
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
@@ -49,6 +49,6 @@ def _blobs_at_head(root: Path) -> dict[str, str]:
 
 def try_git(root: Path, *arguments: str) -> bytes | None:
     try:
-        return _run_git(str(root), *arguments)
-    except _NoGitError:
+        return run_git(str(root), *arguments)
+    except NoGitError:
         return None
