@@ -77,7 +77,8 @@ class Project:
         extra_workflows: Mapping[str, Path] | None = None,
     ) -> Workflow:
         """Return the workflow with what the project's file lays over it."""
-        from pytest_phase_gate.workflow_files import apply_overlay, load_workflow
+        from pytest_phase_gate.rules.overlay import apply_overlay
+        from pytest_phase_gate.rules.workflow_files import load_workflow
 
         wanted = name or self.configuration.workflow
         offered = (extra_workflows or {}).get(wanted)
@@ -107,7 +108,7 @@ class Project:
 def _configuration(root: Path) -> Configuration:
     if not any(os.path.lexists(root / name) for name in (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))):
         return Configuration()  # nothing to read: the parser is not even imported
-    from pytest_phase_gate.configuration import load_configuration
+    from pytest_phase_gate.rules.configuration import load_configuration
 
     return load_configuration(root)
 

@@ -11,28 +11,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate import workflow_files
+import pytest_phase_gate
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType
 from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 from pytest_phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
-from pytest_phase_gate.workflow_files import (
-    ANNOUNCED_GUARDS,
-    MAX_BYTES,
-    apply_overlay,
+from pytest_phase_gate.rules.overlay import apply_overlay
+from pytest_phase_gate.rules.parts import ANNOUNCED_GUARDS, MAX_BYTES, name_types
+from pytest_phase_gate.rules.workflow_files import (
     load_shipped_guards,
     load_shipped_workflow,
     load_workflow,
-    name_types,
-    parse_guards,
-    parse_workflow,
     shipped_workflow_names,
 )
-from pytest_phase_gate.yaml_fields import scalar_value
-from pytest_phase_gate.yaml_text import YamlMapping, YamlNode, YamlSequence, read_documents
+from pytest_phase_gate.rules.workflow_text import parse_guards, parse_workflow
+from pytest_phase_gate.rules.yaml_fields import scalar_value
+from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_documents
 
-PACKAGE = Path(workflow_files.__file__).parent
+PACKAGE = Path(pytest_phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
 GUARDS = load_shipped_guards()
 

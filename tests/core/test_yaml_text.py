@@ -22,13 +22,15 @@ from pytest_phase_gate.errors import (
     SignalError,
     WorkflowError,
 )
-from pytest_phase_gate.yaml_fields import Fields, closest_first, scalar_value, shorten
-from pytest_phase_gate.yaml_text import (
+from pytest_phase_gate.rules import yaml_text
+from pytest_phase_gate.rules.yaml_fields import Fields, closest_first, scalar_value, shorten
+from pytest_phase_gate.rules.yaml_text import (
     MAX_DEPTH,
     YamlMapping,
     YamlNode,
     YamlScalar,
     YamlSequence,
+    choose_loader,
     read_bytes,
     read_document,
     read_documents,
@@ -37,13 +39,14 @@ from pytest_phase_gate.yaml_text import (
 LIMIT = 1024 * 1024
 
 
-@pytest.fixture(params=["libyaml", "pure-python"])
+#: PyYAML's parsers, of which a project may have either: the pure one is always there, libyaml's mostly.
+LOADERS = {"pure-python": yaml.SafeLoader, "libyaml": getattr(yaml, "CSafeLoader", None)}
+
+
+@pytest.fixture(params=[name for name, loader in LOADERS.items() if loader is not None])
 def any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run with each of PyYAML's two parsers: a project may have either."""
-    if request.param == "pure-python":
-        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
-    elif not hasattr(yaml, "CSafeLoader"):
-        pytest.skip("this PyYAML has no libyaml")
+    """Run with each of the parsers."""
+    monkeypatch.setattr(yaml_text, "choose_loader", lambda: LOADERS[request.param])
 
 
 def read(text: str | bytes) -> YamlNode:
@@ -232,9 +235,17 @@ def test_depth_limit(nest: Callable[[int], str]) -> None:
         read(nest(400))
 
 
+def test_without_libyaml_the_pure_parser_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_loader() is (LOADERS["libyaml"] or yaml.SafeLoader)
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert choose_loader() is yaml.SafeLoader
+    assert as_data(read("a: b")) == {"a": "b"}
+
+
 def test_yaml_is_imported_by_the_first_reader_only() -> None:
     code = (
-        "import sys; from pytest_phase_gate import configuration, workflow_files, yaml_fields, yaml_text;"
+        "import sys; from pytest_phase_gate.rules import configuration, overlay, workflow_files, yaml_fields;"
+        "from pytest_phase_gate.rules import yaml_text;"
         "assert 'yaml' not in sys.modules, 'too early';"
         "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"
     )
@@ -250,6 +261,10 @@ def test_reads_a_file_up_to_one_byte_more_than_the_limit(tmp_path: Path) -> None
     assert read_bytes(path, name="f", limit=10, error=SignalError) == b"x" * 11
 
 
+#: Windows has no named pipes in its folders. Elsewhere nobody may wait at one.
+PIPES = [pytest.param(os.mkfifo, "f: this is not a regular file", id="named-pipe")] if hasattr(os, "mkfifo") else []
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -257,6 +272,7 @@ def test_reads_a_file_up_to_one_byte_more_than_the_limit(tmp_path: Path) -> None
         pytest.param(lambda path: path.mkdir(), "f: this is a folder", id="folder"),
         pytest.param(lambda path: path.symlink_to("nowhere"), "f: there is no such file", id="dangling-link"),
         pytest.param(lambda path: path.symlink_to(path), "f: can't be read", id="link-to-itself"),
+        *PIPES,
     ],
 )
 def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], problem: str) -> None:
@@ -265,13 +281,6 @@ def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], p
         read_bytes(tmp_path / "f", name="f", limit=10, error=CriteriaError)
     assert caught.value.problem.startswith(problem)
     assert caught.value.slug == "bad-criteria"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_does_not_wait_at_a_named_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "f")
-    with pytest.raises(SignalError, match="f: this is not a regular file"):
-        read_bytes(tmp_path / "f", name="f", limit=10, error=SignalError)
 
 
 def test_a_path_that_can_not_be_is_no_crash(tmp_path: Path) -> None:
@@ -509,7 +518,7 @@ def test_only_our_error_escapes(text: str | bytes, pure: bool) -> None:
     problems: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         if pure:
-            patch.delattr(yaml, "CSafeLoader", raising=False)
+            patch.setattr(yaml_text, "choose_loader", lambda: yaml.SafeLoader)
         try:
             for document in read_documents(text, name="file.yaml", limit=LIMIT):
                 walk(Fields(document, file="file.yaml", error=SignalError), problems)

@@ -6,24 +6,26 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from pytest_phase_gate.storage import tree
-from pytest_phase_gate.storage.tree import (
-    UNREADABLE,
-    Difference,
-    Tree,
-    changed_sources,
-    describe_difference,
-    take_tree,
-)
-
-posix_only = pytest.mark.skipif(os.name == "nt", reason="names, links and modes that Windows does not have")
+from pytest_phase_gate.storage import git as running_git
+from pytest_phase_gate.storage import git_files, walked_files
+from pytest_phase_gate.storage.content_ids import UNREADABLE
+from pytest_phase_gate.storage.tree import Difference, Tree, changed_sources, describe_difference, take_tree
 
 Edit = Callable[[Path], object]
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def posix_only(test: Test) -> Test:
+    """Leave a test out on Windows, which has neither the names, links and modes nor the shell that it is about."""
+    vars(test)["__test__"] = os.name != "nt"
+    return test
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -82,7 +84,7 @@ def plain(tmp_path: Path) -> Path:
 def edit_unnoticed(path: Path) -> None:
     """Change the content, but neither size nor mtime."""
     before = path.stat()
-    # git counts ctime in whole seconds; the module says so. Wait for the next one.
+    # git counts ctime in whole seconds; `git_files` says so. Wait for the next one.
     probe = path.parent / "probe.txt"
     while int(write(probe, "").stat().st_ctime) == int(before.st_ctime):
         pass
@@ -251,27 +253,35 @@ def test_a_state_folder_never_hides_the_sources(repo: Path, state: str) -> None:
     assert take_tree(repo, state_folder=repo / state) == take_tree(repo)
 
 
-@posix_only
+ODD_NAMES = {
+    "space": b"with space.py",
+    "newline": b"new\nline.py",
+    "quote": b'"quoted.py',
+    "dash": b"-dash.py",
+    "tab-and-backslash": b"tab\tand\\slash.py",
+    "unicode": "grün-测试.py".encode(),
+    "not-utf-8": b"latin-\xe9.py",
+}
+
+
+def can_be_a_name(name: bytes) -> bool:
+    """Say whether the file system takes the name: each knows some that it refuses."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            write(Path(folder) / os.fsdecode(name), "")
+        except (OSError, UnicodeError):
+            return False
+        return os.listdir(os.fsencode(folder)) == [name]
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("with space.py", id="space"),
-        pytest.param("new\nline.py", id="newline"),
-        pytest.param('"quoted.py', id="quote"),
-        pytest.param("-dash.py", id="dash"),
-        pytest.param("tab\tand\\slash.py", id="tab-and-backslash"),
-        pytest.param("grün-测试.py", id="unicode"),
-        pytest.param(os.fsdecode(b"latin-\xe9.py"), id="not-utf-8"),
-    ],
+    "name", [pytest.param(os.fsdecode(name), id=id_) for id_, name in ODD_NAMES.items() if can_be_a_name(name)]
 )
 @pytest.mark.parametrize("below", ["", "sub/"], ids=["root", "subfolder"])
 def test_odd_names(tmp_path: Path, name: str, below: str) -> None:
     git(tmp_path, "init", "-q")
     root = tmp_path / below
-    try:
-        write(root / name, "a = 1\n")
-    except OSError:
-        pytest.skip("this file system does not take the name")
+    write(root / name, "a = 1\n")
     untracked = take_tree(root)
     git(tmp_path, "add", "-A")
     assert list(untracked.files) == [name]
@@ -418,7 +428,6 @@ def test_settings_of_a_person_stay(repo: Path, tmp_path: Path, monkeypatch: pyte
     [
         pytest.param(("core.checkStat", "minimal"), id="check-stat"),
         pytest.param(("core.trustctime", "false"), id="trust-ctime"),
-        pytest.param(("core.fsmonitor", "true"), id="fsmonitor"),
         pytest.param(("core.ignoreStat", "true"), id="ignore-stat"),
         pytest.param(("core.quotePath", "false"), id="quote-path"),
     ],
@@ -430,6 +439,19 @@ def test_settings_of_a_repository_do_not_blind_it(repo: Path, setting: tuple[str
     git(repo, "add", "-A")
     before = take_tree(repo)
     edit_unnoticed(repo / "src/app.py")
+    assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
+
+
+@posix_only
+def test_a_monitor_is_not_asked(repo: Path, tmp_path: Path) -> None:
+    monitor = write(tmp_path / "monitor", "#!/bin/sh\nprintf 'token\\0'\n")  # it says that nothing ever changes
+    monitor.chmod(0o755)
+    git(repo, "config", "core.fsmonitor", str(monitor))
+    git(repo, "update-index", "--fsmonitor")
+    git(repo, "status")
+    before = take_tree(repo)
+    write(repo / "src/app.py", "a = 1\n")
+    assert "src/app.py" not in git(repo, "ls-files", "-m")
     assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
 
 
@@ -450,7 +472,7 @@ def test_many_names_go_in_batches(repo: Path, monkeypatch: pytest.MonkeyPatch) -
     for number in range(30):
         write(repo / f"src/module_{number}.py", f"a = {number}\n")
     whole = take_tree(repo)
-    monkeypatch.setattr(tree, "MAX_NAMES", 100)
+    monkeypatch.setattr(git_files, "MAX_NAMES", 100)
     assert take_tree(repo) == whole
 
 
@@ -460,8 +482,6 @@ def test_many_names_go_in_batches(repo: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """Put a shell script before git in the PATH; it finds the real one in `$REAL`, its calls are counted in a file."""
-    if os.name == "nt":
-        pytest.skip("a shell script")
     real = shutil.which("git")
 
     def install(script: str) -> Path:
@@ -474,6 +494,7 @@ def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return install
 
 
+@posix_only
 def test_a_clean_tree_costs_one_process(repo: Path, fake_git: Callable[[str], Path]) -> None:
     calls = fake_git('exec "$REAL" "$@"')
     take_tree(repo)
@@ -484,6 +505,7 @@ def test_a_clean_tree_costs_one_process(repo: Path, fake_git: Callable[[str], Pa
     assert len(calls.read_text().splitlines()) == 3
 
 
+@posix_only
 @pytest.mark.parametrize(
     "script",
     [
@@ -494,7 +516,7 @@ def test_a_clean_tree_costs_one_process(repo: Path, fake_git: Callable[[str], Pa
 def test_without_an_answer_the_folder_is_walked(
     repo: Path, fake_git: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
-    monkeypatch.setattr(tree, "GIT_TIMEOUT", 0.2)
+    monkeypatch.setattr(running_git, "GIT_TIMEOUT", 0.2)
     fake_git(script)
     assert take_tree(repo).digest.startswith("walk:")
 
@@ -509,6 +531,7 @@ def test_a_missing_git_means_walking(repo: Path, tmp_path: Path, monkeypatch: py
     assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
 
 
+@posix_only
 def test_if_git_cant_hash_we_do(repo: Path, fake_git: Callable[[str], Path]) -> None:
     write(repo / "src/app.py", "a = 1\n")
     write(repo / "src/new.py", "a = 1\n")
@@ -633,14 +656,14 @@ class Reads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[str] = []
         self.ahead_ns = 0
-        really_hash, really_now = tree._hash_file, tree._now_ns
+        really_hash, really_now = walked_files._hash_file, walked_files._now_ns
 
         def hash_file(path: str) -> str:
             self.paths.append(path)
             return really_hash(path)
 
-        monkeypatch.setattr(tree, "_hash_file", hash_file)
-        monkeypatch.setattr(tree, "_now_ns", lambda: really_now() + self.ahead_ns)
+        monkeypatch.setattr(walked_files, "_hash_file", hash_file)
+        monkeypatch.setattr(walked_files, "_now_ns", lambda: really_now() + self.ahead_ns)
 
     def take(self, root: Path, cache: Path) -> tuple[Tree, int]:
         """Return the tree, and how many files were read for it."""
@@ -705,7 +728,7 @@ def test_times_within_two_seconds_are_not_trusted(plain: Path, tmp_path: Path, r
     reads.take(plain, cache)
     newest = max((plain / name).stat().st_ctime_ns for name in take_tree(plain).files)
     document = json.loads(cache.read_text())
-    for margin, is_read in ((tree.RACY_NS, False), (tree.RACY_NS - 1, True)):
+    for margin, is_read in ((walked_files.RACY_NS, False), (walked_files.RACY_NS - 1, True)):
         cache.write_text(json.dumps(document | {"written_ns": newest + margin}))
         assert (reads.take(plain, cache)[1] > 0) is is_read
 
@@ -741,6 +764,41 @@ def test_a_cache_that_cant_be_written_is_done_without(plain: Path, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.json", "plain"]
 
 
+@pytest.mark.usefixtures("no_git")
+@pytest.mark.parametrize(
+    ("prepare", "cache", "made"),
+    [
+        pytest.param((), "state/cache/tree.json", (), id="no-state-folder-no-cache"),
+        pytest.param(("state",), "state/cache/tree.json", ("cache", "cache/tree.json"), id="the-folder-is-made"),
+        pytest.param(("state",), "state/a/b/tree.json", ("a", "a/b", "a/b/tree.json"), id="with-the-folders-above-it"),
+        pytest.param(
+            ("state", "state/cache"), "state/cache/tree.json", ("cache", "cache/tree.json"), id="it-is-there-already"
+        ),
+        pytest.param(("state",), "state/tree.json", ("tree.json",), id="right-in-the-state-folder"),
+        pytest.param(("state",), "elsewhere/tree.json", (), id="nothing-is-made-elsewhere"),
+    ],
+)
+def test_the_folder_of_the_cache(
+    plain: Path, tmp_path: Path, prepare: tuple[str, ...], cache: str, made: tuple[str, ...]
+) -> None:
+    for name in prepare:
+        (tmp_path / name).mkdir()
+    state = tmp_path / "state"
+    found = take_tree(plain, state_folder=state, cache_file=tmp_path / cache)
+    assert found == take_tree(plain)
+    assert state.exists() is bool(prepare)
+    assert sorted(path.relative_to(state).as_posix() for path in state.rglob("*")) == sorted(made)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.usefixtures("no_git")
+def test_a_folder_of_the_cache_that_cant_be_made_is_done_without(plain: Path, tmp_path: Path) -> None:
+    in_the_way = write(tmp_path / "state" / "cache", "a file")
+    found = take_tree(plain, state_folder=tmp_path / "state", cache_file=in_the_way / "tree.json")
+    assert found == take_tree(plain)
+    assert in_the_way.read_text() == "a file"
+
+
 def test_the_cache_forgets_what_is_gone(plain: Path, tmp_path: Path, reads: Reads) -> None:
     cache = tmp_path / "cache.json"
     reads.ahead_ns = HOUR_NS
@@ -762,14 +820,14 @@ def test_the_cache_forgets_what_is_gone(plain: Path, tmp_path: Path, reads: Read
 def test_files_that_cant_be_read(
     plain: Path, monkeypatch: pytest.MonkeyPatch, error: type[OSError], expected: str | None
 ) -> None:
-    really_hash = tree._hash_file
+    really_hash = walked_files._hash_file
 
     def hash_file(path: str) -> str:
         if path.endswith("test_app.py"):
             raise error
         return really_hash(path)
 
-    monkeypatch.setattr(tree, "_hash_file", hash_file)
+    monkeypatch.setattr(walked_files, "_hash_file", hash_file)
     files = take_tree(plain).files
     assert files.get("tests/test_app.py") == expected
     assert "src/app.py" in files

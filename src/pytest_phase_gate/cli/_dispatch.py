@@ -4,46 +4,75 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import os
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from pytest_phase_gate._version import __version__
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._answer import Answer, Call
-from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.errors import PhaseGateError, UsageError
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command line as we say everything else, as JSON too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, remedy=f"{self.prog} --help")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        sys.stdout.flush()  # here, where a broken pipe is still caught
+        super().exit(status, message)
 
 
 def dispatch(given: list[str]) -> int:
+    """Print the answer to a command line and return its exit code."""
+    _survive_odd_characters()
+    # What follows `--` is pytest's.
+    ours = given[: given.index("--")] if "--" in given else given
+    code = 0
     try:
-        # A report that is cut short by `| head` is no fault.
-        return _dispatch(given)
+        answer = _answer(given)
+        code = answer.exit_code
+        _print(answer, as_json="--json" in ours)
     except BrokenPipeError:
+        # A report that is cut short by `| head` is no fault, and its exit code is what it was.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return code
 
 
-def _dispatch(given: list[str]) -> int:
-    name = next((word for word in given if not word.startswith("-")), None)
-    parser = _parser(name)
-    arguments = parser.parse_args(given)
-    if not hasattr(arguments, "command"):
-        parser.print_help()
-        return 0
-    call = Call(arguments=arguments, start=Path.cwd(), environment=dict(os.environ), interactive=_is_interactive())
+def _answer(given: list[str]) -> Answer:
     try:
-        answer: Answer = _module(arguments.command).run(call)
+        return _call(given)
     except PhaseGateError as error:
-        answer = Answer(
+        return Answer(
             exit_code=error.exit_code,
             document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
             text=f"phase-gate: {error}",
             is_error=True,
         )
-    _print(answer, as_json=arguments.json)
-    return answer.exit_code
+
+
+def _call(given: list[str]) -> Answer:
+    name = next((word for word in given if not word.startswith("-")), None)
+    parser = _parser(name)
+    arguments = parser.parse_args(given)
+    if not hasattr(arguments, "command"):
+        return Answer(text=parser.format_help().rstrip())
+    call = Call(arguments=arguments, start=Path.cwd(), environment=dict(os.environ), interactive=_is_interactive())
+    answer: Answer = _module(arguments.command).run(call)
+    return answer
+
+
+def _survive_odd_characters() -> None:
+    # A terminal that can't show a character, or a name that is no text, must not cost the answer.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _print(answer: Answer, *, as_json: bool) -> None:
@@ -55,13 +84,15 @@ def _print(answer: Answer, *, as_json: bool) -> None:
 
 
 def _parser(wanted: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="phase-gate", description="Decide from evidence whether a test-driven step is really done."
+    parser = _Parser(
+        prog="phase-gate",
+        description="Decide from evidence whether a test-driven step is really done.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"pytest-phase-gate {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary}.")
+        command = commands.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
         command.set_defaults(command=name)
         command.add_argument("--json", action="store_true", help="answer as JSON")
         command.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
-from pytest_phase_gate.cli.signal import answer_with
+from pytest_phase_gate.cli.signal import answer_with, read_waiting
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
-from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
-from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
+from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +51,7 @@ def run(call: Call) -> Answer:
                 f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
             )
         waiting = read_signal_file(store.signal_file)
-        reading = _reading(waiting, phase.name, project.task, state.iteration + 1)
+        reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
         evaluation = evaluate_without_run(
             state,
             workflow,
@@ -67,11 +66,3 @@ def run(call: Call) -> Answer:
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return answer_with(evaluation)
-
-
-def _reading(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
-    if waiting is None:
-        return ABSENT
-    if waiting.signal is None:
-        return Reading(answer="refused" if waiting.contradicts else "malformed", problem=waiting.problem)
-    return read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)

@@ -8,7 +8,7 @@ from collections import Counter
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import NotAllowedError, StateError
+from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError
 from pytest_phase_gate.storage.repair import repair
 
 
@@ -66,10 +66,14 @@ def run(call: Call) -> Answer:
 def _accept_rollback(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
+    try:
+        store.look()
+    except RollbackError:
+        pass
+    else:
+        raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
     with store.transaction(accept_rollback=True) as change:
         call.require_person(project, change.opened, "accepting a rollback")
-        if not change.opened.exists:
-            raise NotAllowedError("there is no state to accept", remedy="pytest --phase=red begins anew")
         data = {"reason": call.arguments.reason, "by": call.arguments.by, "serial": change.opened.serial}
         change.record(Event(kind="rollback-accepted", data=data))
     return Answer(

@@ -11,9 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.baseline import refuse_baseline
-from pytest_phase_gate.errors import NotAllowedError
+from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.project import Project
 
 
@@ -39,7 +40,8 @@ def run(call: Call) -> Answer:
         output = sys.stderr if call.arguments.json else None
         status = subprocess.run(command, cwd=folder, check=False, stdout=output).returncode
     if status != 0:
-        raise NotAllowedError("no baseline was taken", remedy="the output above says why")
+        error = StorageError if status == exit_codes.NOT_TRUSTED else NotAllowedError
+        raise error("no baseline was taken", remedy="the output above says why")
     state = store.look().state
     assert state.baseline is not None, "the run has just recorded it"
     total = sum(len(file["ids"]) for file in store.objects.load(state.baseline.inventory)["files"].values())

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.errors import NotAllowedError
+from pytest_phase_gate.storage.files import refuse
 
 _TEST = """\
 from basket import Basket
@@ -156,11 +158,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     if call.arguments.keep is not None:
-        folder = call.start / call.arguments.keep
-        folder.mkdir(parents=True, exist_ok=True)
-        return _drive(call, folder)
+        return _drive(call, _new_folder(call.start / call.arguments.keep))
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
         return _drive(call, Path(name))
+
+
+def _new_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            return folder
+    except OSError as error:
+        raise refuse(folder, error) from error
+    raise NotAllowedError(f"{folder.name} is not empty", remedy="name a new folder: the demo writes over what is there")
 
 
 def _drive(call: Call, folder: Path) -> Answer:

@@ -7,13 +7,20 @@ import argparse
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from pytest_phase_gate.core.signals import Given, Reading, Signal
-from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
+from pytest_phase_gate.core.state import Measurement, State
 from pytest_phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
 from pytest_phase_gate.report.panel import panel_text, render_panel
-from pytest_phase_gate.storage.signal_file import check_signal, remove_signal_file, write_signal_file
+from pytest_phase_gate.storage.files import make_folder
+from pytest_phase_gate.storage.signal_file import (
+    SignalFile,
+    check_signal,
+    read_signal_file,
+    remove_signal_file,
+    write_signal_file,
+)
 from pytest_phase_gate.storage.store import TaskStore
 
 
@@ -48,9 +55,11 @@ def run(call: Call) -> Answer:
             raise NotAllowedError("the cycle is done: there is nothing to signal", remedy="pytest --phase=red")
         if state.exited and signal.answer == "done":
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
-        reading = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+        given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+        waiting = read_signal_file(store.signal_file)
         tree = project.take_tree().digest
         if phase.tests == "none" and state.measurement is None:
+            reading = strictest(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(
                 state,
                 workflow,
@@ -62,10 +71,13 @@ def run(call: Call) -> Answer:
                 root=str(project.root),
             )
         else:
-            _refuse_stale(state, phase, tree)
+            measured = _refuse_stale(state, phase, tree)
+            # A veto that waits in the file counts here as it would at the end of a run.
+            reading = strictest(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             evaluation = evaluate_again(state, workflow, phase, reading, at=change.at, root=str(project.root))
         change.record(*judgement_events(evaluation, phase, at=change.at))
-    remove_signal_file(store.signal_file)
+    if reading.answer != "malformed":
+        remove_signal_file(store.signal_file)
     return answer_with(evaluation)
 
 
@@ -84,7 +96,7 @@ def _read(call: Call) -> Signal:
 def _leave_for_next(store: TaskStore, signal: Signal) -> Answer:
     opened = store.look()
     refuse_while_running(store, opened)
-    store.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(store.files, store.folder)
     write_signal_file(store.signal_file, signal)
     return Answer(
         text=f"signal {signal.answer} waits for the next evaluation",
@@ -92,17 +104,31 @@ def _leave_for_next(store: TaskStore, signal: Signal) -> Answer:
     )
 
 
-def _refuse_stale(state: State, phase: Phase, tree: str) -> None:
+def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
+    """Return what the file that waits says to this evaluation."""
+    if waiting is None:
+        return ABSENT
+    if waiting.signal is None:
+        return Reading(answer="refused" if waiting.contradicts else "malformed", problem=waiting.problem)
+    return read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
+
+
+def _refuse_stale(state: State, phase: Phase, tree: str) -> Measurement:
+    """Return the iteration that a signal may speak of now. Raises StaleSignalError if there is none any more."""
     again = f"pytest --phase={phase.name.lower()}, then signal again"
     measured, last = state.measurement, state.last_run
+    lost = [run.id for run in state.open_runs if not run.nested]
     if measured is None:
         raise StaleSignalError(f"{phase.name} has no complete run that a signal could speak of", remedy=again)
+    if lost:
+        raise StaleSignalError(f"run {lost[0][:8]} began after it and never ended", remedy=again)
     if last is not None and last.id != measured.run:
         raise StaleSignalError(f"a run came after iteration {measured.iteration} ({last.kind})", remedy=again)
     if tree != measured.tree:
         raise StaleSignalError(
             f"files have changed since iteration {measured.iteration}: nobody has tested them", remedy=again
         )
+    return measured
 
 
 def _what_follows(state: State, phase: Phase) -> str:

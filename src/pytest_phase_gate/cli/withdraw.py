@@ -8,6 +8,7 @@ from pytest_phase_gate.cli._answer import Answer, Call, require_task
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
+from pytest_phase_gate.storage.store import TaskStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,18 +19,23 @@ def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
     name = call.arguments.fact
+    if name is None:
+        return _withdraw_signal(call, store)
     require_task(project, store)
     with store.transaction() as change:
-        if name is None:
-            waiting = read_signal_file(store.signal_file)
-            if waiting is None:
-                raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
-            answer = waiting.signal.answer if waiting.signal is not None else "malformed"
-            change.record(Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by()}))
-            remove_signal_file(store.signal_file)
-            return Answer(text=f"signal {answer} is taken back", document={"withdrawn": "signal", "answer": answer})
         if all(fact.name != name for fact in change.state.facts):
             declared = ", ".join(fact.name for fact in change.state.facts) or "nothing"
             raise NotAllowedError(f"{name} is not declared in this phase", remedy=f"declared: {declared}")
         change.record(Event(kind="fact-withdrawn", data={"name": name, "by": call.by()}))
     return Answer(text=f"{name} is taken back", document={"withdrawn": name})
+
+
+def _withdraw_signal(call: Call, store: TaskStore) -> Answer:
+    waiting = read_signal_file(store.signal_file)
+    if waiting is None:
+        raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
+    answer = waiting.signal.answer if waiting.signal is not None else "malformed"
+    with store.transaction() as change:
+        change.record(Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by()}))
+    remove_signal_file(store.signal_file)
+    return Answer(text=f"signal {answer} is taken back", document={"withdrawn": "signal", "answer": answer})

@@ -143,9 +143,7 @@ class _Parser:
         return Operand("", value, token.offset)
 
     def _take(self) -> Token:
-        token = self._next
-        if token.kind != "end":
-            self._next = next(self._tokens)
+        token, self._next = self._next, next(self._tokens)
         return token
 
     def _deeper(self, depth: int, token: Token) -> int:

@@ -49,6 +49,7 @@ class Finished:
     events: tuple[Event, ...]
     evaluation: Evaluation | None
     kind: Kind
+    is_green: bool = False
 
 
 def finish_run(
@@ -137,7 +138,7 @@ def finish_run(
     )
     if iteration is not None:
         events += judgement_events(evaluation, phase, at=at)
-    return Finished(tuple(events), evaluation, classified.kind)
+    return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)
 
 
 def _moved_on(state: State, run: OpenRun) -> str:

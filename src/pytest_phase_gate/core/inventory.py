@@ -20,6 +20,8 @@ class TestFile:
     content: str
     ids: tuple[str, ...]
     bodies: Mapping[str, str] = field(default_factory=dict)
+    #: Tests that a later definition of the same name hides.
+    hidden: tuple[str, ...] = ()
     #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
     statements: tuple[str, ...] = ()
 
@@ -73,6 +75,7 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             content=file.content,
             ids=tuple(sorted(kept)),
             bodies={**before.bodies, **file.bodies},
+            hidden=file.hidden,
             statements=file.statements,
         )
     return Inventory(files)
@@ -85,6 +88,7 @@ def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
                 "content": file.content,
                 "ids": list(file.ids),
                 "bodies": dict(file.bodies),
+                "hidden": list(file.hidden),
                 "statements": list(file.statements),
             }
             for path, file in sorted(inventory.files.items())
@@ -99,6 +103,7 @@ def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
                 content=row["content"],
                 ids=tuple(row["ids"]),
                 bodies=row["bodies"],
+                hidden=tuple(row["hidden"]),
                 statements=tuple(row["statements"]),
             )
             for path, row in document["files"].items()

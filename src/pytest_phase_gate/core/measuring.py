@@ -8,6 +8,7 @@ from __future__ import annotations
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
 from pytest_phase_gate.core.findings import Finding, name_tests
 from pytest_phase_gate.core.freeze import find_altered, find_changed_settings
+from pytest_phase_gate.core.inventory import join_id
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
 from pytest_phase_gate.core.record import RunRecord
@@ -121,6 +122,7 @@ def find_findings(
         *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
+        *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
         *name_tests(
             "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
@@ -168,13 +170,21 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
     ]
 
 
+def _hidden(record: RunRecord) -> list[str]:
+    return [join_id(path, name) for path, file in record.inventory.files.items() for name in file.hidden]
+
+
 def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:
-    if state.latest is None or state.tree != run.tree or past.latest is None:
+    # The tree that the last complete run left is only known for sure while no other run came after it.
+    is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
+    if past.latest is None or not is_latest or state.tree != run.tree:
         return []
     return [
         test_id
         for test_id, bucket in record.outcomes.items()
-        if test_id in past.latest.ids and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
+        if test_id in past.latest.ids
+        and bucket is not Bucket.NOT_RUN
+        and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
     ]
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_phase_gate.core.source_tests import HASH_LENGTH, hash_body
+from pytest_phase_gate.core.body_hash import HASH_LENGTH, hash_body
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
 _READ_BY_PYTEST = frozenset(

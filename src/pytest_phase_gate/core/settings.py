@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.exit_status import ExitMeaning
     from pytest_phase_gate.core.metrics import MetricType, MetricValue
     from pytest_phase_gate.core.workflow import Guard
-    from pytest_phase_gate.yaml_text import YamlMapping
+    from pytest_phase_gate.rules.yaml_text import YamlMapping
 
 FILE_NAME = "phase-gate.yaml"
 

@@ -1,28 +1,18 @@
-"""Find the tests in Python source, and hash what they say.
+"""Find the tests in Python source.
 
 Pure: text in, values out; nothing is imported or run. It follows pytest's rules as far as one file shows them: bases
 from other files, `import *` and names made at run time are out of sight.
-
-A hash covers meaning, not looks: positions, comments, quotes, parentheses and docstrings are left out. It is the same
-under every Python that we support; `tests/data/body-hashes.json` holds it to that.
 """
 
 from __future__ import annotations
 
 import ast
 import fnmatch
-import hashlib
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-#: 80 bits. Two of 100,000 tests share a hash by accident once in 10^14 suites, and nobody can afford the 2^80 tries
-#: that forging one takes; the inventory is a third as large as with whole digests.
-HASH_LENGTH = 20
-
-#: Fields that say nothing: how a name is used follows from where it stands, `u""` is `""`, `(x): int` is `x: int`,
-#: and type comments are comments.
-SILENT_FIELDS = frozenset(("ctx", "kind", "simple", "type_comment", "type_ignores"))
+from pytest_phase_gate.core.body_hash import hash_alternatives
 
 #: What makes a function with a test's name something else.
 NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"))
@@ -58,7 +48,7 @@ def find_tests(
     :param functions: as in pytest's `python_functions`: prefixes or globs; `classes` likewise.
     """
     found = _Finder(_as_tree(source), functions, classes).find()
-    tests = [SourceTest(name=name, line=live[-1].lineno, body=_hash_alternatives(live)) for name, live in found.items()]
+    tests = [SourceTest(name=name, line=live[-1].lineno, body=hash_alternatives(live)) for name, live in found.items()]
     return tuple(sorted(tests, key=lambda test: (test.line, test.name)))
 
 
@@ -72,26 +62,6 @@ def duplicate_names(
     finder = _Finder(_as_tree(source), functions, classes)
     finder.find()
     return tuple(sorted(finder.hidden))
-
-
-def hash_body(node: ast.AST, omitted: Collection[int] = frozenset()) -> str:
-    """Return a hash of what the node means. A function's own name is left out, so that clones are alike.
-
-    :param omitted: nodes inside, by id(), that do not count.
-    """
-    return _hash(node, omitted)
-
-
-def module_level_hash(
-    tree: ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
-) -> str:
-    """Return a hash of all that is not a test function: imports, constants, helpers, fixtures, code of classes.
-
-    A class that holds tests and nothing else has no such code, so one more of them is no change.
-    """
-    finder = _Finder(tree, functions, classes)
-    finder.find()
-    return _hash(tree, _with_bare_classes(tree, finder.own_nodes))
 
 
 def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
@@ -311,111 +281,3 @@ def _last_name(node: ast.expr) -> str:
         case ast.Call(func=inner) | ast.Subscript(value=inner):
             return _last_name(inner)
     return ""
-
-
-# --- what they say
-
-
-def _hash_alternatives(nodes: list[_Function]) -> str:
-    hashes = [hash_body(node) for node in nodes]
-    # Which branch is taken is not for us to say: a change in either is a change.
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:HASH_LENGTH]
-
-
-def _with_bare_classes(tree: ast.Module, tests: Collection[int]) -> set[int]:
-    """Return the nodes to omit: the tests, and the classes in which nothing is left without them."""
-    omitted = set(tests)
-    for node in reversed(list(ast.walk(tree))):  # inner classes first
-        if isinstance(node, ast.ClassDef) and not (node.bases or node.keywords or node.decorator_list):
-            tests_inside = [inner for inner in node.body if id(inner) in omitted]
-            if tests_inside and len(tests_inside) + _has_docstring(node) == len(node.body):
-                omitted.add(id(node))
-    return omitted
-
-
-def _hash(root: ast.AST, omitted: Collection[int]) -> str:
-    tokens, mentions_docstrings = _spell(root, omitted, with_docstrings=False)
-    if mentions_docstrings:  # then they are data, and a changed one is a changed test
-        tokens, _ = _spell(root, omitted, with_docstrings=True)
-    return hashlib.sha256(b"".join(tokens)).hexdigest()[:HASH_LENGTH]
-
-
-def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) -> tuple[list[bytes], bool]:
-    """Spell the tree out, and say whether it mentions docstrings. Without recursion: a sum may have 5,000 terms."""
-    tokens: list[bytes] = []
-    mentions_docstrings = False
-    pending: list[ast.AST | bytes] = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, bytes):
-            tokens.append(node)
-            continue
-        if isinstance(node, ast.JoinedStr):
-            node = _join_constants(node)
-        spelled: list[ast.AST | bytes] = [b"(" + type(node).__name__.encode()]
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if field in SILENT_FIELDS or (field == "name" and node is root):
-                continue
-            if isinstance(value, list):
-                items = value[1:] if field == "body" and not with_docstrings and _has_docstring(node) else value
-                items = [item for item in items if id(item) not in omitted]
-                if not items:  # Python 3.12 brought fields that 3.11 does not have; they are mostly empty
-                    continue
-                spelled += [b"." + field.encode() + b"[", *map(_spell_item, items), b"]"]
-            elif value is not None or isinstance(node, ast.Constant):
-                spelled += [b"." + field.encode(), _spell_item(value)]
-                mentions_docstrings |= field in ("id", "attr") and value in ("__doc__", "getdoc")
-        spelled.append(b")")
-        pending.extend(reversed(spelled))
-    return tokens, mentions_docstrings
-
-
-def _has_docstring(node: ast.AST) -> bool:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-        return False
-    match node.body:
-        case [ast.Expr(value=ast.Constant(value=str())), *_]:
-            return True
-    return False
-
-
-def _join_constants(node: ast.JoinedStr) -> ast.JoinedStr | ast.Constant:
-    """Return the f-string as all versions would have it: 3.12 has empty constants in it, and splits others."""
-    parts: list[ast.expr] = []
-    for part in node.values:
-        match part, parts:
-            case ast.Constant(value=""), _:
-                continue
-            case ast.Constant(value=str(text)), [*_, ast.Constant(value=str(before))]:
-                parts[-1] = ast.Constant(before + text)
-            case _:
-                parts.append(part)
-    match parts:
-        case []:
-            return ast.Constant("")
-        case [ast.Constant() as only]:
-            return only
-    return ast.JoinedStr(parts)
-
-
-def _spell_item(value: object) -> ast.AST | bytes:
-    """Return nodes as they are, and other values with their type and length: 1, True, 1.0 and "1" differ."""
-    match value:
-        case ast.AST():
-            return value
-        case bool() | None:
-            text = repr(value).encode()
-        case int():
-            text = b"%x" % value  # decimal refuses more than 4,300 digits
-        case float():
-            text = value.hex().encode()  # tells -0.0 from 0.0, and knows inf and nan
-        case complex():
-            text = f"{value.real.hex()} {value.imag.hex()}".encode()
-        case str():
-            text = value.encode("utf-8", "surrogatepass")
-        case bytes():
-            text = value
-        case _:
-            text = repr(value).encode()  # Ellipsis
-    return b"<%s %d:%s>" % (type(value).__name__.encode(), len(text), text)

@@ -33,8 +33,10 @@ def assess(state: State, *, tree: str, lost: tuple[str, ...] = (), gate_1_only: 
         return Standing(holds=False, reason="no run is recorded yet", next=run_command("red", state.task))
     evaluation = state.evaluation
     again = run_command("auto", state.task)
-    if lost:
-        return Standing(holds=False, reason=f"run {lost[0][:8]} began and never ended", next=again)
+    # A nested one proves nothing either way, so it may be lost.
+    gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
+    if gone:
+        return Standing(holds=False, reason=f"run {gone[0][:8]} began and never ended", next=again)
     if any(not run.nested for run in state.open_runs):
         return Standing(holds=False, reason="a run is going on", next="wait for it to end")
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
@@ -44,7 +46,11 @@ def assess(state: State, *, tree: str, lost: tuple[str, ...] = (), gate_1_only: 
         return Standing(
             holds=False, reason=f"a run came after the last verdict{last}: it has to be made anew", next=again
         )
-    if tree != state.tree and evaluation["run"] is not None:
+    left = state.tree
+    if evaluation["run"] is None:
+        # It speaks of the code that the last green run tested, or of no code at all.
+        left = state.green_tree if evaluation["metrics"].get("code_as_tested") else tree
+    if tree != left:
         return Standing(holds=False, reason="files have changed since the last run", next=again)
     holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
     return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))

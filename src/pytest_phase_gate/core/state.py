@@ -155,7 +155,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The state before a run entered a phase: a run that turns out to be void takes the entry back."""
+    """The state before a run began, and entered a phase perhaps: one that turns out to be void changes nothing."""
 
     run: str
     state: State
@@ -168,7 +168,7 @@ def apply(state: State, event: Event) -> State:
         return state
     state = change(state, event)
     if state.undo is not None and event.data.get("run") != state.undo.run:
-        # Something else happened since: taking the entry back would take that back too.
+        # Something else happened since: taking the run back would take that back too.
         state = replace(state, undo=None)
     return state
 
@@ -247,12 +247,13 @@ def _run_started(state: State, event: Event) -> State:
         nested=data.get("nested", False),
         rewinds=data.get("rewinds", False),
     )
-    others = state.open_runs
+    others, undo = state.open_runs, state.undo if run.nested else _remember(state, event)
     if not run.nested and any(not other.nested for other in others):
         # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
         others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
         run = replace(run, overlaps=True)
-    return replace(state, open_runs=(*others, run), rules=state.rules if run.nested else data["rules"])
+    rules = state.rules if run.nested else data["rules"]
+    return replace(state, open_runs=(*others, run), rules=rules, undo=undo)
 
 
 def _run_lost(state: State, event: Event) -> State:
@@ -341,8 +342,7 @@ def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
 def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
     if state.undo is None or state.undo.run != run.id:
         return _close(state, run, summary)
-    others = tuple(other for other in state.open_runs if other.id != run.id)
-    return replace(state.undo.state, open_runs=others)
+    return state.undo.state
 
 
 def _evaluated(state: State, event: Event) -> State:

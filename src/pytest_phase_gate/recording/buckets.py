@@ -45,6 +45,10 @@ class Buckets:
         self._odd: dict[str, Bucket] = {}
         self._rerun: set[str] = set()
         self._failed_subtests: set[str] = set()
+        #: What the second tally counted for the subtests of a test, until it is run again.
+        self._subtests: dict[str, Counter[str]] = {}
+        #: Calls that passed around a failing subtest, until pytest has said what it makes of them.
+        self._undecided: list[pytest.TestReport] = []
         self._tally: Counter[str] = Counter()
         #: How each failing test failed first, where somebody described it.
         self.failures: dict[str, object] = {}
@@ -56,8 +60,8 @@ class Buckets:
                 self._passed.add(report.nodeid)
                 self._passed_reports += 1
                 if report.nodeid in self._failed_subtests:
-                    # pytest fails the whole test in a status hook that runs after us, or not at all.
-                    self._tally["failed"] += 1
+                    # pytest fails the whole test in a status hook that runs after us; one of unittest it lets pass.
+                    self._undecided.append(report)
                     self._passed_reports -= 1
             return
         self._fold_odd(report)
@@ -68,6 +72,7 @@ class Buckets:
         if outcome == "rerun":
             self._rerun.add(node)
             self._tally["rerun"] += 1
+            self._forget_subtests(node)
             return
         bucket = self._bucket(report, outcome, when)
         if bucket in FAILING:
@@ -99,12 +104,23 @@ class Buckets:
 
     def _fold_subtest(self, report: pytest.TestReport, bucket: Bucket | None) -> None:
         # Only a failing one counts for the test itself; pytest's summary counts it beside the test.
+        counted = self._subtests.setdefault(report.nodeid, Counter())
         if bucket is Bucket.FAILED:
             self._failed_subtests.add(report.nodeid)
             self._keep_worst(report.nodeid, bucket)
-            self._tally["failed"] += 1
+            counted["failed"] += 1
+        elif self._subtests_are_shown and bucket is Bucket.PASSED:
+            counted["subtests passed"] += 1
         elif self._subtests_are_shown and bucket is not None:
-            self._tally["subtests passed" if bucket is Bucket.PASSED else _category(bucket, "call")] += 1
+            self._tally[_category(bucket, "call")] += 1
+
+    def _forget_subtests(self, node: str) -> None:
+        # They are run again with their test; pytest-rerunfailures takes these, and only these, out of the summary.
+        self._subtests.pop(node, None)
+        if node in self._failed_subtests:
+            self._failed_subtests.discard(node)
+            if self._odd[node] is Bucket.FAILED:
+                del self._odd[node]
 
     def _keep_worst(self, node: str, bucket: Bucket) -> None:
         before = self._odd.get(node)
@@ -144,6 +160,9 @@ class Buckets:
         """Return the second tally: pytest's categories, those that are zero left out."""
         counts = Counter(self._tally)
         counts["passed"] += self._passed_reports
+        counts.update(str(report.outcome) for report in self._undecided)
+        for subtests in self._subtests.values():
+            counts.update(subtests)
         return {name: counts[name] for name in CATEGORIES if counts[name]}
 
 

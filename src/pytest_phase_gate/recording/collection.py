@@ -82,10 +82,12 @@ class Collection:
         """
         found: dict[str, object] = {}
         for node, failure in self.errors.items():
-            file = self._config.rootpath / node.partition("::")[0]
-            path = self.test_id(node.partition("::")[0])
-            names = names_in_source(file, self._config)
-            for name in names or ("",):
+            part, _, inner = node.partition("::")
+            path, file = self.test_id(part), self._config.rootpath / part
+            names = names_in_source(file, self._config) or []
+            # A class may fail to be collected while the rest of its module runs.
+            names = [name for name in names if not inner or name.startswith(f"{inner}::")]
+            for name in names or [inner]:
                 found[join_id(path, name)] = _failure_of(failure, file, name)
         return found
 
@@ -97,8 +99,11 @@ def _failure_of(failure: object, file: Path, name: str) -> object:
     return failure if test_has_check(file, name) else {**failure, "reason": str(Reason.NO_CHECK)}
 
 
-def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:
-    """Return the bare names of the tests that a file defines, by its source; None if it is not there."""
+def names_in_source(file: Path, config: pytest.Config | None = None) -> list[str] | None:
+    """Return the bare names of the tests that a file defines, by its source; None if it is not there.
+
+    :param config: whose patterns say what a test is; without it, whatever may be one under any patterns.
+    """
     try:
         source = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -106,7 +111,10 @@ def names_in_source(file: Path, config: pytest.Config) -> list[str] | None:
     except OSError:
         return []
     try:
-        tests = find_tests(source, functions=config.getini("python_functions"), classes=config.getini("python_classes"))
+        functions, classes = (
+            (("*",), ("*",)) if config is None else map(config.getini, ("python_functions", "python_classes"))
+        )
+        tests = find_tests(source, functions=functions, classes=classes)
     except SyntaxError:
         return []
     return [test.name for test in tests]

@@ -27,7 +27,7 @@ from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.meaning import take_meaning
 from pytest_phase_gate.recording.modules import found_modules
-from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files
+from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, whole_files
 from pytest_phase_gate.recording.options import Options, read_options
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
@@ -63,6 +63,8 @@ class Controller:
         self._complaints: list[str] = []
         self._evaluation: Evaluation | None = None
         self._kind: Kind | None = None
+        self._is_green = False
+        self._is_stored = True
 
     @classmethod
     def configure(cls, config: pytest.Config) -> Controller:
@@ -186,10 +188,11 @@ class Controller:
         if known is not None:
             selection = Selection(
                 deselected=deselected,
-                collected_files=frozenset(inventory.files),
+                collected_files=whole_files(config, inventory.files),
                 narrowed_files=narrowed_files(config, root),
             )
-            audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path, config))
+            # By any patterns: those of this run may be the ones that left a test out.
+            audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
         evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
         record = RunRecord(
             run=run.id,
@@ -206,7 +209,7 @@ class Controller:
             failures=witness.failures() if run.phase.tests == "failing" else {},
             interrupted=witness.interrupted,
             internal_error=witness.internal_error,
-            is_void=exit_status == pytest.ExitCode.USAGE_ERROR,
+            is_void=witness.is_usage_error(exit_status),
             changed_sources=changed_sources(run.tree, after),
             narrowed_by=describe_narrowing(config, len(deselected)),
             criteria_count=self._options.criteria_count,
@@ -220,10 +223,18 @@ class Controller:
             warnings=complaints,
         )
         finished = run.end(record, tree_files=after.files)
-        self._evaluation, self._kind = finished.evaluation, finished.kind
+        self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:
             self._complaints += tell_evaluated(config, self._evaluation)
-            write_reports(self._options.reports, self._evaluation)
+            self._write_reports(self._evaluation)
+
+    def _write_reports(self, evaluation: Evaluation) -> None:
+        try:
+            write_reports(self._options.reports, evaluation)
+        except PhaseGateError as error:
+            # The run is recorded: the panel shows its verdict, and the status says that not all was stored.
+            self._is_stored = False
+            self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
 
     def pytest_unconfigure(self) -> None:
         self._run.close()
@@ -262,8 +273,8 @@ class Controller:
             meaning=self._options.exit_meaning,
             tests=phase.tests,
             holds=holds,
-            is_trusted=self._problem is None,
-            has_collection_errors=bool(self._witness.collection.errors),
+            is_trusted=self._problem is None and self._is_stored,
+            has_collection_errors=bool(self._witness.collection.errors) and not self._witness.interrupted,
         )
 
     def confirm(self) -> int | None:
@@ -273,7 +284,7 @@ class Controller:
             return None
         streak = evaluation.metrics["consecutive_green_runs"]
         assert isinstance(streak, int)
-        further = self._run.further_runs(streak) if streak else 0
+        further = self._run.further_runs(streak) if self._is_green else 0
         if not further:
             return None
         from pytest_phase_gate.recording.confirm import confirm_runs

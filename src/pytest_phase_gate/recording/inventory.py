@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from pytest_phase_gate.core.module_code import module_code
-from pytest_phase_gate.core.source_tests import find_tests, parse_source
+from pytest_phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
 
 
 def take_inventory(
@@ -51,6 +51,7 @@ def _read_file(
         content=content,
         ids=ids,
         bodies={test.name: test.body for test in tests if test.name in wanted},
+        hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
         statements=tuple(row.hash for row in module_code(tree, tests=wanted)),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,11 @@ def describe_narrowing(config: pytest.Config, deselected: int) -> tuple[str, ...
     if deselected and not words:
         words.append(f"{deselected} deselected by a hook")
     return tuple(words)
+
+
+def whole_files(config: pytest.Config, files: Iterable[str]) -> frozenset[str]:
+    """Return the files of which every test was looked at. `--lf` drops tests of a file without saying which."""
+    return frozenset() if getattr(config.option, "lf", False) else frozenset(files)
 
 
 def narrowed_files(config: pytest.Config, root: Path) -> frozenset[str]:

@@ -28,6 +28,7 @@ class SessionWitness:
         self.foreign_hooks: set[str] = set()
         self.modules: dict[str, str] = {}
         self.internal_error = False
+        self._usage_error_on_worker = False
         # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
         self.pytest_runtest_logreport = self.buckets.fold
 
@@ -45,12 +46,15 @@ class SessionWitness:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        output = getattr(node, "workeroutput", {}).get(OUTPUT)
-        if output is not None:
-            self.collection.see_worker_output(output)
-            self.worker_doubts += findings_from_json(output["doubts"])
-            self.foreign_hooks |= set(output["foreign_hooks"])
-            self.modules |= output["modules"]
+        output = getattr(node, "workeroutput", {})
+        # The controller itself only sees that nothing was collected.
+        self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
+        if OUTPUT in output:
+            seen = output[OUTPUT]
+            self.collection.see_worker_output(seen)
+            self.worker_doubts += findings_from_json(seen["doubts"])
+            self.foreign_hooks |= set(seen["foreign_hooks"])
+            self.modules |= seen["modules"]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -78,6 +82,11 @@ class SessionWitness:
         for test_id, row in collection.uncollectable().items():
             found[test_id] = _as_failure(row)
         return found
+
+    def is_usage_error(self, exit_status: int) -> bool:
+        """Tell whether the session ended over the words of the call; a test that exits with that status is none."""
+        found = exit_status == pytest.ExitCode.USAGE_ERROR or self._usage_error_on_worker
+        return found and not self.interrupted and not self.buckets.reported()
 
     def outcomes(self) -> Outcomes:
         """Return every test of the session, by our ids, each in its one bucket."""

@@ -26,6 +26,7 @@ class WorkerWitness:
         self._deselected: list[str] = []
         self._paths: dict[str, str] = {}
         self._groups: set[str] = set()
+        self._groups_are_in_ids = bool(getattr(config.option, "loadgroup", False))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected += [item.nodeid for item in items]
@@ -41,8 +42,10 @@ class WorkerWitness:
         part = item.nodeid.partition("::")[0]
         if part not in self._paths:
             self._paths[part] = str(item.path)
-        for mark in item.iter_markers("xdist_group"):
-            self._groups.add(str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")))
+        if self._groups_are_in_ids:
+            marks = item.iter_markers("xdist_group")
+            names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
+            self._groups.add("_".join(sorted(names)))  # as xdist joins them
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -50,7 +53,7 @@ class WorkerWitness:
         output[OUTPUT] = {
             "deselected": self._deselected,
             "paths": self._paths,
-            "groups": sorted(self._groups),
+            "groups": sorted(self._groups - {""}),
             "doubts": findings_to_json(self._outcomes.doubts()),
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.source_tests import find_tests
-from pytest_phase_gate.storage.tree import _NoGitError, _run_git
+from pytest_phase_gate.storage.git import try_git
 
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
@@ -45,10 +45,3 @@ def _blobs_at_head(root: Path) -> dict[str, str]:
         if len(words) == 3 and words[1] == b"blob":
             blobs[path.decode("utf-8", "surrogateescape")] = words[2].decode("ascii")
     return blobs
-
-
-def try_git(root: Path, *arguments: str) -> bytes | None:
-    try:
-        return _run_git(str(root), *arguments)
-    except _NoGitError:
-        return None

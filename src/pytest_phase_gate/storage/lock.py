@@ -7,6 +7,7 @@ nothing. It is free as soon as its holder is dead. Who holds it stands in a smal
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -16,10 +17,12 @@ from pathlib import Path
 
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.errors import LockTimeoutError, StorageError
-from pytest_phase_gate.storage.files import refuse
+from pytest_phase_gate.storage.files import REAL, refuse
 
 #: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
 POLL_INTERVAL = 0.005
+#: What file systems say that have no locks.
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
 
 @contextlib.contextmanager
@@ -37,14 +40,15 @@ def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str
             f"{path.name} was not free within {timeout:g} s{_describe_holder(path)}",
             remedy="wait for that run to end, or end it, then run again",
         ) from None
-    except OSError as error:
-        raise refuse(path, error) from error
-    except NotImplementedError as error:
-        raise StorageError(f"{path.name} can't be locked: {error}", remedy="use a local file system") from error
+    except (OSError, NotImplementedError) as error:
+        raise _refuse_lock(path, error) from error
     holder = holder_file(path)
     try:
         with contextlib.suppress(OSError):
-            holder.write_text(json.dumps(_myself(command)), encoding="utf-8")
+            # Never through a link: what it points to is not ours.
+            descriptor = REAL.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(json.dumps(_myself(command)))
         yield
     finally:
         with contextlib.suppress(OSError):
@@ -67,7 +71,7 @@ def is_free(path: Path) -> bool:
         lock.acquire()
     except Timeout:
         return False
-    except OSError:
+    except (OSError, NotImplementedError):
         return False  # doubt: a lock that can't be asked may be held
     lock.release()
     return True
@@ -85,13 +89,22 @@ class RunLock:
     def acquire(self) -> None:
         try:
             self._lock.acquire()
-        except OSError as error:
-            raise refuse(self._path, error) from error
+        except (OSError, NotImplementedError) as error:
+            raise _refuse_lock(self._path, error) from error
 
     def release(self) -> None:
         self._lock.release()
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageError:
+    if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+        return refuse(path, error)
+    return StorageError(
+        f"{path.name} can't be locked: {error}",
+        remedy="name a folder on a local disk with --phase-dir or PHASE_GATE_DIR",
+    )
 
 
 def _myself(command: str) -> dict[str, object]:

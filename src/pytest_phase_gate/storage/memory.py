@@ -39,8 +39,12 @@ class Memory:
         if environment.get("CI", "").lower() not in ("", "0", "false"):
             return cls(None, folder)
         base = environment.get("XDG_STATE_HOME") or ""
-        root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
-        name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:32]
+        try:
+            root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
+        except RuntimeError:
+            return cls(None, folder)  # a user without a home folder, as in some containers
+        # Resolved: another spelling of the folder's name must not make us forget it.
+        name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
         return cls(root / "phase-gate" / f"{name}.json", folder)
 
     def recall(self) -> Seen | None:
@@ -48,11 +52,12 @@ class Memory:
             return None
         try:
             row = json.loads(self._file.read_text(encoding="utf-8"))
-            return Seen(
+            seen = Seen(
                 lineage=row["lineage"], serial=row["serial"], head=row["head"], cycle_is_open=row["cycle_is_open"]
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+        return seen if isinstance(seen.serial, int) else None
 
     def keep(self, seen: Seen) -> None:
         if self._file is None:

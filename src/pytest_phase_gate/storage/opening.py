@@ -18,7 +18,7 @@ from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
 from pytest_phase_gate.storage.files import open_file, read_bytes
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
-from pytest_phase_gate.storage.memory import Memory
+from pytest_phase_gate.storage.memory import Memory, Seen
 
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME, or bring the newer folder back'
 
@@ -37,6 +37,8 @@ class Opened:
     #: True if `state.json` is missing or lags behind the ledger.
     state_lags: bool = False
     key_check: str | None = None
+    #: The schema of `state.json`, if it is an older one: the next write migrates it.
+    older_schema: int | None = None
 
     @property
     def exists(self) -> bool:
@@ -50,7 +52,22 @@ class Opener:
         self.ledger_file, self.state_file = ledger_file, state_file
         self._key, self._memory = key, memory
 
-    def open(self) -> Opened:
+    def open(self, *, accept_rollback: bool = False) -> Opened:
+        """Return the task as it stands.
+
+        :param accept_rollback: take it even if it is older than, or other than, what was seen of it.
+        """
+        # Recalled first: whatever somebody writes from now on makes the folder newer than this, never older.
+        seen = None if accept_rollback else self._memory.recall()
+        opened = self._open(seen)
+        if seen is not None and seen.lineage == opened.lineage:
+            if opened.serial < seen.serial:
+                raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
+            if opened.serial == seen.serial and opened.head != seen.head:
+                raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
+        return opened
+
+    def _open(self, seen: Seen | None) -> Opened:
         stored = self._read_state_file()
         if stored is None and not self.ledger_file.exists():
             return Opened()
@@ -58,14 +75,11 @@ class Opener:
             if not self.ledger_file.exists():
                 raise TamperedError("ledger.jsonl is gone, state.json is still there", remedy=REPAIR)
             is_untouched = stored["ledger"].items() >= self.ledger_stat().items()
-            if stored["schema"] == SCHEMA and is_untouched and not self._outran_memory(stored):
+            # Somebody who keeps no memory wrote since: only a replay tells whether they went on from what was seen.
+            is_ahead = seen is not None and seen.lineage == stored["lineage"] and seen.serial < stored["serial"]
+            if stored["schema"] == SCHEMA and is_untouched and not is_ahead:
                 return self._open_checkpoint(stored)
-        return self._open_by_replay(stored)
-
-    def _outran_memory(self, stored: dict[str, Any]) -> bool:
-        """Tell whether somebody who keeps no memory has written since: only a replay sees that it is the same story."""
-        seen = self._memory.recall()
-        return seen is not None and seen.lineage == stored["lineage"] and seen.serial < stored["serial"]
+        return self._open_by_replay(stored, seen)
 
     def _open_checkpoint(self, stored: dict[str, Any]) -> Opened:
         """Nobody has touched the ledger since our last write: its last line vouches for the state."""
@@ -87,19 +101,18 @@ class Opener:
             key_check=stored["key_check"],
         )
 
-    def _open_by_replay(self, stored: dict[str, Any] | None) -> Opened:
+    def _open_by_replay(self, stored: dict[str, Any] | None, seen: Seen | None) -> Opened:
         """The ledger was touched, or the state lags: verify every line and fold them all."""
         key = self.key_for(self._read_first("key_check"))
         state, good = NEW_STATE, NEW_STATE
         last: Line | None = None
         lineage, key_check = "", None
-        seen = self._memory.recall()
         for line in self._read_lines(key):
             state = _apply(state, line)
             if line.seq == 1:
                 lineage, key_check = line.event.data.get("lineage", ""), line.event.data.get("key_check")
             if stored is not None and line.seq == stored["serial"]:
-                self._compare_with_stored(stored, line, state)
+                _compare_with_stored(stored, line, state, lineage)
             if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
                 raise _rolled_back(f"line {line.seq} is not the one that was seen before")
             if not line.more:
@@ -119,13 +132,8 @@ class Opener:
             unfinished=read_bytes(self.ledger_file, offset=size) or b"",
             state_lags=stored is None or last is None or last.seq != stored["serial"],
             key_check=key_check,
+            older_schema=None if stored is None or stored["schema"] == SCHEMA else stored["schema"],
         )
-
-    def _compare_with_stored(self, stored: dict[str, Any], line: Line, state: State) -> None:
-        if line.hash != stored["head"]:
-            raise TamperedError(f"ledger.jsonl:{line.seq}: it is not the line that state.json names", remedy=REPAIR)
-        if stored["schema"] == SCHEMA and state_to_json(state) != stored["state"]:
-            raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
 
     def _read_state_file(self) -> dict[str, Any] | None:
         raw = read_bytes(self.state_file)
@@ -146,7 +154,8 @@ class Opener:
                 raise ValueError("its fields are not ours")
             if not isinstance(last := stored["ledger"]["last"], int) or last < 0:
                 raise ValueError("its fields are not ours")
-            state_from_json(stored["state"])
+            if schema == SCHEMA:
+                state_from_json(stored["state"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
         return dict(stored)
@@ -159,15 +168,6 @@ class Opener:
             "ctime_ns": found.st_ctime_ns,
             "inode": found.st_ino,
         }
-
-    def compare_with_memory(self, opened: Opened) -> None:
-        seen = self._memory.recall()
-        if seen is None or seen.lineage != opened.lineage:
-            return
-        if opened.serial < seen.serial:
-            raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
-        if opened.serial == seen.serial and opened.head != seen.head:
-            raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
 
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
@@ -214,6 +214,14 @@ def _apply(state: State, line: Line) -> State:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         # Its hash is right, so whoever wrote it knew how; no version of ours writes such an event.
         raise TamperedError(f"ledger.jsonl:{line.seq}: nobody wrote this {line.event.kind}", remedy=REPAIR) from error
+
+
+def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, lineage: str) -> None:
+    if line.hash != stored["head"]:
+        raise TamperedError(f"ledger.jsonl:{line.seq}: it is not the line that state.json names", remedy=REPAIR)
+    is_changed = stored["schema"] == SCHEMA and state_to_json(state) != stored["state"]
+    if is_changed or stored["lineage"] != lineage:
+        raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
 
 
 def _rolled_back(problem: str) -> RollbackError:

@@ -42,7 +42,7 @@ class SignalFile:
 def read_signal_file(path: Path) -> SignalFile | None:
     """Return what stands there, None if nothing does. Never raises for what is in it."""
     try:
-        raw = read_bytes(path)
+        raw = read_bytes(path, limit=MAX_SIZE + 1)
     except PhaseGateError as error:
         return SignalFile(digest="unreadable", problem=error.problem)
     if raw is None:
@@ -65,8 +65,8 @@ class ContradictionError(SignalError):
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Return the signal in this text. Raises SignalError (or DocumentError) if it is none."""
-    from pytest_phase_gate.yaml_fields import Fields
-    from pytest_phase_gate.yaml_text import YamlScalar, read_document
+    from pytest_phase_gate.rules.yaml_fields import Fields
+    from pytest_phase_gate.rules.yaml_text import YamlScalar, read_document
 
     fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError)
     node = fields.node_of("exit_signal")
@@ -105,7 +105,7 @@ def check_signal(signal: Signal, *, remaining_work: str = "none", place: str = "
 
 
 def write_signal_file(path: Path, signal: Signal) -> None:
-    """Write the signal for the next evaluation."""
+    """Write the signal for the next evaluation. Raises like `parse_signal` for one that could not be read back."""
     import json
 
     value = {answer: text for text, answer in _ANSWERS.items()}[signal.answer]
@@ -114,10 +114,12 @@ def write_signal_file(path: Path, signal: Signal) -> None:
         text = getattr(signal, name)
         if text:
             # A JSON string is a YAML string, whatever is in it.
-            rows.append(f"{name}: {json.dumps(text)}")
+            rows.append(f"{name}: {json.dumps(text, ensure_ascii=False)}")
     if signal.iteration is not None:
         rows.append(f"iteration: {signal.iteration}")
-    write_atomically(REAL, path, ("\n".join(rows) + "\n").encode())
+    content = "\n".join(rows) + "\n"
+    parse_signal(content, name=path.name)
+    write_atomically(REAL, path, content.encode())
 
 
 def remove_signal_file(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_phase_gate.storage.git_head import try_git
+from pytest_phase_gate.storage.git import try_git
 
 #: Outputs of Python and pytest, wherever they lie.
 _NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})

@@ -78,9 +78,8 @@ def read_documents(text: str | bytes, *, name: str, limit: int) -> list[YamlNode
     source = _decode(text, name=name, limit=limit)
     import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        with closing(yaml.parse(source, Loader=loader)) as events:
+        with closing(yaml.parse(source, Loader=choose_loader())) as events:
             documents = _build(events, name=name)
     except yaml.YAMLError as error:
         raise _translate(error, source=source, name=name) from None
@@ -90,6 +89,13 @@ def read_documents(text: str | bytes, *, name: str, limit: int) -> list[YamlNode
     if not documents:
         raise DocumentError(f"{name}:1:1: the file is empty", "fill it, or delete it")
     return documents
+
+
+def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
+    """Return libyaml's loader, or the pure one where PyYAML was built without libyaml; they read the same."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_bytes(path: Path, *, name: str, limit: int, error: type[PhaseGateError]) -> bytes:

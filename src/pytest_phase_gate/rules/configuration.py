@@ -22,18 +22,16 @@ from pytest_phase_gate.core.settings import (
     RunDefaults,
 )
 from pytest_phase_gate.errors import ConfigurationError
-from pytest_phase_gate.workflow_files import (
+from pytest_phase_gate.rules.parts import (
+    MAX_BYTES,
     RESERVED_NAMES,
     read_condition,
     read_guards,
     read_types,
     read_values,
 )
-from pytest_phase_gate.yaml_fields import Fields
-from pytest_phase_gate.yaml_text import YamlScalar, read_bytes, read_document
-
-#: A file of this size is not a configuration, whatever it says.
-MAX_BYTES = 1024 * 1024
+from pytest_phase_gate.rules.yaml_fields import Fields
+from pytest_phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
 

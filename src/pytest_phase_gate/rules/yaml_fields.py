@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NoReturn, TypeVar, cast, overload
 
 from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 Value = int | float | str | bool | None
 

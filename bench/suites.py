@@ -1,0 +1,31 @@
+"""Suites to measure on: trivial passing tests, so that every microsecond beside them shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: Tests in one file; a file more costs an import, and real suites have about so many.
+PER_FILE = 50
+
+
+def write_suite(folder: Path, tests: int) -> Path:
+    """Write a suite of `tests` trivial tests into the folder and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (folder / "counting.py").write_text(COUNTING, encoding="utf-8")
+    for number, start in enumerate(range(0, tests, PER_FILE)):
+        rows = [f"def test_{index}():\n    assert True\n" for index in range(start, min(start + PER_FILE, tests))]
+        (folder / f"test_{number}.py").write_text("\n\n".join(rows), encoding="utf-8")
+    return folder
+
+
+#: The floor: a plugin that only counts.
+COUNTING = """\
+count = 0
+
+
+def pytest_runtest_logreport(report):
+    global count
+    if report.when == "call" and report.outcome == "passed":
+        count += 1
+"""

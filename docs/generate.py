@@ -1,0 +1,232 @@
+"""Write the parts of the reference that stand in the code: `python docs/generate.py` (or `--check`).
+
+A page keeps its own words; only what stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from _pytest.config.argparsing import Parser
+
+from pytest_phase_gate import exit_codes, hookspecs, plugin
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.cli._dispatch import build_full_parser
+from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
+from pytest_phase_gate.core.settings import RunDefaults
+from pytest_phase_gate.core.state import EVENT_KINDS, HISTORY_KINDS
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.messages import MESSAGES
+from pytest_phase_gate.rules.parts import ANNOUNCED_GUARDS
+from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
+from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
+
+DOCS = Path(__file__).parent
+WORKFLOWS = DOCS.parent / "src" / "pytest_phase_gate" / "workflows"
+
+_PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->)", re.S)
+
+#: What each event tells. A kind that is missing here is an error, so that nobody forgets to describe a new one.
+EVENTS: Mapping[str, str] = {
+    "baseline-taken": "`phase-gate baseline` recorded tests and outcomes for the next cycle",
+    "created": "The task's folder was made; its random `lineage` tells it from any other",
+    "cycle-began": "A cycle began, with its workflow and its baseline",
+    "evaluated": "A verdict, whole: both gates with every value",
+    "fact-declared": "Somebody declared a fact",
+    "fact-withdrawn": "Somebody took a fact back",
+    "phase-entered": "A phase began, and how: as the first one, as the next one, by a rewind",
+    "phase-exited": "Both gates held: the phase is over",
+    "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",
+    "rewound": "Somebody went back to an earlier phase, with a reason",
+    "rollback-accepted": "A person accepted a folder that came back from an old copy",
+    "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
+    "run-lost": "A run began and never ended, which was noticed later",
+    "run-started": "A run began: phase, tree, arguments, versions",
+    "signal-refused": "A signal file appeared while a run was open, and was not taken",
+    "signal-spent": "A verdict read the signal; it can't be read again",
+    "signal-withdrawn": "Somebody took back a signal that was waiting",
+}
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *([_cell(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").strip()
+
+
+# Options and commands
+
+
+def options() -> str:
+    parser = Parser(_ispytest=True)
+    plugin.pytest_addoption(parser)
+    in_file = {*(field.name for field in dataclasses.fields(RunDefaults)), "workflow"}
+    rows = []
+    for option in parser.getgroup("phase gate").options:
+        attributes = option.attrs()
+        if attributes["help"] == argparse.SUPPRESS:
+            continue
+        (name,) = option.names()
+        value = attributes.get("metavar") or "|".join(attributes.get("choices") or ())
+        key = name.removeprefix("--phase-")
+        place = f"`{key}`" if key in in_file else "no: it belongs to the call"
+        rows.append((f"`{name}={value}`" if value else f"`{name}`", str(attributes["help"]), place))
+    return table(("option", "meaning", "default in `phase-gate.yaml` under `run:`"), rows)
+
+
+def commands() -> str:
+    actions = build_full_parser()._actions
+    choices = next(action.choices for action in actions if isinstance(action, argparse._SubParsersAction))
+    parts = []
+    for name, summary in COMMANDS.items():
+        own = [action for action in choices[name]._actions if not _COMMON.intersection(action.option_strings)]
+        usage = " ".join(
+            ("phase-gate", name, *(_word(each) if _is_required(each) else f"[{_word(each)}]" for each in own))
+        )
+        text = f"## {name}\n\n{summary}.\n\n`{usage}`\n"
+        if own:
+            text += "\n" + table(("argument", "meaning"), ((f"`{_word(each)}`", str(each.help)) for each in own))
+        parts.append(text)
+    return "\n".join(parts)
+
+
+#: Every command has these; the page says so once.
+_COMMON = {"--help", "--json", "--task", "--dir"}
+
+
+def _word(action: argparse.Action) -> str:
+    return " ".join((*action.option_strings[-1:], str(action.metavar or ""))).strip()
+
+
+def _is_required(action: argparse.Action) -> bool:
+    return action.required if action.option_strings else action.nargs not in ("?", "*")
+
+
+# Codes, metrics, messages
+
+
+def codes() -> str:
+    return table(("code", "name", "meaning"), ((f"`{code}`", word, text) for code, word, text in exit_codes.MEANINGS))
+
+
+def metrics() -> str:
+    others = {**ALIASES, **ALIAS_CONDITIONS}
+    return (
+        table(("metric", "type", "meaning"), ((f"`{each.name}`", each.type, each.meaning) for each in METRICS))
+        + "\n"
+        + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in others.items()))
+    )
+
+
+def guards() -> str:
+    return table(
+        ("guard", "holds if", "if it does not"),
+        ((f"`{each.name}`", f"`{each.condition.text}`", each.remedy) for each in load_shipped_guards().values()),
+    )
+
+
+def announced_guards() -> str:
+    names = sorted(ANNOUNCED_GUARDS - load_shipped_guards().keys())
+    return "".join(f"- `{name}`\n" for name in names) if names else "None at present.\n"
+
+
+def messages() -> str:
+    status = {error.slug: error.exit_code for error in _errors(PhaseGateError)}
+    rows = ((f"`{slug}`", text, f"`{status[slug]}`") for slug, text in sorted(MESSAGES.items()))
+    return table(("slug", "what it means", "`phase-gate` ends with"), rows)
+
+
+def _errors(base: type[PhaseGateError]) -> Iterator[type[PhaseGateError]]:
+    for error in base.__subclasses__():
+        yield error
+        yield from _errors(error)
+
+
+# Hooks, events, workflows
+
+
+def hooks() -> str:
+    parts = []
+    for name, function in vars(hookspecs).items():
+        if name.startswith("pytest_phase_gate_"):
+            signature = str(inspect.signature(function)).replace("'", "")
+            parts.append(f"## {name}\n\n`{name}{signature}`\n\n{inspect.getdoc(function)}\n")
+    return "\n".join(parts)
+
+
+def events() -> str:
+    rows = (
+        (f"`{kind}`", EVENTS[kind], "no: kept for history" if kind in HISTORY_KINDS else "yes")
+        for kind in sorted(EVENT_KINDS)
+    )
+    return table(("kind", "what happened", "changes the state"), rows)
+
+
+def workflow_names() -> str:
+    return "".join(f"- `{name}`\n" for name in shipped_workflow_names())
+
+
+def tdd() -> str:
+    rows = (WORKFLOWS / "tdd.yaml").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(row for row in rows if not row.startswith("# yaml-language-server"))
+    return f"```yaml workflow\n{text}\n```\n"
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "announced-guards": announced_guards,
+    "codes": codes,
+    "commands": commands,
+    "events": events,
+    "guards": guards,
+    "hooks": hooks,
+    "messages": messages,
+    "metrics": metrics,
+    "options": options,
+    "tdd": tdd,
+    "workflows": workflow_names,
+}
+
+
+# Pages
+
+
+def part_names(text: str) -> list[str]:
+    return [found["name"] for found in _PART.finditer(text)]
+
+
+def render(text: str) -> str:
+    """Return the page with its generated parts as they have to be."""
+    return _PART.sub(lambda found: f"{found['begin']}\n{PARTS[found['name']]()}\n{found['end']}", text)
+
+
+def pages() -> list[Path]:
+    return [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def main(arguments: list[str]) -> int:
+    outdated = []
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        fresh = render(text)
+        if fresh != text:
+            outdated.append(page.relative_to(DOCS.parent))
+            if "--check" not in arguments:
+                page.write_text(fresh, encoding="utf-8")
+    for path in outdated:
+        print(f"{path}: {'out of date' if '--check' in arguments else 'written'}")
+    return 1 if outdated and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""Find and load workflows and guards: those that come with the package, and those of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+from pytest_phase_gate.core.metrics import MetricType
+from pytest_phase_gate.core.workflow import Guard, Workflow
+from pytest_phase_gate.errors import WorkflowError
+from pytest_phase_gate.rules.parts import MAX_BYTES
+from pytest_phase_gate.rules.workflow_text import parse_guards, parse_workflow
+from pytest_phase_gate.rules.yaml_fields import closest_first, shorten
+from pytest_phase_gate.rules.yaml_text import read_bytes
+
+_SHIPPED = Path(__file__).parents[1] / "workflows"
+_GUARDS_FILE = "guards.yaml"
+
+
+def shipped_workflow_names() -> tuple[str, ...]:
+    """Return the names of the workflows that come with the package, sorted."""
+    return tuple(sorted(path.stem for path in _SHIPPED.glob("*.yaml") if path.name != _GUARDS_FILE))
+
+
+def load_shipped_guards() -> dict[str, Guard]:
+    """Return the guards that come with the package."""
+    return parse_guards((_SHIPPED / _GUARDS_FILE).read_bytes(), _GUARDS_FILE)
+
+
+def load_shipped_workflow(name: str) -> Workflow:
+    """Return a workflow that comes with the package."""
+    names = shipped_workflow_names()
+    if name not in names:
+        raise WorkflowError(f"there is no workflow {shorten(name)}", f"use one of: {closest_first(name, names)}")
+    path = _SHIPPED / f"{name}.yaml"
+    return parse_workflow(path.read_bytes(), name=path.name, guards=load_shipped_guards())
+
+
+def load_workflow(
+    name_or_path: str,
+    *,
+    root: Path,
+    extra_guards: Mapping[str, Guard] = {},
+    extra_metrics: Mapping[str, MetricType] = {},
+) -> Workflow:
+    """Return a shipped workflow by its name, or one from a file by its path from the root.
+
+    :param extra_guards: guards of plugins, which its phases may name too.
+    :param extra_metrics: what plugins measure besides the metrics that we know.
+    """
+    names = shipped_workflow_names()
+    if name_or_path in names:
+        path, name = _SHIPPED / f"{name_or_path}.yaml", f"{name_or_path}.yaml"
+    else:
+        path, name = root / name_or_path, name_or_path
+        if PurePath(name).name == name and not PurePath(name).suffix and not os.path.lexists(path):
+            remedy = f"use one of: {closest_first(name, names)}; or the path of a file"
+            raise WorkflowError(f"there is no workflow {shorten(name)}", remedy)
+    text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError)
+    guards = {**extra_guards, **load_shipped_guards()}
+    return parse_workflow(text, name=name, guards=guards, extra_metrics=extra_metrics)

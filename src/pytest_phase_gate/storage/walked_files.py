@@ -1,0 +1,153 @@
+"""Walk a folder that git knows nothing of, and hash the sources and configurations in it.
+
+A stat cache saves reading what is as it was; it may be lost, or lie damaged, at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pytest_phase_gate.storage.content_ids import LINK, UNREADABLE
+from pytest_phase_gate.storage.git import is_linked_worktree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Never walked into: histories, caches, environments, outputs, and our own state.
+SKIPPED_FOLDERS = frozenset(
+    (
+        *(".git", ".hg", ".svn", ".phase-gate"),
+        *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
+        *(".tox", ".nox", ".venv", "venv", "node_modules", "site-packages"),
+        *(".eggs", "build", "dist"),
+    )
+)
+#: A folder with one of these is an environment or a cache, whatever its name.
+SKIP_MARKS = frozenset(("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG"))
+#: What a walk takes.
+WALKED_SUFFIXES = (".py", ".cfg", ".ini", ".toml")
+
+#: File systems with the coarsest times (FAT) count in steps of two seconds.
+RACY_NS = 2_000_000_000
+CACHE_SCHEMA = 1
+
+
+def take_walked_files(
+    top: str, keep: Callable[[str], bool], wanted: set[str], *, cache_file: Path | None, state_folder: Path | None
+) -> dict[str, str]:
+    """Return path -> content id.
+
+    :param wanted: paths that are part of it even if a walk would not take them.
+    :param cache_file: what the walk remembers; its folder is made if it lies in a state folder that is there.
+    """
+    started = _now_ns()
+    written, known = _load_cache(cache_file)
+    files: dict[str, str] = {}
+    fresh: dict[str, list[int | str]] = {}
+    is_stale = False
+    for path, full in {**dict(_walk(top)), **{path: os.path.join(top, path) for path in wanted}}.items():
+        if not keep(path):
+            continue
+        try:
+            status = os.lstat(full)
+            if stat.S_ISLNK(status.st_mode):
+                files[path] = LINK + hashlib.sha256(os.fsencode(os.readlink(full))).hexdigest()
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            facts = [status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
+            # What changed about when the cache was begun may have changed again without its times showing it.
+            is_settled = max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NS <= written
+            entry = known.get(path)
+            if is_settled and entry is not None and entry[:-1] == facts:
+                files[path] = str(entry[-1])
+            else:
+                is_stale = True
+                files[path] = _hash_file(full)
+            fresh[path] = [*facts, files[path]]
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # gone since it was listed
+        except OSError:
+            files[path] = UNREADABLE
+    if cache_file is not None and (is_stale or fresh.keys() != known.keys()):
+        _save_cache(cache_file, state_folder, started, fresh)
+    return files
+
+
+def _walk(top: str) -> Iterator[tuple[str, str]]:
+    """Yield sources and configurations as relative and full path; links to folders are not followed."""
+    folders = [("", top)]
+    while folders:
+        prefix, folder = folders.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = list(listing)
+        except OSError:
+            continue
+        # The root is what somebody asked for: it is looked at even if it is an environment or a worktree.
+        if prefix and (not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)):
+            continue
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name not in SKIPPED_FOLDERS and not name.endswith(".egg-info"):
+                    folders.append((f"{prefix}{name}/", entry.path))
+            elif name.endswith(WALKED_SUFFIXES) or name == "phase-gate.yaml":
+                yield prefix + name, entry.path
+
+
+def _hash_file(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _now_ns() -> int:
+    return time.time_ns()
+
+
+def _load_cache(cache_file: Path | None) -> tuple[int, dict[str, list[int | str]]]:
+    if cache_file is None:
+        return 0, {}
+    import json
+
+    try:
+        document = json.loads(cache_file.read_bytes())
+        if document["schema"] != CACHE_SCHEMA:
+            return 0, {}
+        known = {path: entry for path, entry in document["files"].items() if isinstance(entry, list)}
+        return int(document["written_ns"]), known
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        return 0, {}  # damaged, or not there yet: everything is hashed, as it would be without one
+
+
+def _save_cache(
+    cache_file: Path, state_folder: Path | None, started: int, fresh: Mapping[str, list[int | str]]
+) -> None:
+    import json
+
+    document = {"schema": CACHE_SCHEMA, "written_ns": started, "files": fresh}
+    draft = f"{cache_file}.{os.getpid()}.tmp"
+    try:
+        if state_folder is not None:
+            _make_folder(cache_file.parent, state_folder)
+        with open(draft, "w", encoding="ascii") as file:
+            json.dump(document, file, separators=(",", ":"))
+        os.replace(draft, cache_file)
+    except OSError:
+        # Only speed is lost. No fsync either: a torn cache is damaged, and a damaged one is ignored.
+        try:
+            os.unlink(draft)
+        except OSError:
+            return
+
+
+def _make_folder(folder: Path, state_folder: Path) -> None:
+    """Make a folder below the state folder. That one itself is never made: a run that only looks leaves no trace."""
+    if state_folder in folder.parents:
+        _make_folder(folder.parent, state_folder)
+        folder.mkdir(exist_ok=True)

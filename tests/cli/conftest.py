@@ -1,0 +1,209 @@
+"""Projects in the middle of a story, for tests of the command.
+
+Each story is driven once a session by real processes; a test gets a copy of it, which is as good: nothing that is
+stored names the folder. Commands are called in this process, except where the process is the point.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+import pytest_phase_gate
+from pytest_phase_gate.cli import main
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.storage.lock import RunLock
+from pytest_phase_gate.storage.memory import Memory
+from pytest_phase_gate.storage.store import TaskStore
+from tests.storage.stores import contents
+from tests.support import CALC, FAILING_TESTS, OURS, Ran, Sample
+
+# An inner session forgets what it imported: out here each module is read once, not once a session.
+for _module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
+
+PYTEST = ("-m", "pytest", *OURS, "-q")
+COMMAND = ("-m", "pytest_phase_gate.cli")
+
+#: Story -> the story that it goes on from, the files it writes, and the processes it runs with their exit codes.
+STORIES: dict[str, tuple[str, dict[str, str], list[tuple[int, tuple[str, ...]]]]] = {
+    "red": ("", {"pytest.ini": "[pytest]\n", "test_calc.py": FAILING_TESTS}, [(0, (*PYTEST, "--phase=red"))]),
+    "red-exited": ("red", {}, [(0, (*COMMAND, "signal", "--reason", "both fail"))]),
+    "green-once": ("red-exited", {"calc.py": CALC}, [(10, (*PYTEST, "--phase=green"))]),
+    "green": ("green-once", {}, [(0, (*PYTEST, "--phase=green"))]),
+    "green-exited": ("green", {}, [(0, (*COMMAND, "signal", "--reason", "both pass, twice"))]),
+    "refactor": ("green-exited", {}, [(10, (*PYTEST, "--phase=refactor"))]),
+    "refactor-exited": (
+        "refactor",
+        {},
+        [
+            (0, (*COMMAND, "declare", "refactoring_complete=true", "--reason", "tidy")),
+            (0, (*COMMAND, "signal", "--reason", "tidy")),
+        ],
+    ),
+    "document": ("refactor-exited", {}, [(0, (*COMMAND, "advance"))]),
+}
+
+#: The last phase of this one needs nothing but a signal, so that a cycle can end.
+SHORT_WORKFLOW = """\
+workflow: short
+phases:
+  GREEN:
+    tests: passing
+    gate_1: {name: Green, condition: tests_failing == 0 AND tests_total > 0}
+    next: NOTES
+  NOTES:
+    tests: none
+    gate_1: {name: Written, condition: iteration > 0}
+    next: DONE
+"""
+STORIES["short-green"] = (
+    "",
+    {
+        "phase-gate.yaml": "workflow: short.yaml\n",
+        "short.yaml": SHORT_WORKFLOW,
+        "test_ok.py": "def test_ok():\n    pass\n",
+    },
+    [(0, (*PYTEST, "--phase=green", "--exit-signal=it passes"))],
+)
+STORIES["notes"] = ("short-green", {}, [(0, (*COMMAND, "advance"))])
+STORIES["done"] = ("notes", {}, [(0, (*COMMAND, "signal", "--reason", "written"))])
+
+
+class Stories:
+    """Builds each story when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = FileLock(folder.with_suffix(".lock"))
+
+    def copy_to(self, root: Path, name: str) -> None:
+        if name:
+            with self._lock:
+                story = self._build(name)
+            shutil.copytree(story, root, dirs_exist_ok=True)
+
+    def _build(self, name: str) -> Path:
+        root = self._folder / name
+        if root.exists():
+            return root
+        before, files, commands = STORIES[name]
+        work = self._folder / f"{name}.unfinished"
+        work.mkdir()
+        self.copy_to(work, before)
+        for path, text in files.items():
+            (work / path).write_text(text, encoding="utf-8")
+        for code, words in commands:
+            done = subprocess.run(
+                [sys.executable, *words], cwd=work, env=self._environment(), capture_output=True, text=True, check=False
+            )
+            assert done.returncode == code, f"{name}: {words}\n{done.stdout}\n{done.stderr}"
+        return work.rename(root)
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("PHASE_GATE_", "PYTEST_"))}
+        # CI: no memory of folders that only live here.
+        return {**kept, "CI": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@pytest.fixture(scope="session")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> Stories:
+    """The stories of this session, which all workers share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "stories"
+    folder.mkdir(exist_ok=True)
+    return Stories(folder)
+
+
+class Desk:
+    """A project, and the command called in it."""
+
+    def __init__(self, sample: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+        self.sample, self.root, self._capsys = sample, sample.root, capsys
+        self.folder = sample.root / ".phase-gate"
+
+    def gate(self, *arguments: str) -> Ran:
+        """Call the command in this process."""
+        self._capsys.readouterr()
+        try:
+            code: Any = main(list(arguments))
+        except SystemExit as error:  # --help and --version end so
+            code = error.code
+        out, err = self._capsys.readouterr()
+        return Ran(code=int(code), out=out, err=err)
+
+    def json(self, *arguments: str) -> Any:
+        return self.gate(*arguments, "--json").document
+
+    def error(self, *arguments: str) -> tuple[int, str, str]:
+        """Return code, slug and problem of a command that is refused; asserts that it wrote nothing."""
+        before = self.files()
+        ran = self.gate(*arguments, "--json")
+        after = self.files()
+        assert after == before, sorted(name for name in {*after, *before} if after.get(name) != before.get(name))
+        error = ran.document["error"]
+        assert error["remedy"]
+        return ran.code, error["slug"], error["problem"]
+
+    def files(self) -> dict[str, bytes]:
+        return contents(self.root)
+
+    def store(self) -> TaskStore:
+        return TaskStore(self.folder, task="default", memory=Memory.for_folder(self.folder, os.environ))
+
+    def edit_source(self) -> None:
+        """Change the code under test: nobody has tested this."""
+        (self.root / "calc.py").write_text(f"{CALC}\n\nMORE = 1\n", encoding="utf-8")
+
+    def tamper(self) -> None:
+        """Change the state by hand."""
+        path = self.folder / "state.json"
+        text = path.read_text(encoding="utf-8")
+        assert '"streak": 2' in text
+        path.write_text(text.replace('"streak": 2', '"streak": 9'), encoding="utf-8")
+
+    def lose_run(self) -> str:
+        """Leave the record of a run that began and was killed."""
+        run = "feedfacefeedface"
+        with self.store().transaction() as change:
+            state = change.state
+            data = {"run": run, "phase": state.phase, "tree": state.tree, "rules": state.rules}
+            change.record(
+                Event(kind="run-started", data={**data, "arguments": [], "python": "3.13.0", "pytest": "9.0.0"})
+            )
+        return run
+
+    @contextlib.contextmanager
+    def open_run(self) -> Iterator[str]:
+        """Let a run be going on."""
+        run = self.lose_run()
+        lock = RunLock(self.store().run_lock_file(run))
+        lock.acquire()
+        yield run
+        lock.release()
+
+
+Begin = Callable[[str], Desk]
+
+
+@pytest.fixture
+def begin(sample: Sample, stories: Stories, capsys: pytest.CaptureFixture[str]) -> Begin:
+    """Return a function that gives a project at a point of its story; '' is an empty folder."""
+
+    def copy(name: str) -> Desk:
+        stories.copy_to(sample.root, name)
+        return Desk(sample, capsys)
+
+    return copy

@@ -1,0 +1,120 @@
+"""`phase-gate audit`: every line is verified; a damaged ledger is repaired, with a copy kept.
+
+Who may accept a rollback is in tests/storage/test_memory.py, with a real terminal.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+from tests.storage.stores import overwrite, vouch_for_ledger
+
+
+def damage_first_run(desk: Desk) -> None:
+    """Let the first failing run look as if it had passed."""
+    overwrite(desk.folder / "ledger.jsonl", b'"tests_failing":2', b'"tests_failing":0')
+
+
+def test_an_intact_ledger(begin: Begin) -> None:
+    desk = begin("red-exited")
+    document = desk.json("audit")
+    assert document == {
+        "task": "default",
+        "root": str(desk.root),
+        "events": 9,
+        "kinds": {
+            "created": 1,
+            "cycle-began": 1,
+            "evaluated": 2,
+            "phase-entered": 1,
+            "phase-exited": 1,
+            "run-ended": 1,
+            "run-started": 1,
+            "signal-spent": 1,
+        },
+        "intact": True,
+        "problem": None,
+    }
+    assert desk.gate("audit").out.startswith("intact: 9 events (1 created, ")
+
+
+def test_nothing_is_intact_too(begin: Begin) -> None:
+    desk = begin("")
+    ran = desk.gate("audit")
+    assert (ran.code, ran.out) == (0, "intact: 0 events\n")
+    assert not desk.folder.exists()
+
+
+def test_damage_is_named_with_its_line_and_nothing_changed(begin: Begin) -> None:
+    desk = begin("green")
+    damage_first_run(desk)
+    before = desk.files()
+    ran = desk.gate("audit", "--json")
+    assert ran.code == 11
+    assert (ran.document["events"], ran.document["intact"]) == (4, False)
+    assert ran.document["problem"]["slug"] == "state-tampered"
+    assert ran.document["problem"]["problem"] == "ledger.jsonl:5: its hash is wrong"
+    assert desk.gate("audit").err.startswith(
+        "4 events are good; then: ledger.jsonl:5: its hash is wrong [state-tampered]"
+    )
+    assert desk.files() == before
+
+
+def test_it_finds_what_opening_does_not_look_at(begin: Begin) -> None:
+    desk = begin("green")
+    damage_first_run(desk)
+    vouch_for_ledger(desk.store())
+    assert desk.gate("check", "--gate1").code == 0
+    assert desk.gate("audit").code == 11
+
+
+def test_a_state_that_the_ledger_does_not_give(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    ran = desk.gate("audit", "--json")
+    assert (ran.code, ran.document["problem"]["problem"]) == (11, "state.json is not what the ledger gives")
+
+
+def test_repair_keeps_a_copy_and_the_task_goes_on(begin: Begin) -> None:
+    desk = begin("green")
+    damage_first_run(desk)
+    damaged = (desk.folder / "ledger.jsonl").read_bytes()
+    ran = desk.gate("audit", "--repair")
+    assert ran.code == 0
+    assert ran.has("repaired: 4 lines kept, ", "copy: ledger.damaged-1", "the streak and the last verdict start anew")
+    assert (desk.folder / "ledger.damaged-1").read_bytes() == damaged
+    assert desk.gate("audit").code == 0
+    assert (desk.json("status")["phase"], desk.json("status")["streak"]) == ("RED", 0)
+    assert desk.gate("check").code == 10
+    (desk.root / "calc.py").unlink()
+    assert desk.sample.pytest("--phase=red").code == 0
+
+
+def test_repair_as_json(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    document = desk.json("audit", "--repair")
+    assert document == {
+        "repaired": True,
+        "kept_lines": len(list(desk.store().lines())) - 1,
+        "dropped_bytes": 0,
+        "copy": str(desk.folder / "ledger.damaged-1"),
+    }
+
+
+@pytest.mark.parametrize("story", ["", "green"], ids=["no-task-yet", "an-intact-one"])
+@pytest.mark.parametrize(
+    ("option", "problem"), [("--repair", "nothing is damaged"), ("--accept-rollback", "nothing was rolled back")]
+)
+def test_what_is_whole_is_left_alone(begin: Begin, story: str, option: str, problem: str) -> None:
+    desk = begin(story)
+    assert desk.error("audit", option, "--reason", "why not", "--by", "dev") == (13, "not-allowed", problem)
+
+
+def test_another_task_s_ledger_is_audited_by_its_name(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.pytest("--phase=green", "--phase-task=other")
+    desk.tamper()
+    assert desk.gate("audit").code == 11
+    assert desk.json("audit", "--task", "other")["intact"] is True

@@ -1,0 +1,95 @@
+"""`phase-gate check`: 0 if the phase may end, 10 if not, 11 if nobody can tell. It only looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+
+
+@pytest.mark.parametrize(
+    ("story", "both", "gate_1"),
+    [
+        pytest.param("", 10, 10, id="nothing-was-run"),
+        pytest.param("red", 10, 0, id="red-without-a-signal"),
+        pytest.param("red-exited", 0, 0, id="red-has-exited"),
+        pytest.param("green-once", 10, 10, id="green-only-once"),
+        pytest.param("green", 10, 0, id="green-without-a-signal"),
+        pytest.param("green-exited", 0, 0, id="green-has-exited"),
+        pytest.param("refactor", 10, 10, id="refactoring-not-declared-done"),
+        pytest.param("document", 10, 10, id="entered-and-nothing-run-since"),
+        pytest.param("done", 0, 0, id="the-cycle-is-done"),
+    ],
+)
+def test_whether_the_phase_may_end(begin: Begin, story: str, both: int, gate_1: int) -> None:
+    desk = begin(story)
+    before = desk.files()
+    assert desk.gate("check").code == both
+    assert desk.gate("check", "--gate1").code == gate_1
+    assert desk.files() == before, "it only looks"
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [
+        pytest.param(Desk.edit_source, "files have changed since the last run", id="code-was-edited"),
+        pytest.param(Desk.lose_run, "run feedface began and never ended", id="a-run-was-lost"),
+        pytest.param(
+            lambda desk: desk.sample.pytest("--phase=green", "-k", "add"),
+            "a run came after the last verdict (partial): it has to be made anew",
+            id="a-narrow-run-came-after",
+        ),
+        pytest.param(
+            lambda desk: desk.gate("rewind", "red", "--reason", "one is missing"),
+            "no complete run in RED yet",
+            id="another-phase-was-entered",
+        ),
+    ],
+)
+def test_a_verdict_does_not_outlive_what_it_speaks_of(
+    begin: Begin, happens: Callable[[Desk], object], reason: str
+) -> None:
+    desk = begin("green-exited")
+    assert desk.gate("check").code == 0
+    happens(desk)
+    for arguments in (("check",), ("check", "--gate1")):
+        ran = desk.gate(*arguments)
+        assert ran.code == 10
+        assert ran.has(f"closed: {reason}", "\n  next: pytest --phase=auto")
+
+
+def test_not_while_a_run_is_going_on(begin: Begin) -> None:
+    desk = begin("green-exited")
+    with desk.open_run():
+        ran = desk.gate("check")
+    assert ran.code == 10
+    assert ran.has("a run is going on", "next: wait for it to end")
+
+
+def test_documents_do_not_count_as_code(begin: Begin) -> None:
+    desk = begin("green-exited")
+    desk.sample.write({"README.md": "# Calc\n"})
+    assert desk.gate("check").code == 0
+
+
+def test_state_that_was_tampered_with_is_11(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    assert desk.error("check") == (11, "state-tampered", "state.json is not what the ledger gives")
+
+
+def test_what_it_says(begin: Begin) -> None:
+    desk = begin("green")
+    document = desk.json("check")
+    assert document == {
+        "task": "default",
+        "root": str(desk.root),
+        "phase": "GREEN",
+        "holds": False,
+        "reason": "Gate 1 holds; Gate 2 waits for the exit signal",
+        "next": 'phase-gate signal --reason "..."',
+        "forced_exit": False,
+    }
+    assert desk.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {document['next']}\n"

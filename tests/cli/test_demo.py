@@ -1,0 +1,89 @@
+"""`phase-gate demo`: the whole story, with real processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.cli import demo
+from tests.cli.conftest import Begin
+from tests.support import Sample
+
+
+def test_it_tells_the_story_wherever_it_is_called(sample: Sample) -> None:
+    # From inside another project, with state, a configuration and settings that would get in its way.
+    sample.write(
+        {
+            "pytest.ini": "[pytest]\naddopts = --no-such-option\n",
+            "phase-gate.yaml": "broken: [\n",
+            "conftest.py": "raise RuntimeError('not the demo`s')\n",
+            ".phase-gate/state.json": "broken",
+        }
+    )
+    before = sorted(path.name for path in sample.root.rglob("*"))
+    ran = sample.gate(
+        "demo", PHASE_GATE_TASK="../x", PHASE_GATE_DIR="nowhere", PYTEST_ADDOPTS="--nonsense", COLUMNS="100"
+    )
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.has("1. RED. ", "$ pytest --phase=red", "phase gate: RED · iteration 1 · 3 tests")
+    assert ran.has("The gate refuses", "signal came too early", "Exit signal set but Gate 1 not satisfied")
+    assert ran.has("the same code, run again, fails", "another outcome on the same tree")
+    assert ran.has("REFACTOR. Tidy up", "both gates hold: REFACTOR has exited", "That is the whole idea.")
+    assert "\x1b[" not in ran.out, "no colours where nobody looks"
+    assert sorted(path.name for path in sample.root.rglob("*")) == before
+
+
+@pytest.fixture
+def short_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its last step, which needs no pytest."""
+    monkeypatch.setattr(demo, "STEPS", demo.STEPS[-1:])
+
+
+@pytest.mark.usefixtures("short_story")
+def test_as_json_nothing_else_is_said(begin: Begin) -> None:
+    assert begin("").json("demo") == {"steps": 1, "unexpected": 0}
+
+
+def test_a_step_that_does_not_end_as_told_is_a_failure(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "STEPS", (demo.Step(says="?", command=("phase-gate", "check"), ends_with=0),))
+    ran = begin("").gate("demo", "--json")
+    assert (ran.code, ran.document) == (1, {"steps": 1, "unexpected": 1})
+
+
+@pytest.mark.usefixtures("short_story")
+def test_it_can_be_kept(begin: Begin) -> None:
+    desk = begin("")
+    assert desk.gate("demo", "--keep", "new/demo", "--json").code == 0
+    assert (desk.root / "new" / "demo" / "pytest.ini").exists()
+
+
+@pytest.mark.usefixtures("short_story")
+@pytest.mark.parametrize(
+    ("place", "code", "problem"),
+    [
+        pytest.param(".", 13, " is not empty", id="a-project"),
+        pytest.param("pytest.ini", 11, "pytest.ini is a file, not a folder", id="a-file"),
+    ],
+)
+def test_it_never_writes_over_what_is_there(begin: Begin, place: str, code: int, problem: str) -> None:
+    desk = begin("red")
+    found = desk.error("demo", "--keep", place)
+    assert found[0] == code
+    assert found[2].endswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        pytest.param({}, False, id="no-terminal-no-colour"),
+        pytest.param({"FORCE_COLOR": "1"}, True, id="forced"),
+        pytest.param({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="no-is-stronger-than-force"),
+        pytest.param({"NO_COLOR": "1", "PY_COLORS": "1"}, True, id="pytest-s-own-is-strongest"),
+        pytest.param({"FORCE_COLOR": "1", "PY_COLORS": "0"}, False, id="pytest-s-own-is-strongest-both-ways"),
+    ],
+)
+def test_colours(begin: Begin, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], coloured: bool) -> None:
+    monkeypatch.setattr(demo, "STEPS", ())
+    monkeypatch.delenv("PY_COLORS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in begin("").gate("demo").out) is coloured

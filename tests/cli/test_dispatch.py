@@ -1,0 +1,266 @@
+"""What all commands have in common: help, JSON, exit codes, where they may be called, what they import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pytest_phase_gate import __version__
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.cli._dispatch import build_full_parser
+from tests.cli.conftest import Begin
+from tests.support import Sample
+
+#: A call of every command that is fine in `green`, and its exit code.
+CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "init": (0, ("init",)),
+    "status": (10, ("status",)),
+    "check": (10, ("check",)),
+    "explain": (10, ("explain",)),
+    "history": (0, ("history",)),
+    "signal": (0, ("signal", "--reason", "done")),
+    "withdraw": (0, ("withdraw", "refactoring_complete")),
+    "declare": (0, ("declare", "refactoring_complete=true", "--reason", "so")),
+    "advance": (13, ("advance",)),
+    "rewind": (0, ("rewind", "red", "--reason", "so")),
+    "baseline": (13, ("baseline",)),
+    "audit": (0, ("audit",)),
+    "schema": (0, ("schema",)),
+    "demo": (0, ("demo",)),
+}
+
+#: What each says in a folder without state.
+WITHOUT_STATE: dict[str, tuple[int, str]] = {
+    "status": (10, "no run is recorded yet"),
+    "check": (10, "no run is recorded yet"),
+    "explain": (10, "no run is recorded yet"),
+    "history": (0, "no run is recorded yet"),
+    "signal": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    "withdraw": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    "declare": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    "advance": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    "audit": (0, "intact: 0 events"),
+}
+
+
+@pytest.fixture(autouse=True)
+def short_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo has a test of its own; here it has nothing to tell."""
+    monkeypatch.setattr("pytest_phase_gate.cli.demo.STEPS", ())
+
+
+def test_every_command_is_called_here() -> None:
+    assert set(CALLS) == set(COMMANDS)
+
+
+# --- help
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ()], ids=["help", "nothing-at-all"])
+def test_help_lists_every_command(begin: Begin, arguments: tuple[str, ...]) -> None:
+    ran = begin("").gate(*arguments)
+    assert ran.code == 0
+    text = " ".join(ran.out.split())
+    for name, summary in COMMANDS.items():
+        assert f" {name} {summary}" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_the_common_options(begin: Begin, name: str) -> None:
+    ran = begin("").gate(name, "--help")
+    assert ran.code == 0
+    assert ran.has(f"usage: phase-gate {name}", "--json", "--task NAME", "--dir DIR", COMMANDS[name].split()[0])
+
+
+def test_the_full_parser_knows_every_option() -> None:
+    text = build_full_parser().parse_args(["check", "--gate1"])
+    assert text.gate1 is True
+
+
+def test_the_version(begin: Begin) -> None:
+    ran = begin("").gate("--version")
+    assert (ran.code, ran.out) == (0, f"pytest-phase-gate {__version__}\n")
+
+
+# --- usage errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("nonsense",), id="an-unknown-command"),
+        pytest.param(("",), id="no-name"),
+        pytest.param(("../check",), id="a-path"),
+        pytest.param(("x" * 300,), id="300-characters"),
+        pytest.param(("--nonsense",), id="an-unknown-option"),
+        pytest.param(("check", "--nonsense"), id="an-unknown-option-of-a-command"),
+        pytest.param(("check", "--gate"), id="options-are-not-guessed"),
+        pytest.param(("check", "more"), id="a-word-too-many"),
+        pytest.param(("rewind",), id="a-word-too-few"),
+        pytest.param(("status", "--task"), id="an-option-without-its-value"),
+    ],
+)
+def test_a_usage_error_is_2_with_a_way_to_help(begin: Begin, arguments: tuple[str, ...]) -> None:
+    desk = begin("")
+    ran = desk.gate(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("phase-gate: ")
+    assert ran.err.endswith(" --help\n")
+    assert "[bad-usage]\n  try: phase-gate " in ran.err
+    assert desk.error(*arguments)[:2] == (2, "bad-usage")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param("../x", id="a-path-upwards"),
+        pytest.param("a/b", id="a-path"),
+        pytest.param("", id="empty"),
+        pytest.param(".", id="a-dot"),
+        pytest.param("x" * 300, id="300-characters"),
+        pytest.param("aufgabe-ä", id="unicode"),
+        pytest.param("a\nb", id="two-lines"),
+        pytest.param("-x", id="like-an-option"),
+    ],
+)
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way: str) -> None:
+    desk = begin("green")
+    if way == "variable":
+        desk.sample.environment.setenv("PHASE_GATE_TASK", task)
+    option = (f"--task={task}",) if way == "option" else ()
+    for name, (_, arguments) in CALLS.items():
+        if name not in ("schema", "demo"):
+            code, slug, problem = desk.error(*arguments, *option)
+            assert (name, code, slug) == (name, 2, "bad-task-name")
+            assert len(problem) < 80
+
+
+@pytest.mark.parametrize("task", ["a", "feature-12", "v1.2_x", "A" * 64])
+def test_a_task_s_name_may_be(begin: Begin, task: str) -> None:
+    assert begin("").json("status", "--task", task)["task"] == task
+
+
+# --- JSON
+
+
+@pytest.mark.parametrize("story", ["green", ""], ids=["a-task", "no-task"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> None:
+    desk = begin(story)
+    code, arguments = CALLS[name]
+    if story and name == "withdraw":
+        desk.gate("declare", "refactoring_complete=true", "--reason", "so")
+    if not story and name == "baseline":
+        arguments = ("baseline", "--rev", "HEAD")  # there is no repository: refused before pytest is started
+    ran = desk.gate(*arguments, "--json")
+    assert isinstance(ran.document, dict)
+    assert ran.document
+    assert ran.code == (code if story else WITHOUT_STATE.get(name, (13 if name == "baseline" else 0, ""))[0])
+    assert ran.err == ""
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("schema", "demo")])
+def test_every_command_says_errors_in_json(begin: Begin, name: str) -> None:
+    desk = begin("green")
+    desk.sample.write({"phase-gate.yaml": "workflow: [\n"})
+    ran = desk.gate(*CALLS[name][1], "--json")
+    assert (ran.code, ran.err) == (2, "")
+    assert set(ran.document["error"]) == {"slug", "problem", "remedy"}
+    assert ran.document["error"]["problem"].startswith("phase-gate.yaml:1:")
+
+
+def test_what_follows_two_dashes_is_not_ours(begin: Begin) -> None:
+    ran = begin("green").gate("baseline", "--", "--json")
+    assert (ran.code, ran.out) == (13, "")
+
+
+# --- where
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_works_in_a_subfolder(begin: Begin, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    desk = begin("green")
+    if name == "withdraw":
+        desk.gate("declare", "refactoring_complete=true", "--reason", "so")
+    (desk.root / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(desk.root / "src" / "deep")
+    code, arguments = CALLS[name]
+    ran = desk.gate(*arguments, "--json")
+    assert ran.code == code
+    assert ran.document.get("root", str(desk.root)) == str(desk.root)
+    assert os.listdir(desk.root / "src" / "deep") == []
+
+
+@pytest.mark.parametrize("name", WITHOUT_STATE)
+def test_a_folder_without_state(begin: Begin, name: str) -> None:
+    desk = begin("")
+    code, said = WITHOUT_STATE[name]
+    ran = desk.gate(*CALLS[name][1])
+    assert ran.code == code
+    assert ran.has(said)
+    assert desk.files() == {}, "nothing is written"
+    assert not desk.folder.exists()
+
+
+# --- as a process
+
+
+def test_the_installed_command_is_this_one(sample: Sample) -> None:
+    script = os.path.join(os.path.dirname(sys.executable), "phase-gate")
+    ran = sample.process(script, "status", "--json")
+    assert (ran.code, ran.document["next"]) == (10, "pytest --phase=red")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("history", "--events"), ("check",)], ids=["help", "a-long-answer", "a-short-answer"]
+)
+def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str, ...]) -> None:
+    desk = begin("green")
+    expected = desk.gate(*arguments).code
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [sys.executable, "-m", "pytest_phase_gate.cli", *arguments],
+        cwd=desk.root,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (process.returncode, process.stderr) == (expected, b"")
+
+
+def test_piped_into_head(begin: Begin) -> None:
+    desk = begin("green")
+    ran = desk.sample.process("sh", "-c", f"{sys.executable} -m pytest_phase_gate.cli history --events | head -1")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.split()[0] == "1"
+
+
+def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
+    desk = begin("green")
+    ran = desk.sample.gate("signal", "--reason", "done \U0001f389 \udcff", PYTHONIOENCODING="ascii")
+    assert (ran.code, ran.err) == (0, "")
+    assert "\\U0001f389" in ran.out
+
+
+HEAVY = ("pytest", "_pytest", "yaml", "filelock", "pluggy")
+
+
+@pytest.mark.parametrize("name", ["check", "status"])
+def test_looking_imports_nothing_heavy(begin: Begin, name: str) -> None:
+    desk = begin("green")
+    code = (
+        "import json, sys\nfrom pytest_phase_gate.cli import main\n"
+        f"code = main([{name!r}])\nprint(json.dumps([code, sorted(sys.modules)]))"
+    )
+    ran = desk.sample.process(sys.executable, "-c", code)
+    ended, modules = json.loads(ran.out.splitlines()[-1])
+    assert ended == 10
+    assert [module for module in HEAVY if module in modules] == []

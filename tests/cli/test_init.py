@@ -1,0 +1,59 @@
+"""`phase-gate init`: a commented phase-gate.yaml, never over one that is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Begin
+
+
+def test_it_writes_a_file_that_changes_nothing(begin: Begin) -> None:
+    desk = begin("")
+    ran = desk.gate("init")
+    path = desk.root / "phase-gate.yaml"
+    assert (ran.code, ran.out) == (0, f"wrote {path}\n  next: pytest --phase=red\n")
+    before = desk.json("explain", "green")
+    path.unlink()
+    assert desk.json("explain", "green") == before
+
+
+def test_what_it_shows_in_comments_can_be_switched_on(begin: Begin) -> None:
+    desk = begin("")
+    content = desk.json("init", "--dry-run")["content"]
+    rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[1:]]
+    desk.sample.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
+    assert desk.gate("status").code == 10
+    assert "tests_skipped == 0" in desk.json("explain", "green")["text"]
+
+
+def test_a_dry_run_writes_nothing(begin: Begin) -> None:
+    desk = begin("")
+    ran = desk.gate("init", "--dry-run")
+    assert ran.code == 0
+    assert ran.out.startswith("# Rules of pytest-phase-gate")
+    document = desk.json("init", "--dry-run")
+    assert (document["path"], document["written"]) == (str(desk.root / "phase-gate.yaml"), False)
+    assert desk.files() == {}
+
+
+@pytest.mark.parametrize("content", ["workflow: tdd\n", ""], ids=["a-file", "an-empty-file"])
+def test_what_is_there_is_never_written_over(begin: Begin, content: str) -> None:
+    desk = begin("")
+    desk.gate("init")
+    (desk.root / "phase-gate.yaml").write_text(content or "# mine\nlock_timeout: 3\n", encoding="utf-8")
+    assert desk.error("init") == (13, "not-allowed", "phase-gate.yaml is there already")
+
+
+def test_a_broken_one_is_named_not_replaced(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "workflow: [\n"})
+    code, slug, problem = desk.error("init")
+    assert (code, slug) == (2, "bad-yaml")
+    assert problem.startswith("phase-gate.yaml:1:")
+
+
+def test_from_a_subfolder_it_goes_to_the_root(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green")
+    (desk.root / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(desk.root / "src" / "deep")
+    assert desk.json("init")["path"] == str(desk.root / "phase-gate.yaml")

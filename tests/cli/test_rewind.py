@@ -1,0 +1,66 @@
+"""`phase-gate rewind`: back to an earlier phase, with a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Begin
+
+
+@pytest.mark.parametrize(
+    ("story", "wanted", "expected"),
+    [
+        pytest.param("green", "red", "RED", id="to-the-first"),
+        pytest.param("refactor", "GREEN", "GREEN", id="by-one"),
+        pytest.param("document", "Red", "RED", id="by-many-in-any-case"),
+        pytest.param("green", "green", "GREEN", id="to-the-beginning-of-the-same"),
+    ],
+)
+def test_back_in_an_earlier_phase(begin: Begin, story: str, wanted: str, expected: str) -> None:
+    desk = begin(story)
+    before = desk.json("status")["phase"]
+    document = desk.json("rewind", wanted, "--reason", "a test is missing", "--by", "ann")
+    assert document == {"from": before, "to": expected, "reason": "a test is missing", "by": "ann"}
+    status = desk.json("status")
+    assert (status["phase"], status["iteration"], status["streak"], status["exited"]) == (expected, 0, 0, False)
+    assert [event["kind"] for event in desk.json("history", "--events")["events"]][-2:] == ["rewound", "phase-entered"]
+
+
+def test_it_says_what_to_do_there(begin: Begin) -> None:
+    ran = begin("green").gate("rewind", "red", "--reason", "a test is missing")
+    assert (ran.code, ran.out) == (0, "back in RED\n  next: pytest --phase=red\n")
+
+
+@pytest.mark.parametrize(
+    ("story", "wanted", "code", "problem"),
+    [
+        pytest.param("", "red", 13, "task default has no run yet", id="no-task-yet"),
+        pytest.param("done", "green", 13, "the cycle is done: there is no way back into it", id="after-the-end"),
+        pytest.param("green", "refactor", 13, "REFACTOR lies ahead of GREEN: rewind only goes back", id="forward"),
+        pytest.param("green", "blue", 2, "unknown phase 'blue'", id="an-unknown-phase"),
+        pytest.param("green", "done", 2, "unknown phase 'done'", id="the-end-is-no-phase"),
+        pytest.param("green", "../x", 2, "unknown phase '../x'", id="a-path"),
+        pytest.param("green", "", 2, "unknown phase ''", id="no-name"),
+        pytest.param("green", "röt" * 100, 2, f"unknown phase '{('röt' * 100)[:37]}...'", id="300-characters"),
+    ],
+)
+def test_where_there_is_no_way_back(begin: Begin, story: str, wanted: str, code: int, problem: str) -> None:
+    found = begin(story).error("rewind", wanted, "--reason", "because")
+    assert (found[0], found[2]) == (code, problem)
+
+
+@pytest.mark.parametrize("reason", [(), ("--reason", " ")], ids=["none", "blank"])
+def test_it_needs_a_reason(begin: Begin, reason: tuple[str, ...]) -> None:
+    assert begin("green").error("rewind", "red", *reason)[:2] == (2, "bad-usage")
+
+
+def test_not_while_a_run_is_going_on(begin: Begin) -> None:
+    desk = begin("green")
+    with desk.open_run():
+        assert desk.error("rewind", "red", "--reason", "x")[:2] == (13, "not-allowed")
+
+
+def test_state_trouble_is_11(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    assert desk.error("rewind", "red", "--reason", "x")[:2] == (11, "state-tampered")

@@ -1,0 +1,251 @@
+"""`phase-gate signal`: 0 the phase exits, 10 a gate stays closed, 13 it speaks of something that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+
+
+def kinds(desk: Desk) -> list[str]:
+    return [event["kind"] for event in desk.json("history", "--events")["events"]]
+
+
+# --- 0 and 10
+
+
+@pytest.mark.parametrize(
+    ("story", "phase", "following"),
+    [
+        pytest.param("red", "RED", "pytest --phase=green", id="red"),
+        pytest.param("green", "GREEN", "pytest --phase=refactor", id="green"),
+        pytest.param("notes", "DONE", "pytest --phase=green", id="a-phase-that-needs-no-tests-and-ends-the-cycle"),
+    ],
+)
+def test_both_gates_hold_and_the_phase_exits(begin: Begin, story: str, phase: str, following: str) -> None:
+    desk = begin(story)
+    ran = desk.gate("signal", "--reason", "all is well", "--by", "ann")
+    assert ran.code == 0
+    assert ran.has("Gate 2  Explicit exit signal", "given", "all is well (ann)", "both gates hold", following)
+    status = desk.json("status")
+    assert (status["phase"], status["exited"], status["holds"]) == (phase, True, True)
+    assert kinds(desk)[-3:] == ["evaluated", "signal-spent", "phase-exited"]
+
+
+def test_the_last_iteration_is_evaluated_anew_not_a_new_one(begin: Begin) -> None:
+    desk = begin("green")
+    evaluation = desk.json("signal", "--reason", "done")
+    assert (evaluation["phase"], evaluation["iteration"], evaluation["can_exit"]) == ("GREEN", 2, True)
+    assert (evaluation["gate_1"]["satisfied"], evaluation["gate_2"]["source"]) == (True, "explicit_signal")
+    assert evaluation["run"] == desk.json("status")["last_run"]["id"]
+
+
+def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
+    desk = begin("green-once")
+    for number in (1, 2):
+        ran = desk.gate("signal", "--reason", "done")
+        assert ran.code == 10
+        assert ran.has("signal came too early", "Exit signal set but Gate 1 not satisfied")
+        assert desk.store().look().state.signals_premature == number
+    assert desk.json("status")["exited"] is False
+    assert desk.gate("check").code == 10
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        pytest.param("--not-done", "the signal says not done (not yet)", id="a-veto"),
+        pytest.param("--blocked", "needs a person (blocked): not yet", id="blocked"),
+        pytest.param("--test-wrong", "needs a person (test-wrong): not yet", id="a-test-is-wrong"),
+    ],
+)
+def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said: str) -> None:
+    desk = begin("green")
+    ran = desk.gate("signal", option, "--reason", "not yet")
+    assert ran.code == 10
+    assert said in " ".join(ran.out.split())
+    assert desk.json("status")["exited"] is False
+
+
+# --- 13: stale
+
+
+STALE: dict[str, tuple[str, Callable[[Desk], object]]] = {
+    "after-an-edit": ("files have changed since iteration 2: nobody has tested them", Desk.edit_source),
+    "after-a-new-test": (
+        "files have changed since iteration 2: nobody has tested them",
+        lambda desk: desk.sample.write(test_more="def test_more():\n    assert False\n"),
+    ),
+    "after-a-narrow-run": (
+        "a run came after iteration 2 (partial)",
+        lambda desk: desk.sample.pytest("--phase=green", "-k", "add"),
+    ),
+    "after-a-run-that-stopped-early": (
+        "a run came after iteration 2 (incomplete)",
+        lambda desk: desk.sample.pytest("--phase=green", "--setup-only"),
+    ),
+    "after-a-run-of-nothing": (
+        "a run came after iteration 2 (partial)",
+        lambda desk: desk.sample.pytest("--phase=green", "-k", "nothing_is_called_so"),
+    ),
+    "after-a-run-that-was-lost": ("run feedface began after it and never ended", Desk.lose_run),
+    "after-the-phase-was-entered-anew": (
+        "GREEN has no complete run that a signal could speak of",
+        lambda desk: desk.gate("rewind", "green", "--reason", "again"),
+    ),
+    "after-the-phase-before-was-entered-anew": (
+        "RED has no complete run that a signal could speak of",
+        lambda desk: desk.gate("rewind", "red", "--reason", "one is missing"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("problem", "happens"), STALE.values(), ids=STALE)
+def test_a_stale_signal_is_refused_and_nothing_written(
+    begin: Begin, problem: str, happens: Callable[[Desk], object]
+) -> None:
+    desk = begin("green")
+    happens(desk)
+    assert desk.error("signal", "--reason", "done") == (13, "stale-signal", problem)
+
+
+def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
+    desk = begin("green")
+    assert desk.sample.pytest("--phase=green").code == 0
+    assert desk.json("signal", "--reason", "done")["iteration"] == 3
+
+
+def test_not_while_a_run_is_going_on(begin: Begin) -> None:
+    desk = begin("green")
+    with desk.open_run():
+        for option in ((), ("--next",)):
+            code, slug, problem = desk.error("signal", "--reason", "done", *option)
+            assert (code, slug) == (13, "not-allowed")
+            assert problem.startswith("run feedface is going on since ")
+
+
+def test_not_twice(begin: Begin) -> None:
+    desk = begin("green")
+    assert desk.gate("signal", "--reason", "done").code == 0
+    assert desk.error("signal", "--reason", "done") == (13, "not-allowed", "GREEN has exited already")
+
+
+def test_not_after_the_end_of_the_cycle(begin: Begin) -> None:
+    assert begin("done").error("signal", "--reason", "done") == (
+        13,
+        "not-allowed",
+        "the cycle is done: there is nothing to signal",
+    )
+
+
+def test_not_before_anything_was_run(begin: Begin) -> None:
+    assert begin("").error("signal", "--reason", "done") == (13, "not-allowed", "task default has no run yet")
+
+
+# --- 13: contradictory
+
+
+@pytest.mark.parametrize(
+    ("arguments", "slug", "problem"),
+    [
+        pytest.param(
+            ("--remaining-work", "the parser"),
+            "contradictory-signal",
+            "signal: it says done, and that work remains: 'the parser'",
+            id="done-with-work-left",
+        ),
+        pytest.param(("--blocked",), "bad-signal", "signal: blocked needs a reason", id="blocked-without-a-reason"),
+        pytest.param(
+            ("--test-wrong", "--reason", " "), "bad-signal", "signal: test-wrong needs a reason", id="a-blank-reason"
+        ),
+    ],
+)
+@pytest.mark.parametrize("when", [(), ("--next",)], ids=["now", "next"])
+def test_a_contradiction_is_refused(
+    begin: Begin, arguments: tuple[str, ...], slug: str, problem: str, when: tuple[str, ...]
+) -> None:
+    assert begin("green").error("signal", *arguments, *when) == (13, slug, problem)
+
+
+@pytest.mark.parametrize("left", ["none", "None", ""])
+def test_no_work_left_is_no_contradiction(begin: Begin, left: str) -> None:
+    assert begin("green").gate("signal", "--reason", "done", "--remaining-work", left).code == 0
+
+
+def test_two_answers_at_once_are_a_usage_error(begin: Begin) -> None:
+    code, slug, problem = begin("green").error("signal", "--not-done", "--blocked", "--reason", "x")
+    assert (code, slug) == (2, "bad-usage")
+    assert "not allowed with argument" in problem
+
+
+# --- 11
+
+
+def test_state_trouble_is_11(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    assert desk.error("signal", "--reason", "done")[:2] == (11, "state-tampered")
+    assert desk.error("signal", "--next", "--reason", "done")[:2] == (11, "state-tampered")
+
+
+# --- for the next evaluation
+
+
+def test_the_next_run_takes_it(begin: Begin) -> None:
+    desk = begin("green-once")
+    assert desk.json("signal", "--next", "--reason", "done \U0001f389", "--by", "ann") == {
+        "answer": "done",
+        "waits_for": "next",
+    }
+    ran = desk.sample.pytest("--phase=green", "--phase-exit=dual")
+    assert ran.code == 0
+    assert ran.has("done \U0001f389 (ann)")
+    assert not (desk.folder / "exit-signal.yaml").exists()
+    assert desk.json("status")["exited"] is True
+
+
+def test_it_may_wait_for_the_first_run_of_all(begin: Begin) -> None:
+    desk = begin("")
+    assert desk.gate("signal", "--next", "--blocked", "--reason", "no access").code == 0
+    assert desk.json("status")["signal_waiting"] == "waiting for the next evaluation"
+
+
+@pytest.mark.parametrize(
+    "reason", ["a\x1bb", "\udcff", "x" * 70_000], ids=["an-escape-sequence", "no-text", "more-than-64-kib"]
+)
+def test_what_nobody_could_read_back_is_refused_at_once(begin: Begin, reason: str) -> None:
+    code, slug, problem = begin("green").error("signal", "--next", "--reason", reason)
+    assert (code, slug) == (2, "bad-yaml")
+    assert problem.startswith("exit-signal.yaml:")
+
+
+# --- a signal that waits in the file
+
+
+def test_a_veto_in_the_file_is_stronger_than_a_word(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
+    ran = desk.gate("signal", "--reason", "done")
+    assert ran.code == 10
+    assert ran.has("the signal says not done (wait for ann)")
+    assert not (desk.folder / "exit-signal.yaml").exists(), "it was read: it is in the ledger now"
+    assert desk.gate("signal", "--reason", "ann says yes").code == 0
+
+
+def test_a_malformed_file_closes_the_gate_and_waits_for_its_author(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    ran = desk.gate("signal", "--reason", "done")
+    assert ran.code == 10
+    assert ran.has("exit-signal.yaml:1:14: exit_signal is 'yes'")
+    assert (desk.folder / "exit-signal.yaml").read_text(encoding="utf-8") == "exit_signal: yes\n"
+
+
+def test_a_done_in_the_file_does_not_wait_for_the_next_phase(begin: Begin) -> None:
+    desk = begin("green")
+    desk.gate("signal", "--next", "--reason", "first")
+    evaluation = desk.json("signal", "--reason", "second")
+    assert (evaluation["can_exit"], evaluation["gate_2"]["reason"]) == (True, "second")
+    assert not (desk.folder / "exit-signal.yaml").exists()

@@ -1,0 +1,135 @@
+"""`phase-gate status`: where the task stands and what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+
+
+@pytest.mark.parametrize(
+    ("story", "code", "expected"),
+    [
+        pytest.param(
+            "",
+            10,
+            {"phase": None, "cycle": 0, "exited": False, "next": "pytest --phase=red", "workflow": "tdd"},
+            id="nothing-was-run",
+        ),
+        pytest.param(
+            "red",
+            10,
+            {"phase": "RED", "cycle": 1, "iteration": 1, "exited": False, "next": 'phase-gate signal --reason "..."'},
+            id="red-without-a-signal",
+        ),
+        pytest.param("red-exited", 0, {"phase": "RED", "exited": True, "holds": True}, id="red-has-exited"),
+        pytest.param("green-once", 10, {"phase": "GREEN", "iteration": 1, "streak": 1}, id="green-only-once"),
+        pytest.param("green", 10, {"phase": "GREEN", "iteration": 2, "streak": 2, "holds": False}, id="green-twice"),
+        pytest.param("green-exited", 0, {"phase": "GREEN", "exited": True, "streak": 2}, id="green-has-exited"),
+        pytest.param("document", 10, {"phase": "DOCUMENT", "iteration": 0, "exited": False}, id="just-entered"),
+        pytest.param("done", 0, {"phase": "DONE", "workflow": "short", "holds": True}, id="the-cycle-is-done"),
+    ],
+)
+def test_where_the_task_stands(begin: Begin, story: str, code: int, expected: dict[str, Any]) -> None:
+    desk = begin(story)
+    before = desk.files()
+    ran = desk.gate("status", "--json")
+    assert ran.code == code
+    assert {name: ran.document[name] for name in expected} == expected
+    assert desk.files() == before, "it only looks"
+
+
+def test_the_text_says_it_all(begin: Begin) -> None:
+    desk = begin("refactor")
+    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
+    desk.gate("signal", "--next", "--reason", "soon")
+    rows = dict(line.split(maxsplit=1) for line in desk.gate("status").out.splitlines())
+    assert rows == {
+        "root": str(desk.root),
+        "task": "default",
+        "workflow": "tdd, cycle 1",
+        "phase": "REFACTOR, iteration 1",
+        "streak": "1 green in a row",
+        "fact": "refactoring_complete = True (ann: tidy)",
+        "signal": "waiting for the next evaluation",
+        "verdict": desk.json("status")["reason"],
+        "next": desk.json("status")["next"],
+    }
+
+
+def test_facts_are_listed_with_who_and_why(begin: Begin) -> None:
+    desk = begin("refactor")
+    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
+    (fact,) = desk.json("status")["facts"]
+    assert fact.pop("at")
+    assert fact == {"name": "refactoring_complete", "value": True, "reason": "tidy", "by": "ann"}
+
+
+def test_a_malformed_signal_is_said_with_its_place(begin: Begin) -> None:
+    desk = begin("red")
+    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    assert desk.json("status")["signal_waiting"] == "exit-signal.yaml:1:14: exit_signal is 'yes'"
+    assert desk.gate("status").has("signal   exit-signal.yaml:1:14: exit_signal is 'yes'")
+
+
+def test_lost_and_open_runs_are_named(begin: Begin) -> None:
+    desk = begin("green")
+    with desk.open_run() as run:
+        document = desk.json("status")
+        assert (document["open_runs"], document["lost_runs"], document["reason"]) == ([run], [], "a run is going on")
+    document = desk.json("status")
+    assert (document["open_runs"], document["lost_runs"]) == ([], [run])
+    assert document["reason"] == "run feedface began and never ended"
+
+
+@pytest.mark.parametrize(
+    ("happens", "problem"),
+    [
+        pytest.param(Desk.tamper, "state.json is not what the ledger gives", id="tampered"),
+        pytest.param(
+            lambda desk: (desk.folder / "ledger.jsonl").unlink(),
+            "ledger.jsonl is gone, state.json is still there",
+            id="ledger-gone",
+        ),
+    ],
+)
+def test_state_trouble_is_11(begin: Begin, happens: Callable[[Desk], object], problem: str) -> None:
+    desk = begin("green")
+    happens(desk)
+    assert desk.error("status") == (11, "state-tampered", problem)
+    ran = desk.gate("status")
+    assert (ran.code, ran.out) == (11, "")
+    assert ran.err.startswith(f"phase-gate: {problem} [state-tampered]\n  try: phase-gate audit ")
+
+
+def test_the_block_is_the_last_verdict(begin: Begin) -> None:
+    desk = begin("green")
+    ran = desk.gate("status", "--block")
+    assert ran.code == 10
+    assert ran.has("PRP_PHASE_STATUS", "GREEN")
+    assert desk.json("status", "--block")["phase"] == "GREEN"
+
+
+def test_without_a_verdict_there_is_no_block(begin: Begin) -> None:
+    assert begin("").gate("status", "--block").has("no run is recorded yet")
+
+
+def test_tasks_never_touch_each_other(begin: Begin) -> None:
+    desk = begin("green")
+    document = desk.json("status", "--task", "other")
+    assert (document["task"], document["phase"]) == ("other", None)
+    desk.sample.environment.setenv("PHASE_GATE_TASK", "other")
+    assert desk.json("status")["task"] == "other"
+    assert desk.json("status", "--task", "default")["phase"] == "GREEN"
+
+
+def test_another_state_folder(begin: Begin) -> None:
+    desk = begin("green")
+    desk.folder.rename(desk.root / "elsewhere")
+    assert desk.json("status")["phase"] is None
+    assert desk.json("status", "--dir", "elsewhere")["phase"] == "GREEN"
+    desk.sample.environment.setenv("PHASE_GATE_DIR", "elsewhere")
+    assert desk.json("status")["phase"] == "GREEN"

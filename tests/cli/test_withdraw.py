@@ -1,0 +1,67 @@
+"""`phase-gate withdraw`: take back a waiting signal, or a declared fact."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Begin
+
+
+@pytest.mark.parametrize("story", ["green", ""], ids=["a-task", "no-task-yet"])
+def test_a_waiting_signal_is_taken_back(begin: Begin, story: str) -> None:
+    desk = begin(story)
+    desk.gate("signal", "--next", "--reason", "done")
+    assert desk.json("withdraw") == {"withdrawn": "signal", "answer": "done"}
+    assert desk.json("status")["signal_waiting"] is None
+    last = desk.json("history", "--events")["events"][-1]
+    assert (last["kind"], last["answer"], last["by"]) == ("signal-withdrawn", "done", "dev")
+
+
+def test_a_malformed_one_too(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    assert desk.gate("withdraw").out == "signal malformed is taken back\n"
+    assert not (desk.folder / "exit-signal.yaml").exists()
+
+
+def test_what_is_taken_back_does_not_count(begin: Begin) -> None:
+    desk = begin("green-once")
+    desk.gate("signal", "--next", "--reason", "done")
+    desk.gate("withdraw")
+    assert desk.sample.pytest("--phase=green", "--phase-exit=dual").code == 10
+
+
+def test_a_fact_is_taken_back(begin: Begin) -> None:
+    desk = begin("refactor")
+    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    assert desk.json("withdraw", "refactoring_complete") == {"withdrawn": "refactoring_complete"}
+    assert desk.json("status")["facts"] == []
+    assert desk.gate("signal", "--reason", "done").code == 10
+
+
+@pytest.mark.parametrize(
+    ("story", "arguments", "problem"),
+    [
+        pytest.param("green", (), "no signal is waiting", id="no-signal"),
+        pytest.param("", (), "no signal is waiting", id="no-signal-and-no-task"),
+        pytest.param(
+            "refactor",
+            ("refactoring_complete",),
+            "refactoring_complete is not declared in this phase",
+            id="not-declared",
+        ),
+        pytest.param("", ("refactoring_complete",), "task default has no run yet", id="no-task-yet"),
+    ],
+)
+def test_what_is_not_there_can_not_be_taken_back(
+    begin: Begin, story: str, arguments: tuple[str, ...], problem: str
+) -> None:
+    assert begin(story).error("withdraw", *arguments) == (13, "not-allowed", problem)
+
+
+def test_state_trouble_is_11_and_the_signal_stays(begin: Begin) -> None:
+    desk = begin("green")
+    desk.gate("signal", "--next", "--reason", "done")
+    desk.tamper()
+    assert desk.error("withdraw")[:2] == (11, "state-tampered")
+    assert (desk.folder / "exit-signal.yaml").exists()

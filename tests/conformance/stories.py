@@ -1,0 +1,123 @@
+"""Small honest projects, and the questions that tests of several clauses ask about them.
+
+Everything goes through real runs of the plugin and real calls of the command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from typing import Any
+
+import jsonschema
+from referencing import Registry, Resource
+
+from pytest_phase_gate.cli import main
+from tests.conftest import ROOT
+from tests.support import Ran, Sample
+
+SCHEMAS = ROOT / "src" / "pytest_phase_gate" / "schemas"
+
+#: What stands where for a run that tells nothing but its verdict.
+REPORT = "verdict.json"
+
+
+def step_tests(total: int) -> str:
+    """Return a module with one honest test a step: it fails until its step is written, and says what it wants."""
+    return "\n\n".join(
+        f"def test_step_{number}():\n    from steps import step_{number}\n\n    assert step_{number}() == {number}\n"
+        for number in range(1, total + 1)
+    )
+
+
+def steps(done: int) -> str:
+    """Return the module under test with the first `done` steps written."""
+    written = (f"def step_{number}():\n    return {number}\n" for number in range(1, done + 1))
+    return "\n\n".join(('"""Steps."""\n', *written))
+
+
+def leave_red(sample: Sample, total: int) -> Sample:
+    """An honest RED with `total` failing tests, exited."""
+    sample.write(test_steps=step_tests(total))
+    assert sample.pytest("--phase=red", "--phase-exit=dual", "--exit-signal=all fail").code == 0
+    return sample
+
+
+def judge(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[Ran, Any]:
+    """Run pytest in this process; return how it ended and the verdict that it wrote."""
+    ran = sample.pytest(*arguments, f"--phase-report={REPORT}", plugins=plugins)
+    return ran, sample.report(REPORT)
+
+
+def command(sample: Sample, *arguments: str) -> Ran:
+    """Call the command in this process: the same as `sample.gate`, without the time that a process takes."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(sample.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def status(sample: Sample) -> Any:
+    return command(sample, "status", "--json").document
+
+
+def leave_signal(sample: Sample, text: str) -> None:
+    """Write the signal file by hand."""
+    sample.write({".phase-gate/exit-signal.yaml": text})
+
+
+def signal_is_there(sample: Sample) -> bool:
+    return (sample.root / ".phase-gate" / "exit-signal.yaml").exists()
+
+
+def ledger(sample: Sample) -> list[dict[str, Any]]:
+    """Return every line of the default task's ledger."""
+    text = (sample.root / ".phase-gate" / "ledger.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def logged_evaluations(sample: Sample) -> list[dict[str, Any]]:
+    return [line["data"]["evaluation"] for line in ledger(sample) if line["kind"] == "evaluated"]
+
+
+def unmet_clauses(verdict: Any) -> list[str]:
+    return [clause["text"] for clause in verdict["gate_1"]["clauses"] if clause["satisfied"] is not True]
+
+
+def unmet_guards(verdict: Any) -> list[str]:
+    return [guard["name"] for guard in verdict["gate_1"]["guards"] if guard["satisfied"] is not True]
+
+
+def load_schema(name: str) -> Any:
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def validator(schema: Any) -> jsonschema.Draft7Validator:
+    """Return a validator that also finds our other schemas beside it."""
+    resources = [
+        (path.name, Resource.from_contents(json.loads(path.read_text(encoding="utf-8"))))
+        for path in SCHEMAS.glob("*.schema.json")
+    ]
+    registry: Registry[Any] = Registry().with_resources(resources)
+    return jsonschema.Draft7Validator(schema, registry=registry)
+
+
+def faults(name: str, document: Any) -> list[str]:
+    """Return what a schema of ours has against a document."""
+    return [f"{error.json_path}: {error.message}" for error in validator(load_schema(name)).iter_errors(document)]
+
+
+_SUMMARY = re.compile(r"^=*\s*(?P<counts>(?:no tests ran|\d+ [a-z ]+(?:, \d+ [a-z ]+)*)) in [\d.]+s.*$", re.MULTILINE)
+
+
+def summary_counts(output: str) -> dict[str, int]:
+    """Return the numbers of pytest's own last line, warnings left out."""
+    found = _SUMMARY.findall(output)
+    assert found, output
+    if found[-1] == "no tests ran":
+        return {}
+    counts = {name: int(number) for number, _, name in (part.partition(" ") for part in found[-1].split(", "))}
+    counts = {{"error": "errors"}.get(name, name): number for name, number in counts.items()}
+    return {name: number for name, number in counts.items() if name not in ("warning", "warnings")}

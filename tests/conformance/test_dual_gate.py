@@ -1,0 +1,1451 @@
+"""DG: the exit by two gates. Every test drives the real plugin or the real command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate.errors import DocumentError, PhaseGateError
+from pytest_phase_gate.report.status_block import BEGIN, END, block_of, parse_status_block, render_status_block
+from pytest_phase_gate.storage.signal_file import parse_signal
+from tests.conformance.stories import (
+    command,
+    faults,
+    judge,
+    leave_red,
+    leave_signal,
+    ledger,
+    load_schema,
+    logged_evaluations,
+    signal_is_there,
+    status,
+    step_tests,
+    steps,
+    unmet_clauses,
+    unmet_guards,
+    validator,
+)
+from tests.conftest import ROOT
+from tests.support import Ran, Sample
+
+PREMATURE = "Exit signal set but Gate 1 not satisfied"
+WAITS = "Gate 1 holds; Gate 2 waits for the exit signal"
+ONE_MORE = "one more green run on this tree is needed: run again"
+
+# --- DG-01 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-01")
+@pytest.mark.parametrize(
+    ("runs", "signal", "code", "reason"),
+    [
+        pytest.param(1, False, 10, f"go on: {ONE_MORE}", id="neither-gate"),
+        pytest.param(1, True, 10, f"signal came too early: {ONE_MORE}", id="only-gate-2"),
+        pytest.param(2, False, 10, WAITS, id="only-gate-1"),
+        pytest.param(2, True, 0, "both gates hold: GREEN has exited", id="both-gates"),
+    ],
+)
+def test_only_both_gates_together_let_a_phase_end(
+    sample: Sample, runs: int, signal: bool, code: int, reason: str
+) -> None:
+    leave_red(sample, 2).write(steps=steps(2))
+    for _ in range(runs - 1):
+        sample.pytest("--phase=green")
+    ran, verdict = judge(
+        sample, "--phase=green", "--phase-exit=dual", *(["--exit-signal=both steps"] if signal else [])
+    )
+    assert ran.code == code
+    assert verdict["gate_1"]["satisfied"] is (runs == 2)
+    assert verdict["gate_2"]["satisfied"] is signal
+    assert verdict["can_exit"] is (runs == 2 and signal)
+    assert verdict["reason"] == reason
+    assert ran.has(f"Verdict  {reason}"[:70])
+    assert command(sample, "check").code == code
+    assert status(sample)["exited"] is (code == 0)
+
+
+@pytest.mark.criterion("DG-01")
+@pytest.mark.parametrize(
+    ("done", "answer", "code", "reason"),
+    [
+        pytest.param(1, "--not-done", 10, "go on: 1 test already passes, but a new test must fail first", id="neither"),
+        pytest.param(
+            1, "", 10, "signal came too early: 1 test already passes, but a new test must fail first", id="only-gate-2"
+        ),
+        pytest.param(0, "--not-done", 10, "go on: Gate 1 holds, but the signal says not done (look)", id="only-gate-1"),
+        pytest.param(0, "", 0, "both gates hold: RED has exited", id="both"),
+    ],
+)
+def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: str, code: int, reason: str) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(done))
+    assert sample.pytest("--phase=red").code == (10 if done else 0)
+    signal = command(sample, "signal", "--json", "--reason", "look", *filter(None, [answer]))
+    assert signal.code == code
+    assert signal.document["can_exit"] is (code == 0)
+    assert signal.document["reason"] == reason
+    green = sample.pytest("--phase=green")
+    assert (green.code == 13) is (code != 0)
+
+
+# --- DG-02 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-02")
+@pytest.mark.parametrize(
+    ("total", "done", "criteria", "code", "reason"),
+    [
+        pytest.param(2, 0, 1, 0, WAITS, id="more-tests-than-criteria"),
+        pytest.param(2, 0, 2, 0, WAITS, id="as-many-tests-as-criteria"),
+        pytest.param(2, 0, 3, 10, "go on: 2 tests for 3 criteria", id="one-test-short"),
+        pytest.param(
+            2, 1, 2, 10, "go on: 1 test already passes, but a new test must fail first", id="one-passes-already"
+        ),
+        pytest.param(2, 2, 2, 10, "go on: 2 tests already pass, but a new test must fail first", id="all-pass-already"),
+        pytest.param(
+            10, 1, 9, 10, "go on: 1 test already passes, but a new test must fail first", id="nine-of-ten-fail"
+        ),
+    ],
+)
+def test_red_wants_a_failing_test_for_each_criterion(
+    sample: Sample, total: int, done: int, criteria: int, code: int, reason: str
+) -> None:
+    sample.write(test_steps=step_tests(total), steps=steps(done))
+    ran, verdict = judge(sample, "--phase=red", f"--phase-criteria={criteria}")
+    assert ran.code == code
+    assert verdict["reason"] == reason
+    assert verdict["gate_1"]["satisfied"] is (code == 0)
+    assert verdict["gate_1"]["values"] == {
+        "criteria_count": criteria,
+        "tests_failing": total - done,
+        "tests_passing": done,
+        "tests_total": total,
+    }
+
+
+@pytest.mark.criterion("DG-02")
+def test_red_without_a_test_is_closed(sample: Sample) -> None:
+    sample.write(test_steps='"""No test yet."""\n')
+    ran, verdict = judge(sample, "--phase=red", "--exit-signal=done")
+    assert ran.code == 5  # pytest's own: nothing was collected
+    assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["iteration"]) == (False, False, None)
+    assert verdict["reason"] == "go on: this run does not count (empty): no test was collected"
+    assert "tests_total > 0" in unmet_clauses(verdict)
+
+
+@pytest.mark.criterion("DG-02")
+def test_red_counts_only_the_new_tests_of_an_old_suite(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(2)).commit_all()
+    ran, verdict = judge(sample, "--phase=red")
+    assert ran.code == 10
+    assert verdict["reason"] == "go on: no new or changed test: write the test for this step first"
+    assert verdict["metrics"]["suite_passing"] == 2
+
+    sample.write(test_steps=step_tests(3))
+    ran, verdict = judge(sample, "--phase=red")
+    assert ran.code == 0
+    assert verdict["reason"] == WAITS
+    assert (verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (1, 3)
+
+
+# --- DG-03 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-03")
+@pytest.mark.parametrize(
+    ("done", "runs", "code", "unmet", "reason"),
+    [
+        pytest.param(
+            2,
+            1,
+            10,
+            ["consecutive_green_runs >= required_green_runs"],
+            f"go on: {ONE_MORE}",
+            id="one-green-run",
+        ),
+        pytest.param(2, 2, 0, [], WAITS, id="two-green-runs"),
+        pytest.param(2, 3, 0, [], WAITS, id="three-green-runs"),
+        pytest.param(
+            1,
+            2,
+            1,
+            [
+                "tests_failing == 0",
+                "tests_passing == tests_total",
+                "consecutive_green_runs >= required_green_runs",
+            ],
+            "go on: 1 of 2 tests fails",
+            id="one-test-fails-twice",
+        ),
+        pytest.param(
+            0,
+            1,
+            1,
+            [
+                "tests_failing == 0",
+                "tests_passing == tests_total",
+                "consecutive_green_runs >= required_green_runs",
+            ],
+            "go on: 2 of 2 tests fail",
+            id="nothing-is-written",
+        ),
+    ],
+)
+def test_green_wants_all_tests_passing_twice(
+    sample: Sample, done: int, runs: int, code: int, unmet: list[str], reason: str
+) -> None:
+    leave_red(sample, 2).write(steps=steps(done))
+    for _ in range(runs - 1):
+        sample.pytest("--phase=green")
+    ran, verdict = judge(sample, "--phase=green")
+    assert ran.code == code
+    assert verdict["gate_1"]["satisfied"] is (code == 0)
+    assert unmet_clauses(verdict) == unmet
+    assert verdict["reason"] == reason
+    assert verdict["gate_1"]["values"] == {
+        "consecutive_green_runs": runs if done == 2 else 0,
+        "required_green_runs": 2,
+        "tests_failing": 2 - done,
+        "tests_passing": done,
+        "tests_total": 2,
+    }
+
+
+@pytest.mark.criterion("DG-03")
+def test_green_is_closed_by_a_test_that_no_longer_runs(sample: Sample) -> None:
+    """None fails, yet not all pass: the code makes its test skip."""
+    leave_red(sample, 2)
+    sample.write(steps=f'{steps(1)}\n\ndef step_2():\n    import pytest\n\n    pytest.skip("later")\n')
+    sample.pytest("--phase=green")
+    ran, verdict = judge(sample, "--phase=green")
+    assert ran.code == 10
+    assert verdict["gate_1"]["satisfied"] is False
+    assert verdict["metrics"]["tests_failing"] == 0
+    assert "tests_passing == tests_total" in unmet_clauses(verdict)
+    assert "no-new-skips" in unmet_guards(verdict)
+    assert ran.has("no-new-skips", "test_steps.py::test_step_2")
+
+
+@pytest.mark.criterion("DG-03")
+def test_green_runs_count_on_one_tree_only(sample: Sample) -> None:
+    leave_red(sample, 2).write(steps=steps(2))
+    sample.pytest("--phase=green")
+    sample.write(steps=steps(3))
+    ran, verdict = judge(sample, "--phase=green")
+    assert ran.code == 10
+    assert verdict["metrics"]["consecutive_green_runs"] == 1
+    assert ran.has("1 >= 2", ONE_MORE)
+    assert sample.pytest("--phase=green").code == 0
+
+
+# --- DG-04 -------------------------------------------------------------------------------------------------------
+
+ONE_OF = (
+    "go on: one of these has to hold: refactoring_complete == true, iteration >= max_refactor_iterations,"
+    " no_more_improvements_identified == true"
+)
+
+
+def declare(sample: Sample, fact: str) -> None:
+    # A phase has to be entered before a fact can be declared for it.
+    sample.pytest("--phase=refactor")
+    assert command(sample, "declare", fact, "--reason", "looked at it").code == 0
+
+
+@pytest.mark.criterion("DG-04")
+@pytest.mark.parametrize(
+    ("fact", "code", "reason"),
+    [
+        pytest.param("", 10, ONE_OF, id="nothing-declared"),
+        pytest.param("refactoring_complete=true", 0, WAITS, id="complete"),
+        pytest.param("refactoring_complete=false", 10, ONE_OF, id="declared-not-complete"),
+        pytest.param("no_more_improvements_identified=true", 0, WAITS, id="no-more-improvements"),
+        pytest.param("no_improvements_found=true", 0, WAITS, id="no-improvements-in-the-other-spelling"),
+        pytest.param("no_improvements_found=false", 10, ONE_OF, id="improvements-are-left"),
+    ],
+)
+def test_refactor_ends_by_a_declared_fact(sample: Sample, fact: str, code: int, reason: str) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(2))
+    if fact:
+        declare(sample, fact)
+    ran, verdict = judge(sample, "--phase=refactor")
+    assert ran.code == code
+    assert verdict["gate_1"]["satisfied"] is (code == 0)
+    assert verdict["reason"] == reason
+    assert ran.has("iteration >= max_refactor_iterations", "one of")
+
+
+@pytest.mark.criterion("DG-04")
+def test_refactor_ends_at_iteration_5_and_not_before(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(2))
+    for iteration in range(1, 5):
+        ran, verdict = judge(sample, "--phase=refactor")
+        assert (ran.code, verdict["iteration"], verdict["reason"]) == (10, iteration, ONE_OF)
+    ran, verdict = judge(sample, "--phase=refactor")
+    assert (ran.code, verdict["iteration"], verdict["reason"]) == (0, 5, WAITS)
+    assert verdict["gate_1"]["values"]["max_refactor_iterations"] == 5
+    assert ran.has("5 >= 5")
+
+
+@pytest.mark.criterion("DG-04")
+def test_refactor_with_a_failing_test_is_closed_whatever_is_declared(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(2))
+    declare(sample, "refactoring_complete=true")
+    sample.write(steps=steps(1))
+    for _ in range(5):
+        ran, verdict = judge(sample, "--phase=refactor", "--exit-signal=tidy")
+        assert ran.code == 1
+        assert verdict["gate_1"]["satisfied"] is False
+        assert verdict["reason"] == "signal came too early: 1 of 2 tests fails"
+    assert verdict["iteration"] > 5
+
+
+# --- DG-06 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-06")
+@pytest.mark.parametrize(
+    ("text", "answer", "code", "reason"),
+    [
+        pytest.param(None, "absent", 10, WAITS, id="no-file"),
+        pytest.param("exit_signal: true\n", "done", 0, "both gates hold: RED has exited", id="true"),
+        pytest.param(
+            "exit_signal: false\n", "not-done", 10, "go on: Gate 1 holds, but the signal says not done", id="false"
+        ),
+        pytest.param(
+            "exit_signal: blocked\nreason: no key\n",
+            "blocked",
+            10,
+            "stop: needs a person (blocked): no key",
+            id="blocked",
+        ),
+        pytest.param("exit_signal: True\n", "malformed", 10, "exit_signal is 'True'", id="capital-true"),
+        pytest.param('exit_signal: "true"\n', "malformed", 10, "exit_signal is 'true'", id="quoted-true"),
+        pytest.param("exit_signal: yes\n", "malformed", 10, "exit_signal is 'yes'", id="yes"),
+        pytest.param("exit_signal: 1\n", "malformed", 10, "exit_signal is '1'", id="one"),
+        pytest.param("reason: done\n", "malformed", 10, "exit_signal is missing", id="no-answer"),
+        pytest.param("exit_signal: true\nsure: yes\n", "malformed", 10, "unknown key 'sure'", id="unknown-key"),
+        pytest.param("", "malformed", 10, "the file is empty", id="empty-file"),
+        pytest.param(
+            "exit_signal: true\nremaining_work: the docs\n",
+            "refused",
+            10,
+            "it says done, and that work remains: 'the docs'",
+            id="work-remains",
+        ),
+    ],
+)
+def test_only_a_plain_yes_is_a_signal(sample: Sample, text: str | None, answer: str, code: int, reason: str) -> None:
+    sample.write(test_steps=step_tests(2))
+    if text is not None:
+        leave_signal(sample, text)
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert ran.code == code
+    assert verdict["gate_1"]["satisfied"] is True
+    assert verdict["gate_2"]["answer"] == answer
+    assert verdict["gate_2"]["satisfied"] is (answer == "done")
+    assert verdict["can_exit"] is (answer == "done")
+    assert reason in verdict["reason"]
+    # An answer is spent by the evaluation that reads it; what is none waits for its author.
+    assert signal_is_there(sample) is (answer == "malformed")
+
+
+@pytest.mark.criterion("DG-06")
+def test_the_signal_by_option_and_by_command_is_explicit_too(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2))
+    assert sample.pytest("--phase=red", "--exit-signal= ").code == 4
+    ran, verdict = judge(sample, "--phase=red", "--exit-signal=both fail")
+    assert (ran.code, verdict["gate_2"]["reason"], verdict["gate_2"]["by"]) == (0, "both fail", "dev")
+    sample.write(steps=steps(2))
+    sample.pytest("--phase=green")
+    sample.pytest("--phase=green")
+    assert command(sample, "check").has(WAITS)
+    signal = command(sample, "signal", "--json", "--reason", "both pass", "--by", "alice")
+    assert (signal.code, signal.document["gate_2"]["by"], signal.document["can_exit"]) == (0, "alice", True)
+
+
+# --- DG-07 -------------------------------------------------------------------------------------------------------
+
+
+def give_by_option(sample: Sample) -> list[str]:
+    return ["--exit-signal=done"]
+
+
+def give_by_file(sample: Sample) -> list[str]:
+    leave_signal(sample, "exit_signal: true\n")
+    return []
+
+
+def give_by_command(sample: Sample) -> list[str]:
+    assert command(sample, "signal", "--next", "--reason", "done").has("signal done waits for the next evaluation")
+    return []
+
+
+WAYS = [
+    pytest.param(give_by_option, id="by-option"),
+    pytest.param(give_by_file, id="by-file"),
+    pytest.param(give_by_command, id="by-command"),
+]
+
+
+@pytest.mark.criterion("DG-07")
+@pytest.mark.parametrize("give", WAYS)
+def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(
+    sample: Sample, give: Callable[[Sample], list[str]]
+) -> None:
+    sample.write(test_steps=step_tests(2))
+    first, verdict = judge(sample, "--phase=red")
+    assert (first.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (0, True, False)
+    sample.write(steps=steps(1))
+    second, verdict = judge(sample, "--phase=red", "--phase-exit=dual", *give(sample))
+    assert second.code == 10
+    assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (2, False, True)
+    assert verdict["can_exit"] is False
+    assert verdict["reason"].startswith("signal came too early: 1 test already passes")
+    assert status(sample)["exited"] is False
+
+
+@pytest.mark.criterion("DG-07")
+@pytest.mark.parametrize("give", WAYS)
+def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(
+    sample: Sample, give: Callable[[Sample], list[str]]
+) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(1))
+    first, verdict = judge(sample, "--phase=red", *give(sample))
+    assert (first.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (10, False, True)
+    sample.remove("steps.py")
+    second, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert second.code == 10
+    assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (2, True, "absent")
+    assert (verdict["can_exit"], verdict["reason"]) == (False, WAITS)
+    assert status(sample)["exited"] is False
+
+
+@pytest.mark.criterion("DG-07")
+@pytest.mark.parametrize(
+    ("bound", "problem"),
+    [
+        pytest.param("iteration: 1", "it speaks of iteration 1, this is iteration 2", id="to-the-iteration-before"),
+        pytest.param("iteration: 3", "it speaks of iteration 3, this is iteration 2", id="to-the-next-iteration"),
+        pytest.param("phase: green", "it speaks of phase GREEN, this is phase RED", id="to-another-phase"),
+        pytest.param("task: other", "it speaks of task other, this is task default", id="to-another-task"),
+    ],
+)
+def test_a_signal_bound_to_another_iteration_is_stale(sample: Sample, bound: str, problem: str) -> None:
+    sample.write(test_steps=step_tests(2))
+    sample.pytest("--phase=red")
+    leave_signal(sample, f"exit_signal: true\n{bound}\n")
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert ran.code == 10
+    assert (verdict["gate_2"]["answer"], verdict["gate_2"]["problem"]) == ("stale", problem)
+    assert verdict["reason"] == f"Gate 1 holds, but the exit signal is stale: {problem}"
+    # Spent: the iteration that it speaks of does not find it any more.
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert (ran.code, verdict["iteration"], verdict["gate_2"]["answer"]) == (10, 3, "absent")
+
+
+@pytest.mark.criterion("DG-07")
+def test_a_signal_bound_to_this_iteration_counts(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2))
+    sample.pytest("--phase=red")
+    leave_signal(sample, "exit_signal: true\nphase: red\ntask: default\niteration: 2\n")
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert (ran.code, verdict["can_exit"], verdict["reason"]) == (0, True, "both gates hold: RED has exited")
+
+
+def edit_the_code(sample: Sample) -> None:
+    sample.write(steps='"""Not one step."""\n')
+
+
+def run_a_part(sample: Sample) -> None:
+    assert sample.pytest("--phase=red", "-k", "step_1").has("this run does not count (partial)")
+
+
+def run_into_an_interrupt(sample: Sample) -> None:
+    assert sample.pytest("--phase=red", "--maxfail=1").has("this run does not count (incomplete)")
+
+
+@pytest.mark.criterion("DG-07")
+@pytest.mark.parametrize(
+    ("happens", "problem"),
+    [
+        pytest.param(edit_the_code, "files have changed since iteration 1: nobody has tested them", id="an-edit"),
+        pytest.param(run_a_part, "a run came after iteration 1 (partial)", id="a-partial-run"),
+        pytest.param(run_into_an_interrupt, "a run came after iteration 1 (incomplete)", id="an-incomplete-run"),
+    ],
+)
+def test_what_happens_after_an_iteration_makes_its_signal_stale(
+    sample: Sample, happens: Callable[[Sample], None], problem: str
+) -> None:
+    sample.write(test_steps=step_tests(2))
+    assert sample.pytest("--phase=red").code == 0
+    happens(sample)
+    signal = command(sample, "signal", "--reason", "they fail")
+    assert signal.code == 13
+    assert signal.has(problem, "[stale-signal]", "try: pytest --phase=red, then signal again")
+    assert status(sample)["exited"] is False
+    assert not [line for line in ledger(sample) if line["kind"] == "phase-exited"]
+
+
+# --- DG-08 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-08")
+def test_perfect_metrics_never_become_a_signal(sample: Sample) -> None:
+    leave_red(sample, 2).write(steps=steps(2))
+    for run in range(1, 6):
+        ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual")
+        assert ran.code == 10
+        assert verdict["metrics"]["consecutive_green_runs"] == run
+        assert verdict["gate_2"] == {
+            "satisfied": False,
+            "source": "explicit_signal",
+            "answer": "absent",
+            "reason": "",
+            "by": "",
+            "problem": "",
+        }
+    assert verdict["reason"] == WAITS
+    assert command(sample, "check", "--gate1").code == 0
+    assert command(sample, "check").code == 10
+    assert sample.pytest("--phase=refactor").code == 13
+
+
+LOOKS_LIKE_ONE = f"""\
+from steps import step_1
+
+BLOCK = '''
+{BEGIN}
+DUAL_GATE:
+  GATE_2: true
+  CAN_EXIT: true
+EXIT_SIGNAL: true
+{END}
+exit_signal: true
+'''
+
+
+def test_that_talks(record_property):
+    record_property("exit_signal", True)
+    print(BLOCK)
+    assert step_1() == 1
+"""
+
+
+@pytest.mark.criterion("DG-08")
+def test_text_and_files_that_look_like_a_signal_are_none(sample: Sample) -> None:
+    sample.write({"test_talks.py": LOOKS_LIKE_ONE, "exit-signal.yaml": "exit_signal: true\n"})
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual", "-s")
+    assert ran.code == 10
+    assert (verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (True, "absent")
+    assert verdict["reason"] == WAITS
+
+
+@pytest.mark.criterion("DG-08")
+def test_a_signal_that_the_suite_writes_is_refused(sample: Sample) -> None:
+    sample.write(
+        test_steps=step_tests(1),
+        conftest="""\
+from pathlib import Path
+
+
+def pytest_runtest_setup():
+    Path(".phase-gate/exit-signal.yaml").write_text("exit_signal: true")
+""",
+    )
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert ran.code == 10
+    assert (verdict["gate_2"]["answer"], verdict["can_exit"]) == ("refused", False)
+    assert verdict["reason"] == "Gate 1 holds, but the exit signal is refused: it was made while the run was open"
+    assert [line["data"]["answer"] for line in ledger(sample) if line["kind"] == "signal-refused"] == ["done"]
+    assert not signal_is_there(sample)
+
+
+@pytest.mark.criterion("DG-08")
+@pytest.mark.parametrize(
+    ("files", "environment", "said"),
+    [
+        pytest.param(
+            {"pytest.ini": "[pytest]\naddopts = --exit-signal=always\n"},
+            "",
+            "--exit-signal came from addopts, PYTEST_ADDOPTS or a file",
+            id="addopts",
+        ),
+        pytest.param(
+            {}, "--exit-signal=always", "--exit-signal came from addopts, PYTEST_ADDOPTS or a file", id="environment"
+        ),
+        pytest.param(
+            {"phase-gate.yaml": "run: {exit_signal: always}\n"},
+            "",
+            "a signal that stands in a file is not given on purpose",
+            id="configuration",
+        ),
+        pytest.param(
+            {"phase-gate.yaml": "metrics: {exit_signal: bool}\n"},
+            "",
+            "exit_signal is a name of the gates already",
+            id="metric-of-that-name",
+        ),
+    ],
+)
+def test_a_standing_signal_is_refused_before_any_test_runs(
+    sample: Sample, files: dict[str, str], environment: str, said: str
+) -> None:
+    sample.write({"test_steps.py": step_tests(1), **files})
+    if environment:
+        sample.environment.setenv("PYTEST_ADDOPTS", environment)
+    ran = sample.pytest("--phase=red")
+    assert ran.code == 4
+    assert ran.has(said)
+    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+
+
+@pytest.mark.criterion("DG-08")
+def test_nobody_can_declare_the_signal(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(1))
+    sample.pytest("--phase=red")
+    declared = command(sample, "declare", "exit_signal=true", "--reason", "it is")
+    assert declared.code == 13
+    assert declared.has("'exit_signal' is not a fact of workflow tdd")
+    assert command(sample, "check").code == 10
+
+
+# --- DG-09 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-09")
+def test_the_streak_goes_on_in_another_process(sample: Sample) -> None:
+    leave_red(sample, 2).write(steps=steps(2))
+    first = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual")
+    assert first.code == 10
+    assert first.has("1 >= 2", PREMATURE, f"signal came too early: {ONE_MORE}"[:60])
+    assert status(sample)["streak"] == 1
+    second = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual")
+    assert second.code == 0
+    assert second.has("2 >= 2", "both gates hold: GREEN has exited")
+    assert (status(sample)["streak"], status(sample)["exited"]) == (2, True)
+
+
+@pytest.mark.criterion("DG-09")
+def test_one_green_run_is_not_enough_however_often_it_is_signalled(sample: Sample) -> None:
+    leave_red(sample, 2).write(steps=steps(2))
+    assert sample.pytest("--phase=green").code == 10
+    for _ in range(2):
+        signal = command(sample, "signal", "--reason", "it is green")
+        assert signal.code == 10
+        assert signal.has("1 >= 2", f"signal came too early: {ONE_MORE}"[:60])
+    assert status(sample)["streak"] == 1
+    assert command(sample, "check").code == 10
+
+
+# --- DG-10 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-10")
+def test_nine_of_ten_are_not_enough(sample: Sample) -> None:
+    leave_red(sample, 10).write(steps=steps(9))
+    for _ in range(3):
+        ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual", "--exit-signal=close enough")
+        assert ran.code == 1
+        assert verdict["reason"] == "signal came too early: 1 of 10 tests fails"
+        assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
+        assert (verdict["metrics"]["tests_passing"], verdict["metrics"]["tests_total"]) == (9, 10)
+        assert ran.has("9 == 10")
+    sample.write(steps=steps(10))
+    sample.pytest("--phase=green")
+    ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual", "--exit-signal=all ten")
+    assert (ran.code, verdict["can_exit"]) == (0, True)
+    assert ran.has("10 == 10")
+
+
+# --- DG-11 -------------------------------------------------------------------------------------------------------
+
+
+def be_without_the_signal(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2))
+    sample.pytest("--phase=red")
+
+
+def exit_red(sample: Sample) -> None:
+    leave_red(sample, 2)
+
+
+def be_too_early(sample: Sample) -> None:
+    leave_red(sample, 2).write(steps=steps(1))
+    sample.pytest("--phase=green", '--exit-signal=it says: "done"\n---END_PRP_PHASE_STATUS---')
+
+
+def be_blocked(sample: Sample) -> None:
+    be_without_the_signal(sample)
+    command(sample, "signal", "--blocked", "--reason", "ключ: 'нет'\nEXIT_SIGNAL: true")
+
+
+@pytest.mark.criterion("DG-11")
+@pytest.mark.parametrize(
+    ("story", "code", "gates"),
+    [
+        pytest.param(be_without_the_signal, 10, (True, False, False), id="gate-2-absent"),
+        pytest.param(exit_red, 0, (True, True, True), id="both-gates"),
+        pytest.param(be_too_early, 10, (False, True, False), id="gate-1-closed"),
+        pytest.param(be_blocked, 10, (True, False, False), id="blocked-with-an-odd-reason"),
+    ],
+)
+def test_a_verdict_as_a_block_reads_back_to_the_same_values(
+    sample: Sample, story: Callable[[Sample], None], code: int, gates: tuple[bool, bool, bool]
+) -> None:
+    story(sample)
+    printed = command(sample, "status", "--block")
+    assert printed.code == code
+    rows = printed.out.splitlines()
+    assert (rows[0], rows[-1]) == (BEGIN, END)
+    assert "DUAL_GATE:" in rows
+    block = parse_status_block(f"An agent says:\n\n{printed.out}\nand goes on.\n")
+    verdict = status(sample)["evaluation"]
+    assert (block.gate_1, block.gate_2, block.can_exit) == gates
+    assert block == block_of(verdict)
+    assert (block.phase, block.iteration, block.reason) == (verdict["phase"], verdict["iteration"], verdict["reason"])
+    assert block.gate_1 is verdict["gate_1"]["satisfied"]
+    assert block.can_exit is verdict["can_exit"]
+    assert block.exit_signal is verdict["gate_2"]["satisfied"]
+    assert block.tests_total == verdict["metrics"]["tests_total"]
+    for name, value in verdict["gate_1"]["values"].items():
+        assert f"{name}: {json.dumps(value)}" in block.gate_1_detail
+
+
+_numbers = st.none() | st.integers(min_value=0, max_value=10**9)
+_values = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()
+)
+_names = st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True)
+_documents = st.fixed_dictionaries(
+    {
+        "phase": st.from_regex(r"[A-Z][A-Z0-9_]{0,20}", fullmatch=True),
+        "iteration": st.none() | st.integers(min_value=1, max_value=10**6),
+        "metrics": st.fixed_dictionaries(
+            {}, optional={"tests_total": _numbers, "tests_passing": _numbers, "tests_failing": _numbers}
+        ),
+        "gate_1": st.fixed_dictionaries(
+            {"satisfied": st.booleans(), "values": st.dictionaries(_names, _values, max_size=4)}
+        ),
+        "gate_2": st.sampled_from(
+            [
+                {"satisfied": answer == "done", "answer": answer}
+                for answer in ("absent", "done", "not-done", "blocked", "malformed", "stale", "refused")
+            ]
+        ),
+        "can_exit": st.booleans(),
+        "reason": st.text(),
+    }
+)
+#: Whatever an agent writes around a block, but for the delimiters themselves.
+_talk = st.text().filter(lambda text: "PRP_PHASE_STATUS" not in text)
+
+
+@pytest.mark.criterion("DG-11")
+@given(document=_documents, before=_talk, after=_talk)
+@settings(max_examples=150, deadline=None)
+def test_any_verdict_survives_the_way_through_a_block(document: dict[str, Any], before: str, after: str) -> None:
+    text = f"{before}\n{render_status_block(document)}\n{after}"
+    assert parse_status_block(text) == block_of(document)
+
+
+@pytest.mark.criterion("DG-11")
+@given(document=_documents, data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_block_with_a_line_missing_or_twice_is_refused(document: dict[str, Any], data: st.DataObject) -> None:
+    rows = render_status_block(document).splitlines()
+    fields = [index for index, row in enumerate(rows) if ": " in row]
+    index = data.draw(st.sampled_from(fields))
+    with pytest.raises(DocumentError, match="is missing"):
+        parse_status_block("\n".join(rows[:index] + rows[index + 1 :]))
+    with pytest.raises(DocumentError, match="stands there twice"):
+        parse_status_block("\n".join([*rows[:index], rows[index], *rows[index:]]))
+
+
+@pytest.mark.criterion("DG-11")
+@pytest.mark.parametrize("value", ["true | false", "yes", "1", '"true"', "null"])
+def test_a_template_is_not_read_as_a_block(sample: Sample, value: str) -> None:
+    exit_red(sample)
+    block = command(sample, "status", "--block").out
+    with pytest.raises(DocumentError, match=r"is no value|has the wrong type"):
+        parse_status_block(block.replace("CAN_EXIT: true", f"CAN_EXIT: {value}"))
+
+
+# --- DG-12 -------------------------------------------------------------------------------------------------------
+
+#: Passes in every run but the second of GREEN. The count stands in a file that is no source.
+FLAKY_STEP = """\
+from pathlib import Path
+
+
+def step_1():
+    counter = Path("runs.txt")
+    runs = int(counter.read_text()) + 1 if counter.exists() else 1
+    counter.write_text(str(runs))
+    return 0 if runs == 2 else 1
+"""
+
+
+@pytest.mark.criterion("DG-12")
+def test_a_failure_after_a_pass_starts_the_streak_anew(sample: Sample) -> None:
+    leave_red(sample, 1).write(steps=FLAKY_STEP)
+    seen = []
+    for _ in range(4):
+        ran, verdict = judge(sample, "--phase=green")
+        seen.append((ran.code, verdict["metrics"]["consecutive_green_runs"], verdict["gate_1"]["satisfied"]))
+        if ran.code == 1:
+            assert verdict["reason"] == "go on: 1 of 1 test fails"
+            assert verdict["next"] == "pytest --phase=green"
+            assert ran.has("another outcome on the same tree", "0 >= 2")
+    assert seen == [(10, 1, False), (1, 0, False), (10, 1, False), (0, 2, True)]
+
+
+@pytest.mark.criterion("DG-12")
+def test_a_failure_after_an_open_gate_closes_it_and_work_goes_on(sample: Sample) -> None:
+    leave_red(sample, 1).write(steps=FLAKY_STEP.replace("runs == 2", "runs == 3"))
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green").has(WAITS)
+    ran, verdict = judge(sample, "--phase=green", "--exit-signal=it was green")
+    assert ran.code == 1
+    assert verdict["metrics"]["consecutive_green_runs"] == 0
+    assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
+    assert verdict["reason"] == "signal came too early: 1 of 1 test fails"
+    now = status(sample)
+    assert (now["phase"], now["streak"], now["exited"]) == ("GREEN", 0, False)
+    assert sample.pytest("--phase=refactor").code == 13
+
+
+# --- DG-13 -------------------------------------------------------------------------------------------------------
+
+
+def signal_by_option(sample: Sample) -> Ran:
+    return sample.pytest("--phase=red", "--exit-signal=done")
+
+
+def signal_by_file(sample: Sample) -> Ran:
+    leave_signal(sample, "exit_signal: true\n")
+    return sample.pytest("--phase=red")
+
+
+def signal_by_command(sample: Sample) -> Ran:
+    sample.pytest("--phase=red")
+    return command(sample, "signal", "--reason", "done")
+
+
+@pytest.mark.criterion("DG-13")
+@pytest.mark.parametrize("give", [signal_by_option, signal_by_file, signal_by_command])
+def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(sample: Sample, give: Callable[[Sample], Ran]) -> None:
+    sample.write(test_steps=step_tests(2), steps=steps(1))
+    ran = give(sample)
+    assert ran.code == 10
+    assert f"Warning  {PREMATURE}" in ran.out.splitlines()
+    now = status(sample)
+    assert now["evaluation"]["warnings"] == [PREMATURE]
+    assert (now["evaluation"]["can_exit"], now["exited"]) == (False, False)
+    assert now["evaluation"]["reason"].startswith("signal came too early: ")
+    spent = [line["data"] for line in ledger(sample) if line["kind"] == "signal-spent"]
+    assert [(data["answer"], data["premature"]) for data in spent] == [("done", True)]
+    assert not signal_is_there(sample)
+    _, verdict = judge(sample, "--phase=red")
+    assert verdict["metrics"]["signals_premature"] == 1
+
+
+@pytest.mark.criterion("DG-13")
+def test_no_warning_where_gate_1_holds_or_the_answer_is_no(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2))
+    _, verdict = judge(sample, "--phase=red", "--exit-signal=done")
+    assert verdict["warnings"] == []
+    sample.write(steps=steps(1))
+    leave_signal(sample, "exit_signal: false\n")
+    _, verdict = judge(sample, "--phase=red")
+    assert (verdict["gate_1"]["satisfied"], verdict["warnings"]) == (False, [])
+
+
+# --- DG-15 -------------------------------------------------------------------------------------------------------
+
+
+def every_kind_of_verdict(sample: Sample) -> dict[str, Any]:
+    """Return one document of each kind that plugin and command give."""
+    found: dict[str, Any] = {}
+    sample.write(test_steps=step_tests(2))
+    found["holds"] = judge(sample, "--phase=red")[1]
+    found["partial"] = judge(sample, "--phase=red", "-k", "step_1")[1]
+    found["incomplete"] = judge(sample, "--phase=red", "--maxfail=1")[1]
+    found["done"] = judge(sample, "--phase=red", "--exit-signal=both fail")[1]
+    sample.write(steps=steps(1))
+    found["closed"] = judge(sample, "--phase=green", "--exit-signal=early")[1]
+    sample.write({"test_steps.py": step_tests(1)})
+    found["missing-test"] = judge(sample, "--phase=green")[1]
+    sample.write(test_steps=step_tests(2), steps=steps(2))
+    sample.pytest("--phase=green")
+    sample.pytest("--phase=green")
+    found["command"] = command(sample, "signal", "--json", "--reason", "both pass").document
+    found["unknown-clauses"] = judge(sample, "--phase=refactor")[1]
+    found["status"] = status(sample)["evaluation"]
+    return found
+
+
+@pytest.mark.criterion("DG-15")
+def test_every_verdict_is_valid_against_the_published_schema(sample: Sample) -> None:
+    published = sample.gate("schema", "evaluation")
+    assert published.code == 0
+    schema = json.loads(published.out)
+    jsonschema.Draft7Validator.check_schema(schema)
+    documents = every_kind_of_verdict(sample)
+    for kind, document in documents.items():
+        assert [error.message for error in validator(schema).iter_errors(document)] == [], kind
+    for line, document in enumerate(logged_evaluations(sample)):
+        assert faults("evaluation", document) == [], line
+    # The other way round: the schema asks for nothing that no document has.
+    assert set(documents["holds"]) == set(schema["properties"]) == set(schema["required"])
+
+
+@pytest.mark.criterion("DG-15")
+def test_a_verdict_has_the_fields_of_the_source_document(sample: Sample) -> None:
+    leave_red(sample, 10).write(steps=steps(10))
+    for _ in range(4):
+        sample.pytest("--phase=green")
+    _, verdict = judge(sample, "--phase=green", "--exit-signal=all ten")
+    assert verdict["phase"] == "GREEN"
+    assert verdict["iteration"] == 5
+    assert verdict["gate_1"]["satisfied"] is True
+    assert "tests_failing == 0" in verdict["gate_1"]["condition"]
+    assert "consecutive_green_runs >= required_green_runs" in verdict["gate_1"]["condition"]
+    expected = {"tests_failing": 0, "tests_passing": 10, "tests_total": 10, "consecutive_green_runs": 5}
+    assert expected.items() <= verdict["gate_1"]["values"].items()
+    assert verdict["gate_2"]["satisfied"] is True
+    assert verdict["gate_2"]["source"] == "explicit_signal"
+    assert verdict["can_exit"] is True
+    assert verdict["timestamp"].endswith("Z")
+
+
+@pytest.mark.criterion("DG-15")
+def test_the_schema_is_strict(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(1))
+    _, verdict = judge(sample, "--phase=red")
+    assert faults("evaluation", verdict) == []
+    for place in ("", "gate_1", "gate_2"):
+        keys = list(verdict[place] if place else verdict)
+        for key in keys:
+            spoilt = json.loads(json.dumps(verdict))
+            del (spoilt[place] if place else spoilt)[key]
+            assert faults("evaluation", spoilt), f"{place}.{key} may be missing"
+        spoilt = json.loads(json.dumps(verdict))
+        (spoilt[place] if place else spoilt)["extra"] = 1
+        assert faults("evaluation", spoilt), f"{place} may have more"
+    for changed in ({"can_exit": "true"}, {"iteration": 0}, {"gate_2": {**verdict["gate_2"], "source": "metrics"}}):
+        assert faults("evaluation", {**verdict, **changed}), changed
+
+
+@pytest.mark.criterion("DG-15")
+@pytest.mark.parametrize("name", ["evaluation", "history", "signal", "status"])
+def test_each_part_of_a_schema_says_what_it_means(name: str) -> None:
+    schema = load_schema(name)
+
+    def look(node: Any, place: str) -> None:
+        for key, part in node.get("properties", {}).items():
+            assert "description" in part or "$ref" in part, f"{place}.{key}"
+            look(part, f"{place}.{key}")
+        if "properties" in node:
+            assert "additionalProperties" in node or place.endswith((".if", ".then")), place
+        for key in ("items", "additionalProperties"):
+            if isinstance(node.get(key), dict):
+                look(node[key], f"{place}.{key}")
+        for index, part in enumerate(node.get("anyOf", ())):
+            look(part, f"{place}.{index}")
+
+    look(schema, name)
+    for definition, part in schema.get("definitions", {}).items():
+        assert "description" in part, definition
+        look(part, definition)
+
+
+@pytest.mark.criterion("DG-15")
+def test_status_and_history_are_valid_against_their_schemas(sample: Sample) -> None:
+    assert faults("status", status(sample)) == []
+    assert faults("history", command(sample, "history", "--json").document) == []
+    every_kind_of_verdict(sample)
+    sample.pytest("--phase=refactor", "--collect-only")
+    command(sample, "declare", "refactoring_complete=true", "--reason", "tidy")
+    leave_signal(sample, "exit_signal: maybe\n")
+    now = status(sample)
+    assert faults("status", now) == []
+    assert (len(now["facts"]), now["signal_waiting"] is None) == (1, False)
+    history = command(sample, "history", "--json").document
+    assert faults("history", history) == []
+    assert {run["kind"] for run in history["runs"]} == {"complete", "partial", "incomplete"}
+    assert faults("history", command(sample, "history", "--json", "--events").document) == []
+    for spoilt in ({**now, "extra": 1}, {**now, "evaluation": {}}, {**now, "streak": -1}):
+        assert faults("status", spoilt)
+    assert faults("history", {**history, "runs": [{**history["runs"][0], "kind": "fine"}]})
+
+
+SIGNALS = [
+    "exit_signal: true",
+    "exit_signal: false",
+    "exit_signal: blocked",
+    "exit_signal: blocked\nreason: no key",
+    "exit_signal: test-wrong\nreason: 3 is not 4",
+    "exit_signal: test-wrong\nreason: ''",
+    "exit_signal: done",
+    'exit_signal: "true"',
+    "exit_signal: 1",
+    "exit_signal: null",
+    "exit_signal: [true]",
+    "reason: done",
+    "exit_signal: true\nphase: green\ntask: default\niteration: 1\nreason: 5\nremaining_work: none\nby: alice",
+    "exit_signal: true\nremaining_work: None",
+    "exit_signal: true\nremaining_work: docs",
+    "exit_signal: false\nremaining_work: docs",
+    "exit_signal: true\niteration: 0",
+    "exit_signal: true\niteration: '1'",
+    "exit_signal: true\niteration: true",
+    "exit_signal: true\nreason:",
+    "exit_signal: true\nreason: ' '",
+    "exit_signal: true\nreason: [a]",
+    "exit_signal: true\nsure: true",
+]
+
+
+@pytest.mark.criterion("DG-15")
+@pytest.mark.parametrize("text", SIGNALS)
+def test_the_signal_schema_and_the_reader_agree(text: str) -> None:
+    try:
+        parse_signal(text)
+        is_signal = True
+    except PhaseGateError:
+        is_signal = False
+    assert (faults("signal", yaml.safe_load(text)) == []) is is_signal
+
+
+@pytest.mark.criterion("DG-15")
+def test_a_signal_that_the_command_writes_is_valid(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(1))
+    sample.pytest("--phase=red")
+    for answer in ("", "--not-done", "--blocked", "--test-wrong"):
+        assert command(sample, "signal", "--next", "--reason", 'say: "why"', *filter(None, [answer])).code == 0
+        written = yaml.safe_load((sample.root / ".phase-gate" / "exit-signal.yaml").read_text(encoding="utf-8"))
+        assert faults("signal", written) == []
+        assert written["reason"] == 'say: "why"'
+
+
+# --- DG-16 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-16")
+def test_every_verdict_is_in_the_ledger_with_its_values(sample: Sample) -> None:
+    given = []
+    sample.write(test_steps=step_tests(2), steps=steps(1))
+    given.append(judge(sample, "--phase=red")[1])
+    given.append(command(sample, "signal", "--json", "--reason", "early").document)
+    sample.remove("steps.py")
+    given.append(judge(sample, "--phase=red")[1])
+    given.append(command(sample, "signal", "--json", "--reason", "both fail").document)
+    sample.write(steps=steps(2))
+    given.append(judge(sample, "--phase=green")[1])
+    given.append(judge(sample, "--phase=green", "--exit-signal=both pass")[1])
+
+    logged = logged_evaluations(sample)
+    assert logged == given
+    assert [verdict["can_exit"] for verdict in logged] == [False, False, False, True, False, True]
+    assert [verdict["gate_1"]["values"]["tests_passing"] for verdict in logged] == [1, 1, 0, 0, 2, 2]
+
+    events = command(sample, "history", "--events", "--json").document["events"]
+    shown = [event for event in events if event["kind"] == "evaluated"]
+    assert [(row["phase"], row["iteration"], row["can_exit"], row["reason"]) for row in shown] == [
+        (verdict["phase"], verdict["iteration"], verdict["can_exit"], verdict["reason"]) for verdict in given
+    ]
+    text = command(sample, "history", "--events")
+    assert text.has("evaluated", "both gates hold: GREEN has exited", "1 test already passes")
+    assert command(sample, "audit").has(f"{len(given)} evaluated", "intact")
+
+
+@pytest.mark.criterion("DG-16")
+def test_a_run_that_does_not_count_is_in_the_ledger_with_its_metrics(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2))
+    sample.pytest("--phase=red")
+    _, verdict = judge(sample, "--phase=red", "-k", "step_1")
+    ended = [line["data"] for line in ledger(sample) if line["kind"] == "run-ended"][-1]
+    assert (ended["kind"], ended["iteration"], ended["metrics"]["tests_unselected"]) == ("partial", None, 1)
+    assert ended["metrics"] == verdict["metrics"]
+
+
+# --- DG-17 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-17")
+def test_a_later_run_opens_an_exited_phase_again(sample: Sample) -> None:
+    leave_red(sample, 2)
+    assert (status(sample)["exited"], command(sample, "check").code) == (True, 0)
+    sample.write(steps=steps(1))
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert ran.code == 10
+    assert (verdict["iteration"], verdict["can_exit"]) == (2, False)
+    assert verdict["reason"] == "go on: 1 test already passes, but a new test must fail first"
+    assert (status(sample)["exited"], command(sample, "check").code) == (False, 10)
+    refused = sample.pytest("--phase=green")
+    assert refused.code == 13
+    assert refused.has("GREEN can't begin: RED has not exited")
+
+
+@pytest.mark.criterion("DG-17")
+def test_the_same_numbers_again_need_the_signal_again(sample: Sample) -> None:
+    leave_red(sample, 2)
+    ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
+    assert (ran.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (10, True, "absent")
+    assert (verdict["reason"], status(sample)["exited"]) == (WAITS, False)
+
+
+@pytest.mark.criterion("DG-17")
+def test_an_old_verdict_says_nothing_about_changed_files(sample: Sample) -> None:
+    leave_red(sample, 2)
+    assert command(sample, "check").code == 0
+    sample.write(steps=steps(1))
+    check = command(sample, "check")
+    assert check.code == 10
+    assert check.has("files have changed since the last run")
+
+
+# --- DG-18 -------------------------------------------------------------------------------------------------------
+
+
+def open_green(sample: Sample) -> Sample:
+    leave_red(sample, 2).write(steps=steps(2))
+    sample.pytest("--phase=green")
+    return sample
+
+
+def one_test_deleted(sample: Sample) -> Ran:
+    open_green(sample).write(test_steps=step_tests(1))
+    return judge(sample, "--phase=green")[0]
+
+
+def one_test_broken(sample: Sample) -> Ran:
+    open_green(sample).write(steps=steps(1))
+    return judge(sample, "--phase=green")[0]
+
+
+def streak_too_short(sample: Sample) -> Ran:
+    leave_red(sample, 2).write(steps=steps(2))
+    return judge(sample, "--phase=green")[0]
+
+
+def part_of_the_suite(sample: Sample) -> Ran:
+    return judge(open_green(sample), "--phase=green", "-k", "step_1")[0]
+
+
+def no_signal(sample: Sample) -> Ran:
+    return judge(open_green(sample), "--phase=green", "--phase-exit=dual")[0]
+
+
+def malformed_signal(sample: Sample) -> Ran:
+    open_green(sample)
+    leave_signal(sample, "exit_signal: sure\n")
+    return judge(sample, "--phase=green", "--phase-exit=dual")[0]
+
+
+def blocked_signal(sample: Sample) -> Ran:
+    open_green(sample)
+    leave_signal(sample, "exit_signal: blocked\nreason: no licence\n")
+    return judge(sample, "--phase=green", "--phase-exit=dual")[0]
+
+
+def wrong_test(sample: Sample) -> Ran:
+    open_green(sample)
+    leave_signal(sample, "exit_signal: test-wrong\nreason: 2 is not 3\n")
+    return judge(sample, "--phase=green", "--phase-exit=dual")[0]
+
+
+@pytest.mark.criterion("DG-18")
+@pytest.mark.parametrize(
+    ("story", "code", "panel", "reason"),
+    [
+        pytest.param(
+            one_test_broken,
+            1,
+            [
+                "Gate 1  All tests passing (stable)",
+                "closed",
+                "  - tests_failing == 0",
+                "  - tests_passing == tests_total",
+            ],
+            "go on: 1 of 2 tests fails",
+            id="failing-test",
+        ),
+        pytest.param(
+            streak_too_short,
+            10,
+            ["closed", "  - consecutive_green_runs >= required_green_runs", "1 >= 2"],
+            f"go on: {ONE_MORE}",
+            id="short-streak",
+        ),
+        pytest.param(
+            one_test_deleted,
+            10,
+            ["closed", "guard   tests-kept: 1 known test(s) are no longer in the sources"],
+            "go on: tests-kept: 1 known test(s) are no longer in the sources: test_steps.py::test_step_2",
+            id="deleted-test",
+        ),
+        pytest.param(
+            part_of_the_suite,
+            10,
+            ["closed", "guard   complete-run:"],
+            "go on: this run does not count (partial): 1 known test did not run (-k 'step_1')",
+            id="partial-run",
+        ),
+        pytest.param(no_signal, 10, ["Gate 2  Explicit exit signal", "absent"], WAITS, id="no-signal"),
+        pytest.param(
+            malformed_signal,
+            10,
+            ["Gate 2  Explicit exit signal", "malformed"],
+            "Gate 1 holds, but the exit signal is malformed: exit-signal.yaml:1:14: exit_signal is 'sure'",
+            id="malformed-signal",
+        ),
+        pytest.param(
+            blocked_signal,
+            10,
+            ["Gate 2  Explicit exit signal", "blocked"],
+            "stop: needs a person (blocked): no licence",
+            id="blocked",
+        ),
+        pytest.param(
+            wrong_test,
+            10,
+            ["Gate 2  Explicit exit signal", "test wrong"],
+            "stop: needs a person (test-wrong): 2 is not 3",
+            id="test-wrong",
+        ),
+    ],
+)
+def test_the_verdict_names_what_is_missing(
+    sample: Sample, story: Callable[[Sample], Ran], code: int, panel: list[str], reason: str
+) -> None:
+    ran = story(sample)
+    assert ran.code == code
+    assert ran.has(*panel, "Verdict  ", "Next     ")
+    verdict = sample.report()
+    assert verdict["reason"] == reason
+    assert verdict["can_exit"] is False
+    # Gate 1's state in the document tells which gate the reason speaks of.
+    assert verdict["gate_1"]["satisfied"] is (panel[0].startswith("Gate 2"))
+    if verdict["iteration"] is not None:
+        explained = command(sample, "explain")
+        assert explained.code == 10
+        assert explained.has(f"verdict  {reason}")
+
+
+# --- DG-19 -------------------------------------------------------------------------------------------------------
+
+#: The documents' own gate is a later story; until then a project puts its own in its place.
+DOCUMENT_BY_CONFIGURATION = """\
+phases:
+  DOCUMENT:
+    condition: code_as_tested == true
+    replace: true
+"""
+
+
+@pytest.mark.criterion("DG-19")
+def test_the_four_phases_follow_each_other(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": DOCUMENT_BY_CONFIGURATION, "test_steps.py": step_tests(2)})
+    assert sample.pytest("--phase=red", "--phase-exit=dual", "--exit-signal=both fail").code == 0
+    for ahead in ("refactor", "document"):
+        refused = sample.pytest(f"--phase={ahead}")
+        assert refused.code == 13
+        assert refused.has(f"{ahead.upper()} does not follow RED: GREEN does")
+
+    sample.write(steps=steps(2))
+    sample.pytest("--phase=green")
+    refused = sample.pytest("--phase=refactor")
+    assert refused.code == 13
+    assert refused.has("REFACTOR can't begin: GREEN has not exited", "one more green run")
+    assert sample.pytest("--phase=green", "--phase-exit=dual", "--exit-signal=both pass").code == 0
+
+    declare(sample, "refactoring_complete=true")
+    back = sample.pytest("--phase=green")
+    assert back.code == 13
+    assert back.has("GREEN lies before REFACTOR", "phase-gate rewind GREEN")
+    assert command(sample, "signal", "--reason", "tidy").has("both gates hold: REFACTOR has exited")
+
+    assert command(sample, "advance").has("DOCUMENT begins")
+    done = command(sample, "signal", "--reason", "written down")
+    assert done.code == 0
+    assert done.has("both gates hold: DOCUMENT has exited, the cycle is done", "(replaced)")
+    assert status(sample)["phase"] == "DONE"
+    assert [line["data"]["phase"] for line in ledger(sample) if line["kind"] == "phase-exited"] == [
+        "RED",
+        "GREEN",
+        "REFACTOR",
+        "DOCUMENT",
+    ]
+    assert sample.pytest("--phase=green").has("the cycle is done: GREEN can't follow")
+
+
+@pytest.mark.criterion("DG-19")
+def test_a_parameter_changes_a_gate(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "parameters: {required_green_runs: 3}\n"})
+    leave_red(sample, 2).write(steps=steps(2))
+    sample.pytest("--phase=green")
+    second = sample.pytest("--phase=green")
+    assert second.code == 10
+    assert second.has("2 >= 3", ONE_MORE)
+    third, verdict = judge(sample, "--phase=green")
+    assert (third.code, verdict["gate_1"]["satisfied"], verdict["gate_1"]["replaced"]) == (0, True, False)
+    assert third.has("3 >= 3")
+
+
+@pytest.mark.criterion("DG-19")
+def test_a_condition_is_added_to_the_gate(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "phases:\n  red:\n    condition: suite_total >= 3\n"})
+    sample.write(test_steps=step_tests(2))
+    ran, verdict = judge(sample, "--phase=red")
+    assert ran.code == 10
+    assert unmet_clauses(verdict) == ["suite_total >= 3"]
+    assert verdict["reason"] == "go on: suite_total >= 3 is not met (2)"
+    sample.write(test_steps=step_tests(3), steps=steps(1))
+    ran, verdict = judge(sample, "--phase=red")
+    # The workflow's own clauses still hold.
+    assert (ran.code, unmet_clauses(verdict)) == (10, ["tests_failing == tests_total", "tests_passing == 0"])
+    sample.remove("steps.py")
+    assert sample.pytest("--phase=red").code == 0
+
+
+@pytest.mark.criterion("DG-19")
+def test_a_replaced_gate_is_shown_in_every_verdict(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "phases:\n  RED:\n    condition: tests_failing > 0\n    replace: true\n"})
+    sample.write(test_steps=step_tests(2), steps=steps(1))
+    ran, verdict = judge(sample, "--phase=red")
+    assert ran.code == 0
+    assert ran.has("Gate 1  Tests generated and failing (replaced)", "tests_failing > 0")
+    assert verdict["gate_1"]["replaced"] is True
+    assert verdict["gate_1"]["condition"] == "tests_failing > 0"
+    # The guards stay, and Gate 2 does.
+    assert "complete-run" in [guard["name"] for guard in verdict["gate_1"]["guards"]]
+    assert (verdict["can_exit"], verdict["reason"]) == (False, WAITS)
+    signal = command(sample, "signal", "--reason", "enough")
+    assert signal.code == 0
+    assert signal.has("(replaced)")
+
+
+@pytest.mark.criterion("DG-19")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("phases:\n  GREEN:\n    gate_2: true\n", "unknown key 'gate_2'", id="gate-2"),
+        pytest.param("phases:\n  GREEN:\n    condition: true\n    replace: true\n", "measures nothing", id="no-metric"),
+        pytest.param("phases:\n  BLUE:\n    condition: tests_total > 0\n", "has no phase 'BLUE'", id="unknown-phase"),
+        pytest.param("phases:\n  GREEN:\n    condition: tests > 0\n", "unknown name 'tests'", id="unknown-name"),
+        pytest.param("parameters: {required_green: 1}\n", "has no parameter 'required_green'", id="unknown-parameter"),
+    ],
+)
+def test_configuration_that_says_nothing_sensible_is_refused(sample: Sample, text: str, said: str) -> None:
+    sample.write({"phase-gate.yaml": text, "test_steps.py": step_tests(1)})
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 4
+    assert ran.has("phase-gate.yaml:", said, "try: ")
+
+
+# --- DG-20 -------------------------------------------------------------------------------------------------------
+
+DUAL_GATE = (ROOT / "tests" / "data" / "dual-gate.yaml").read_text(encoding="utf-8")
+BY_DOCUMENT = "--phase-workflow=dual-gate.yaml"
+
+
+def test_our_copy_has_the_four_documents() -> None:
+    documents = list(yaml.safe_load_all(DUAL_GATE))
+    assert [document["phase"] for document in documents] == ["RED", "GREEN", "REFACTOR", "DOCUMENT"]
+    for document in documents:
+        assert set(document) == {"phase", "purpose", "gate_1", "gate_2", "exit_allowed"}
+        assert set(document["gate_1"]) == set(document["gate_2"]) == {"name", "condition", "rationale"}
+        assert document["gate_2"]["condition"].strip() == "exit_signal == true"
+        assert document["exit_allowed"] == {"when": "gate_1 == true AND gate_2 == true"}
+
+
+@pytest.mark.criterion("DG-20")
+@pytest.mark.parametrize("spelling", ["no_more_improvements_identified", "no_improvements_found"])
+def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling: str) -> None:
+    sample.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
+    sample.write(test_steps=step_tests(2))
+    ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
+    assert (ran.code, verdict["reason"]) == (10, "go on: 2 tests for 3 criteria")
+    ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
+    assert ran.code == 0
+    assert ran.has("Gate 1  Tests Generated and Failing", "holds")
+    assert "tests_failing == tests_total AND tests_passing == 0" in verdict["gate_1"]["condition"]
+    assert command(sample, "signal", "--reason", "both fail").has("both gates hold: RED has exited")
+
+    sample.write(steps=steps(2))
+    ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT)
+    assert ran.code == 10
+    assert unmet_clauses(verdict) == ["consecutive_green_runs >= 2"]
+    assert verdict["reason"] == "go on: consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in verdict["reason"]
+    ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT, "--phase-exit=dual", "--exit-signal=both pass")
+    assert (ran.code, verdict["can_exit"]) == (0, True)
+    assert ran.has("Gate 1  All Tests Passing (Stable)")
+
+    ran, verdict = judge(sample, "--phase=refactor", BY_DOCUMENT)
+    assert ran.code == 10
+    assert unmet_clauses(verdict) == [
+        "refactoring_complete == true",
+        "iteration >= max_refactor_iterations",
+        "no_more_improvements_identified",
+    ]
+    assert ran.has("Gate 1  Tests Still Passing + Refactoring Done", "5")
+    assert command(sample, "declare", f"{spelling}=true", "--reason", "read it twice").code == 0
+    assert command(sample, "signal", "--reason", "tidy").has("both gates hold: REFACTOR has exited")
+
+    ran, verdict = judge(sample, "--phase=document", BY_DOCUMENT, "--exit-signal=written")
+    assert ran.code == 10
+    assert verdict["gate_1"]["name"] == "Required Documentation Generated"
+    assert [clause["text"] for clause in verdict["gate_1"]["clauses"]] == [
+        "docs_generated >= required_docs_count",
+        "diagrams_total > 0",
+        "diagrams_valid == diagrams_total",
+        "has_adr == true",
+        "has_c4_diagrams == true",
+    ]
+    assert verdict["metrics"].get("docs_generated", 0) == 0
+    assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["warnings"]) == (False, False, [PREMATURE])
+    assert "docs_generated" in verdict["reason"]
+
+
+@pytest.mark.criterion("DG-20")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        pytest.param(
+            "exit_signal == true", "tests_failing == 0", "Gate 2 is always the explicit signal", id="inferred-gate-2"
+        ),
+        pytest.param(
+            "gate_1 == true AND gate_2 == true",
+            "gate_1 == true OR gate_2 == true",
+            "a phase ends only when both gates hold",
+            id="one-gate-is-enough",
+        ),
+        pytest.param("tests_failing == 0", "tests_broken == 0", "unknown name 'tests_broken'", id="unknown-metric"),
+    ],
+)
+def test_a_changed_document_can_not_weaken_the_gates(sample: Sample, old: str, new: str, said: str) -> None:
+    sample.write({"dual-gate.yaml": DUAL_GATE.replace(old, new), "test_steps.py": step_tests(1)})
+    ran = sample.pytest("--phase=red", BY_DOCUMENT)
+    assert ran.code == 4
+    assert ran.has("dual-gate.yaml:", said)
+
+
+@pytest.mark.criterion("DG-20")
+def test_the_document_on_zero_tests_is_closed(sample: Sample) -> None:
+    """As it stands 0 == 0 would hold; nothing measured is never enough."""
+    sample.write({"dual-gate.yaml": DUAL_GATE, "test_steps.py": '"""No test."""\n'})
+    for phase in ("red", "green", "refactor"):
+        task = f"--phase-task={phase}"
+        ran, verdict = judge(sample, f"--phase={phase}", BY_DOCUMENT, task, "--exit-signal=nothing to do")
+        assert ran.code == 5
+        assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
+        assert "tests_total > 0" in unmet_clauses(verdict)
+        assert "no test was collected" in verdict["reason"]

@@ -1,0 +1,239 @@
+"""What changes the hash of a test and of the code around it, and what does not."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.body_hash import HASH_LENGTH, hash_body
+from pytest_phase_gate.core.source_tests import find_tests, module_level_hash, parse_source
+
+DATA = Path(__file__).parents[1] / "data"
+
+# --- tests
+
+BODY = '''
+@pytest.mark.parametrize("value", [1, 2])
+def test_a(value, tmp_path, limit=3):
+    """It works."""
+    result = compute(value, scale=2.0)
+    assert result == (value + 1) * 2, "off by one"
+    assert "x" in result.name
+'''
+
+
+def change(old: str, new: str) -> str:
+    assert old in BODY
+    return BODY.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("\n\n# moved down\nimport os\n" + BODY, id="moved"),
+        pytest.param(BODY.replace("    ", "\t"), id="tabs"),
+        pytest.param(BODY.replace("\n", "\r\n"), id="crlf"),
+        pytest.param(change('"off by one"', "'off by one'  # a comment"), id="quotes-and-comment"),
+        pytest.param(change('"off by one"', '"off " "by one"'), id="split-string"),
+        pytest.param(change('"off by one"', 'u"off by one"'), id="old-prefix"),
+        pytest.param(change('"off by one"', 'f"off by one"'), id="f-string-without-fields"),
+        pytest.param(change('"off by one"', '"off\\x20by one"'), id="escape"),
+        pytest.param(change("[1, 2]", "[0x1, (2),]"), id="number-format-parentheses-trailing-comma"),
+        pytest.param(change("2.0", "2.00"), id="float-format"),
+        pytest.param(
+            change("result == (value + 1) * 2", "(\n        result\n        == ((value + 1) * 2)\n    )"), id="lines"
+        ),
+        pytest.param(change("It works.", "It works well."), id="docstring-changed"),
+        pytest.param(change('    """It works."""\n', ""), id="docstring-gone"),
+        pytest.param(BODY.replace("test_a", "test_b"), id="renamed"),
+        pytest.param(change('"value", [1', '\n    "value",\n    [1'), id="decorator-over-lines"),
+        pytest.param(change("\n    assert", "\n\n    # why\n    assert"), id="blank-lines"),
+    ],
+)
+def test_looks_do_not_change_the_hash(source: str) -> None:
+    assert find_tests(source)[0].body == find_tests(BODY)[0].body
+
+
+#: Rows that an older Python can't even parse.
+NEW_SYNTAX = (
+    [pytest.param(change("def test_a(", "def test_a[T]("), id="type-parameters")] if sys.version_info >= (3, 12) else []
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(change("+ 1", "+ 2"), id="number"),
+        pytest.param(change("+ 1", "+ True"), id="true-is-not-1"),
+        pytest.param(change("+ 1", "+ 1.0"), id="float-is-not-int"),
+        pytest.param(change("+ 1", "+ 1j"), id="complex"),
+        pytest.param(change("+ 1", '+ "1"'), id="text-is-not-number"),
+        pytest.param(change("+ 1", "+ -1"), id="sign"),
+        pytest.param(change('"x"', 'b"x"'), id="bytes-are-not-text"),
+        pytest.param(change('"x"', "'X'"), id="case"),
+        pytest.param(change('"x"', "None"), id="none"),
+        pytest.param(change('"x"', "..."), id="ellipsis"),
+        pytest.param(change('"x"', "x"), id="name-is-not-text"),
+        pytest.param(change("==", ">="), id="comparison-loosened"),
+        pytest.param(change("+ 1", "- 1"), id="operator"),
+        pytest.param(change("(value + 1) * 2", "value + 1 * 2"), id="parentheses-that-mean-something"),
+        pytest.param(change(', "off by one"', ""), id="message-gone"),
+        pytest.param(
+            change('result == (value + 1) * 2, "off by one"', '(result == (value + 1) * 2, "off by one")'),
+            id="assert-on-a-tuple",
+        ),
+        pytest.param(change("[1, 2]", "[1]"), id="parameters-shrunk"),
+        pytest.param(change("[1, 2]", "(1, 2)"), id="list-is-not-tuple"),
+        pytest.param(change("@pytest", "@pytest.mark.skip\n@pytest"), id="decorator-added"),
+        pytest.param(change('@pytest.mark.parametrize("value", [1, 2])\n', ""), id="decorator-gone"),
+        pytest.param(change("tmp_path, ", ""), id="fixture-gone"),
+        pytest.param(change("tmp_path", "tmpdir"), id="other-fixture"),
+        pytest.param(change("value, tmp_path", "tmp_path, value"), id="order-of-arguments"),
+        pytest.param(change("limit=3", "limit=4"), id="default"),
+        pytest.param(change("limit=3", "*, limit=3"), id="keyword-only"),
+        pytest.param(change("scale=2.0", "scale=2.1"), id="tolerance"),
+        pytest.param(change("scale=2.0", "**{'scale': 2.0}"), id="keyword-unpacked"),
+        pytest.param(change("result.name", "result.names"), id="attribute"),
+        pytest.param(change(" in ", " not in "), id="negated"),
+        pytest.param(change("def test_a", "async def test_a"), id="async"),
+        pytest.param(change("    result = ", "    return\n    result = "), id="early-return"),
+        pytest.param(change("    result = ", "    return None\n    result = "), id="early-return-of-none"),
+        pytest.param(change('    assert "x"', '    if False:\n        assert "x"'), id="under-a-false-condition"),
+        pytest.param(change('    assert "x" in result.name\n', ""), id="assert-gone"),
+        pytest.param(change('    assert "x"', '    "a string"\n    assert "x"'), id="a-string-that-is-no-docstring"),
+        pytest.param(change("(value, tmp_path, limit=3)", "(value, tmp_path, limit=3) -> None"), id="annotation"),
+        *NEW_SYNTAX,
+    ],
+)
+def test_meaning_changes_the_hash(source: str) -> None:
+    (test,) = find_tests(source)
+    assert test.body != find_tests(BODY)[0].body
+
+
+def hash_of(expression: str) -> str:
+    return hash_body(ast.parse(expression, mode="eval"))
+
+
+def test_no_two_of_these_are_alike() -> None:
+    expressions = re.findall(
+        r"\S+",
+        """
+        0 1 -1 1.0 1e999 True False None ... "" "1" "None" b"" b"1" 1j 0j 0.0 -0.0 a "a" (a,) [a] {a} a.b a[b] a(b)
+        f"{a}" f"{a!r}" f"{a:}" f"{a:b}" f"{a}b" f"b{a}" f"{a=}" "{a}" {} () [] {a:b} {**a} a<b b<a a<=b
+        lambda:a lambda*a:a lambda**a:a lambda*,a:a lambda*,a=b:a a[:b] a[b:] a[::b] a[b,] a(*b) a(**b) a(b=b)
+        """,
+    )
+    assert len({hash_of(expression) for expression in expressions}) == len(expressions)
+
+
+def test_values_that_no_source_can_spell() -> None:
+    values = (0.0, -0.0, float("nan"), float("inf"), complex(0.0, -0.0), complex(0.0, 0.0), complex(-0.0, 0.0))
+    assert len({hash_body(ast.Constant(value)) for value in values}) == len(values)
+    assert hash_body(ast.Constant(float("nan"))) == hash_body(ast.Constant(float("nan")))
+
+
+def test_neighbours_do_not_run_together() -> None:
+    assert hash_of("['a', 'b']") != hash_of("['a><str 1:b']") != hash_of("['ab', '']")
+    assert hash_of("f(a)(b)") != hash_of("f(a(b))")
+
+
+def test_large_and_deep_sources() -> None:
+    assert hash_of("0x" + "f" * 10_000) != hash_of("0x" + "f" * 9_999)
+    deep = "def test_a():\n    assert " + "+".join(["1"] * 800)
+    assert find_tests(deep)[0].body != find_tests(deep + "+1")[0].body
+
+
+def test_a_docstring_that_is_read_is_data() -> None:
+    source = 'def test_a():\n    """usage: tool"""\n    assert render() == test_a.__doc__\n'
+    assert find_tests(source)[0].body != find_tests(source.replace("usage", "help"))[0].body
+
+
+def test_hashes_are_the_golden_ones() -> None:
+    """The same under every version of Python.
+
+    A difference means that every stored inventory is void: change the golden file only on purpose.
+    """
+    tree = parse_source((DATA / "body-hash-sample.py.txt").read_bytes())
+    hashes = {test.name: test.body for test in find_tests(tree)}
+    golden = json.loads((DATA / "body-hashes.json").read_text("utf-8"))
+    assert hashes == golden["tests"]
+    assert module_level_hash(tree) == golden["module"]
+    assert {len(value) for value in hashes.values()} == {HASH_LENGTH}
+
+
+# --- code around the tests
+
+MODULE = '''
+"""Tests of a."""
+import os
+LIMIT = 3
+
+@pytest.fixture
+def machine():
+    """Builds one."""
+    return LIMIT
+
+def test_a(machine):
+    assert machine
+
+class TestB:
+    """Group."""
+    size = 1
+
+    def setup_method(self):
+        self.a = 1
+
+    def test_c(self):
+        assert self.a
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        pytest.param("assert machine", "assert not machine", False, id="body-of-a-test"),
+        pytest.param("assert self.a", "assert 1", False, id="body-of-a-method"),
+        pytest.param("class TestB", "def test_new():\n    assert 1\n\nclass TestB", False, id="new-test"),
+        pytest.param("def test_c", "def test_new(self): ...\n\n    def test_c", False, id="new-method"),
+        pytest.param("class TestB", "class TestNew:\n    def test_a(self): ...\n\nclass TestB", False, id="new-class"),
+        pytest.param(
+            "class TestB",
+            'class TestNew:\n    "Doc."\n    class TestIn:\n        def test_a(self): ...\n\nclass TestB',
+            False,
+            id="new-nested-class-with-docstring",
+        ),
+        pytest.param(
+            "class TestB", "class TestNew(Base):\n    def test_a(self): ...\n\nclass TestB", True, id="new-derived"
+        ),
+        pytest.param("class TestB", "class Helper:\n    pass\n\nclass TestB", True, id="new-empty-helper"),
+        pytest.param(
+            "class TestB", 'class Helper:\n    "Doc."\n\nclass TestB', True, id="new-helper-with-a-docstring-only"
+        ),
+        pytest.param(
+            "class TestB", "class TestNew:\n    def setup_method(self): ...\n\nclass TestB", True, id="new-setup"
+        ),
+        pytest.param("import os\n", "# why\nimport os  # this\n\n\n", False, id="comments-and-blank-lines"),
+        pytest.param("Tests of a.", "All tests of a.", False, id="docstring-of-the-module"),
+        pytest.param("Builds one.", "Builds two.", False, id="docstring-of-a-fixture"),
+        pytest.param("Group.", "Other group.", False, id="docstring-of-a-class"),
+        pytest.param("import os", "import sys", True, id="import"),
+        pytest.param("LIMIT = 3", "LIMIT = 4", True, id="constant"),
+        pytest.param("return LIMIT", "return 0", True, id="fixture"),
+        pytest.param("def machine", "def machine_two", True, id="name-of-a-fixture"),
+        pytest.param("@pytest.fixture", "@pytest.fixture(autouse=True)", True, id="scope-of-a-fixture"),
+        pytest.param("self.a = 1", "self.a = 2", True, id="setup-method"),
+        pytest.param("size = 1", "size = 2", True, id="attribute-of-a-class"),
+        pytest.param("class TestB", "@pytest.mark.skip\nclass TestB", True, id="mark-of-a-class"),
+        pytest.param("class TestB", "class TestB(Base)", True, id="base-of-a-class"),
+        pytest.param("def test_a", "def helper_a", True, id="test-turned-into-a-helper"),
+    ],
+)
+def test_module_level_hash(old: str, new: str, changes: bool) -> None:
+    assert MODULE.count(old) == 1
+    before, after = (module_level_hash(parse_source(source)) for source in (MODULE, MODULE.replace(old, new)))
+    assert (before != after) is changes

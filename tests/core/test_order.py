@@ -1,0 +1,315 @@
+"""The phase order: every sentence of the design on which phase may follow which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events, what_is_missing, what_to_do
+from pytest_phase_gate.core.state import NEW_STATE, Event, Snapshot, State, apply
+from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.workflow import Phase, Workflow
+from pytest_phase_gate.errors import PhaseOrderError, UsageError
+from pytest_phase_gate.rules.workflow_files import load_shipped_workflow
+
+TDD = load_shipped_workflow("tdd")
+#: A workflow that allows neither to begin anywhere nor to go back by option.
+STRICT = replace(TDD, name="strict", start="first", rewind_by_option=False)
+
+
+def at(phase: str, *, exited: bool = False, **fields: Any) -> State:
+    return replace(NEW_STATE, phase=phase, exited=exited, cycle=1, workflow="tdd", visited=(phase,), **fields)
+
+
+def verdict(phase: str, reason: str = "go on: 1 of 2 tests fails", following: str = "pytest --phase=x") -> Any:
+    return {"phase": phase, "reason": reason, "next": following}
+
+
+def phase(name: str) -> Phase:
+    found = TDD.phase(name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("state", "requested", "enters", "how"),
+    [
+        pytest.param(NEW_STATE, "red", "RED", How.BEGIN, id="a-new-task-begins-with-the-first-phase"),
+        pytest.param(NEW_STATE, "green", "GREEN", How.BEGIN, id="or-with-any-other-if-the-workflow-says-any"),
+        pytest.param(NEW_STATE, "document", "DOCUMENT", How.BEGIN, id="even-the-last"),
+        pytest.param(NEW_STATE, "auto", "RED", How.BEGIN, id="auto-without-state-is-the-first"),
+        pytest.param(at("RED"), "red", "RED", How.STAY, id="the-phase-the-task-is-in"),
+        pytest.param(at("RED", exited=True), "red", "RED", How.STAY, id="also-after-its-exit"),
+        pytest.param(at("GREEN"), "Green", "GREEN", How.STAY, id="in-any-case"),
+        pytest.param(at("GREEN"), "auto", "GREEN", How.STAY, id="auto-is-the-phase-the-task-is-in"),
+        pytest.param(at("GREEN"), "AUTO", "GREEN", How.STAY, id="auto-in-any-case"),
+        pytest.param(at("RED", exited=True), "green", "GREEN", How.NEXT, id="the-next-one-once-that-has-exited"),
+        pytest.param(at("RED", exited=True), "auto", "GREEN", How.NEXT, id="auto-is-the-next-one-once-it-has-exited"),
+        pytest.param(at("GREEN", exited=True), "refactor", "REFACTOR", How.NEXT, id="from-green-to-refactor"),
+        pytest.param(at("REFACTOR", exited=True), "document", "DOCUMENT", How.NEXT, id="from-refactor-to-document"),
+        pytest.param(at("GREEN", exited=True), "auto", "REFACTOR", How.NEXT, id="auto-does-not-end-a-cycle"),
+        pytest.param(at(DONE, exited=True), "red", "RED", How.NEW_CYCLE, id="at-done-a-new-cycle"),
+        pytest.param(at("GREEN", exited=True), "red", "RED", How.NEW_CYCLE, id="after-a-phase-that-may-end-the-cycle"),
+        pytest.param(at("REFACTOR", exited=True), "red", "RED", How.NEW_CYCLE, id="refactor-may-end-it-too"),
+        pytest.param(at("GREEN"), "red", "RED", How.REWIND, id="in-the-middle-of-a-cycle-a-rewind"),
+        pytest.param(at("REFACTOR"), "red", "RED", How.REWIND, id="from-further-on-too"),
+        pytest.param(
+            at("DOCUMENT"), "red", "RED", How.REWIND, id="from-a-phase-that-may-not-end-the-cycle-it-is-a-rewind"
+        ),
+    ],
+)
+def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
+    entry = decide_entry(state, TDD, requested)
+    assert (entry.phase.name, entry.how) == (enters, how)
+
+
+@pytest.mark.parametrize(
+    ("state", "requested", "problem", "remedy"),
+    [
+        pytest.param(
+            at("RED"),
+            "green",
+            "GREEN can't begin: RED has not exited (no complete run in it yet)",
+            "pytest --phase=red",
+            id="the-next-one-before-the-exit",
+        ),
+        pytest.param(
+            at("RED", evaluation=verdict("RED", following="pytest --phase=red")),
+            "green",
+            "GREEN can't begin: RED has not exited (go on: 1 of 2 tests fails)",
+            "pytest --phase=red",
+            id="it-says-what-the-last-verdict-missed",
+        ),
+        pytest.param(
+            at("RED", evaluation=verdict("RED"), evaluation_is_stale=True),
+            "green",
+            "GREEN can't begin: RED has not exited (a run came after its last verdict)",
+            "pytest --phase=red",
+            id="a-stale-verdict-is-not-repeated",
+        ),
+        pytest.param(
+            at("GREEN", evaluation=verdict("RED"), evaluation_is_stale=True),
+            "refactor",
+            "REFACTOR can't begin: GREEN has not exited (no complete run in it yet)",
+            "pytest --phase=green",
+            id="a-verdict-on-another-phase-says-nothing",
+        ),
+        pytest.param(
+            at("RED"),
+            "refactor",
+            "REFACTOR can't begin: RED has not exited (no complete run in it yet)",
+            "pytest --phase=red",
+            id="a-phase-cannot-be-skipped",
+        ),
+        pytest.param(
+            at("RED", exited=True),
+            "refactor",
+            "REFACTOR does not follow RED: GREEN does",
+            "pytest --phase=green",
+            id="not-even-after-the-exit-of-the-one-before",
+        ),
+        pytest.param(
+            at("REFACTOR"),
+            "green",
+            "GREEN lies before REFACTOR, where the task is",
+            'phase-gate rewind GREEN --reason "..."',
+            id="any-other-earlier-phase-needs-rewind",
+        ),
+        pytest.param(
+            at("REFACTOR", exited=True),
+            "green",
+            "GREEN lies before REFACTOR, where the task is",
+            'phase-gate rewind GREEN --reason "..."',
+            id="after-the-exit-as-well",
+        ),
+        pytest.param(
+            at(DONE, exited=True),
+            "green",
+            "the cycle is done: GREEN can't follow",
+            "pytest --phase=red",
+            id="at-done-only-the-first-phase-may-follow",
+        ),
+        pytest.param(
+            at(DONE, exited=True),
+            "auto",
+            "the cycle is done: auto does not start a new one by itself",
+            "pytest --phase=red starts the next cycle",
+            id="auto-at-done-is-refused",
+        ),
+        pytest.param(
+            replace(at("PLAN"), workflow="other"),
+            "auto",
+            "the task is in PLAN, which workflow tdd does not have",
+            "go on with the workflow that the cycle began with: --phase-workflow=other",
+            id="auto-in-a-phase-that-this-workflow-does-not-have",
+        ),
+        pytest.param(
+            replace(at("PLAN"), workflow="other"),
+            "green",
+            "the task is in PLAN, which workflow tdd does not have",
+            "go on with the workflow that the cycle began with: --phase-workflow=other",
+            id="another-workflow-in-mid-cycle",
+        ),
+    ],
+)
+def test_refused(state: State, requested: str, problem: str, remedy: str) -> None:
+    with pytest.raises(PhaseOrderError) as caught:
+        decide_entry(state, TDD, requested)
+    assert (caught.value.problem, caught.value.remedy) == (problem, remedy)
+    assert caught.value.exit_code == 13
+
+
+@pytest.mark.parametrize(
+    ("state", "requested", "problem", "remedy"),
+    [
+        pytest.param(
+            NEW_STATE,
+            "green",
+            "workflow strict begins with RED, not with GREEN",
+            "pytest --phase=red",
+            id="start-is-the-workflows-choice",
+        ),
+        pytest.param(
+            at("GREEN"),
+            "red",
+            "GREEN has not ended the cycle, and workflow strict does not go back by option",
+            'phase-gate rewind RED --reason "..."',
+            id="so-is-rewinding-by-option",
+        ),
+        pytest.param(
+            at("DOCUMENT", exited=True),
+            "red",
+            "DOCUMENT has not ended the cycle, and workflow strict does not go back by option",
+            'phase-gate rewind RED --reason "..."',
+            id="an-exited-phase-that-may-not-end-the-cycle-does-not-end-it",
+        ),
+    ],
+)
+def test_refused_by_a_strict_workflow(state: State, requested: str, problem: str, remedy: str) -> None:
+    with pytest.raises(PhaseOrderError) as caught:
+        decide_entry(state, STRICT, requested)
+    assert (caught.value.problem, caught.value.remedy) == (problem, remedy)
+
+
+@pytest.mark.parametrize(
+    ("state", "requested", "how"),
+    [
+        pytest.param(NEW_STATE, "red", How.BEGIN, id="its-first-phase-may-begin"),
+        pytest.param(NEW_STATE, "auto", How.BEGIN, id="auto-begins-there"),
+        pytest.param(at("GREEN", exited=True), "red", How.NEW_CYCLE, id="a-new-cycle-is-no-rewind"),
+        pytest.param(at(DONE, exited=True), "red", How.NEW_CYCLE, id="nor-is-one-after-done"),
+    ],
+)
+def test_accepted_by_a_strict_workflow(state: State, requested: str, how: How) -> None:
+    assert decide_entry(state, STRICT, requested).how is how
+
+
+@pytest.mark.parametrize("state", [NEW_STATE, at("GREEN"), at(DONE)], ids=["without-state", "in-a-phase", "at-done"])
+@pytest.mark.parametrize(
+    ("requested", "shown"),
+    [
+        pytest.param("blue", "'blue'", id="an-unknown-name"),
+        pytest.param("done", "'done'", id="done-is-no-phase"),
+        pytest.param("", "''", id="an-empty-name"),
+        pytest.param("x" * 50, f"'{'x' * 37}...'", id="a-novel-is-cut"),
+    ],
+)
+def test_an_unknown_phase_is_a_usage_error(state: State, requested: str, shown: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        decide_entry(state, TDD, requested)
+    assert caught.value.problem == f"unknown phase {shown} in workflow tdd"
+    assert caught.value.remedy == "use one of: red, green, refactor, document, auto"
+
+
+def test_a_last_phase_that_has_exited_offers_the_next_cycle() -> None:
+    # Only reachable where a workflow was changed under the task: an exit to DONE moves the task to DONE.
+    with pytest.raises(PhaseOrderError) as caught:
+        decide_entry(at("GREEN", exited=True), _with_next(TDD, "GREEN", DONE), "document")
+    assert caught.value.remedy == "pytest --phase=red starts the next cycle"
+
+
+def _with_next(workflow: Workflow, name: str, following: str) -> Workflow:
+    return replace(
+        workflow,
+        phases=tuple(replace(each, next=following) if each.name == name else each for each in workflow.phases),
+    )
+
+
+def test_auto_stays_in_a_last_phase_that_has_exited() -> None:
+    entry = decide_entry(at("GREEN", exited=True), _with_next(TDD, "GREEN", DONE), "auto")
+    assert (entry.phase.name, entry.how) == ("GREEN", How.STAY)
+
+
+# --- what an entry writes
+
+
+def events_of(state: State, how: How, name: str = "RED", *, allow: bool = False) -> list[Event]:
+    return entry_events(state, Entry(phase(name), how), TDD, run="r1", allow_non_interactive=allow)
+
+
+@pytest.mark.parametrize(
+    ("how", "kinds"),
+    [
+        pytest.param(How.STAY, [], id="staying-is-no-event"),
+        pytest.param(How.NEXT, ["phase-entered"], id="the-next-phase-is-entered"),
+        pytest.param(How.BEGIN, ["cycle-began", "phase-entered"], id="the-first-run-begins-a-cycle"),
+        pytest.param(How.NEW_CYCLE, ["cycle-began", "phase-entered"], id="so-does-a-new-cycle"),
+        pytest.param(How.REWIND, [], id="a-rewind-takes-effect-only-when-its-complete-run-ends"),
+    ],
+)
+def test_events_of_an_entry(how: How, kinds: list[str]) -> None:
+    assert [event.kind for event in events_of(at("GREEN"), how)] == kinds
+
+
+def test_a_new_cycle_takes_its_baseline_from_the_last_complete_run() -> None:
+    latest = Snapshot(inventory="inventory", outcomes="outcomes")
+    state = at("GREEN", exited=True, latest=latest, recovered=("a::b",), signals_premature=3, streak=2)
+    began, entered = events_of(state, How.NEW_CYCLE, allow=True)
+    after = apply(apply(state, began), entered)
+    assert (after.cycle, after.phase, after.visited) == (2, "RED", ("RED",))
+    assert after.baseline == latest
+    assert (after.first, after.targets, after.recovered, after.signals_premature) == (None, None, (), 0)
+    assert (after.streak, after.iteration, after.exited, after.allow_non_interactive) == (0, 0, False, True)
+
+
+def test_a_new_cycle_lists_the_phases_that_were_not_visited() -> None:
+    state = replace(at("GREEN", exited=True), visited=("RED", "GREEN"))
+    assert events_of(state, How.NEW_CYCLE)[0].data["unvisited"] == ["REFACTOR", "DOCUMENT"]
+
+
+def test_the_very_first_cycle_has_no_baseline_and_left_nothing_out() -> None:
+    began = events_of(NEW_STATE, How.BEGIN)[0]
+    assert (began.data["baseline"], began.data["unvisited"], began.data["cycle"]) == (None, [], 1)
+
+
+def test_a_baseline_that_was_taken_before_is_the_first_cycles() -> None:
+    taken = Event(kind="baseline-taken", data={"inventory": "i", "outcomes": "o"})
+    state = apply(NEW_STATE, taken)
+    began = events_of(state, How.BEGIN)[0]
+    assert apply(state, began).baseline == Snapshot(inventory="i", outcomes="o")
+
+
+def test_entering_a_phase_is_a_clean_sheet() -> None:
+    state = at("RED", exited=True, iteration=3, streak=2, chain="t", evaluation=verdict("RED"))
+    state = apply(
+        state, Event(kind="fact-declared", data={"name": "n", "value": True, "reason": "r", "by": "b"}, at="now")
+    )
+    (entered,) = events_of(state, How.NEXT, "GREEN")
+    after = apply(state, entered)
+    assert (after.phase, after.iteration, after.exited, after.streak, after.chain) == ("GREEN", 0, False, 0, None)
+    assert (after.facts, after.measurement, after.evaluation_is_stale) == ((), None, True)
+    assert after.visited == ("RED", "GREEN")
+
+
+def test_an_exit_to_done_moves_the_task_there() -> None:
+    after = apply(at("DOCUMENT"), Event(kind="phase-exited", data={"phase": "DOCUMENT", "next": DONE}))
+    assert (after.phase, after.exited, after.is_done) == (DONE, True, True)
+
+
+def test_what_to_do_is_the_verdicts_next_step_while_that_holds() -> None:
+    state = at("GREEN", evaluation=verdict("GREEN", "go on: x", "do this"))
+    assert (what_is_missing(state), what_to_do(state, phase("GREEN"))) == ("go on: x", "do this")
+    stale = replace(state, evaluation_is_stale=True)
+    assert what_to_do(stale, phase("GREEN")) == "pytest --phase=green"

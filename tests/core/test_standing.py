@@ -1,0 +1,198 @@
+"""What `check` answers: does the last verdict still hold? Every condition of the design, one row each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.state import NEW_STATE, OpenRun, RunSummary, State
+from pytest_phase_gate.core.words import DONE
+
+TREE = "tree-1"
+
+
+def verdict(*, can_exit: bool = True, gate_1: bool = True, **fields: Any) -> dict[str, Any]:
+    return {
+        "phase": "GREEN",
+        "run": "r1",
+        "can_exit": can_exit,
+        "gate_1": {"satisfied": gate_1},
+        "reason": "both gates hold: GREEN has exited",
+        "next": "pytest --phase=refactor",
+        "metrics": {},
+        **fields,
+    }
+
+
+EXITED = replace(NEW_STATE, phase="GREEN", exited=True, tree=TREE, evaluation=verdict())
+GOING_ON = OpenRun(id="0123456789ab", phase="GREEN", at="now", tree=TREE)
+WITHOUT_RUN = verdict(phase="DOCUMENT", run=None, metrics={"code_as_tested": True})
+DOCUMENT = replace(NEW_STATE, phase="DOCUMENT", tree="partial-run-left", green_tree=TREE, evaluation=WITHOUT_RUN)
+
+
+def test_an_exited_phase_holds() -> None:
+    standing = assess(EXITED, tree=TREE)
+    assert (standing.holds, standing.exit_code) == (True, 0)
+    assert (standing.reason, standing.next) == ("both gates hold: GREEN has exited", "pytest --phase=refactor")
+
+
+@pytest.mark.parametrize(
+    ("state", "tree", "reason", "following"),
+    [
+        pytest.param(NEW_STATE, TREE, "no run is recorded yet", "pytest --phase=red", id="nothing-was-ever-run"),
+        pytest.param(
+            replace(EXITED, phase="REFACTOR", evaluation_is_stale=True),
+            TREE,
+            "no complete run in REFACTOR yet",
+            "pytest --phase=auto",
+            id="another-phase-was-entered-since",
+        ),
+        pytest.param(
+            replace(EXITED, evaluation=None),
+            TREE,
+            "no complete run in GREEN yet",
+            "pytest --phase=auto",
+            id="the-phase-has-no-verdict",
+        ),
+        pytest.param(
+            replace(EXITED, evaluation_is_stale=True),
+            TREE,
+            "a run came after the last verdict: it has to be made anew",
+            "pytest --phase=auto",
+            id="something-happened-since",
+        ),
+        pytest.param(
+            replace(
+                EXITED,
+                evaluation_is_stale=True,
+                last_run=RunSummary(id="r2", kind="partial", phase="GREEN", at="now"),
+            ),
+            TREE,
+            "a run came after the last verdict (partial): it has to be made anew",
+            "pytest --phase=auto",
+            id="a-partial-run-came-since",
+        ),
+        pytest.param(
+            EXITED, "tree-2", "files have changed since the last run", "pytest --phase=auto", id="the-tree-is-another"
+        ),
+        pytest.param(
+            replace(EXITED, tree=None),
+            TREE,
+            "files have changed since the last run",
+            "pytest --phase=auto",
+            id="what-the-run-left-is-not-known",
+        ),
+        pytest.param(
+            replace(EXITED, open_runs=(GOING_ON,)),
+            TREE,
+            "a run is going on",
+            "wait for it to end",
+            id="a-run-is-going-on",
+        ),
+        pytest.param(
+            replace(EXITED, task="login", open_runs=(), evaluation_is_stale=True),
+            TREE,
+            "a run came after the last verdict: it has to be made anew",
+            "pytest --phase=auto --phase-task=login",
+            id="the-next-command-names-the-task",
+        ),
+        pytest.param(
+            replace(EXITED, evaluation=verdict(can_exit=False, reason="Gate 1 holds; Gate 2 waits", next="signal")),
+            TREE,
+            "Gate 1 holds; Gate 2 waits",
+            "signal",
+            id="gate-2-is-missing",
+        ),
+        pytest.param(
+            replace(EXITED, evaluation=verdict(can_exit=False, gate_1=False, reason="go on: 1 fails", next="mend")),
+            TREE,
+            "go on: 1 fails",
+            "mend",
+            id="gate-1-is-closed",
+        ),
+        pytest.param(
+            DOCUMENT,
+            "tree-2",
+            "files have changed since the last run",
+            "pytest --phase=auto",
+            id="code-that-nobody-tested-under-a-verdict-without-a-run",
+        ),
+    ],
+)
+def test_closed(state: State, tree: str, reason: str, following: str) -> None:
+    standing = assess(state, tree=tree)
+    assert (standing.holds, standing.exit_code) == (False, 10)
+    assert (standing.reason, standing.next) == (reason, following)
+
+
+@pytest.mark.parametrize(
+    ("state", "tree"),
+    [
+        pytest.param(
+            replace(EXITED, phase=DONE, evaluation=verdict(phase="DOCUMENT")),
+            TREE,
+            id="at-done-the-last-verdict-counts",
+        ),
+        pytest.param(
+            replace(EXITED, open_runs=(replace(GOING_ON, nested=True),)), TREE, id="a-nested-run-that-is-going-on"
+        ),
+        pytest.param(
+            replace(EXITED, last_run=RunSummary(id="r1", kind="complete", phase="GREEN", at="now")),
+            TREE,
+            id="the-run-itself-is-the-last",
+        ),
+        pytest.param(DOCUMENT, TREE, id="a-verdict-without-a-run-on-the-tested-code"),
+        pytest.param(
+            replace(DOCUMENT, evaluation=verdict(phase="DOCUMENT", run=None), green_tree=None),
+            "tree-2",
+            id="a-verdict-that-never-asked-for-tested-code",
+        ),
+        pytest.param(
+            replace(EXITED, forced=True, evaluation=verdict(gate_1=False, forced_exit=True)),
+            TREE,
+            id="a-forced-exit-counts",
+        ),
+    ],
+)
+def test_holds(state: State, tree: str) -> None:
+    assert assess(state, tree=tree).holds
+
+
+def test_a_lost_run_closes_and_is_named() -> None:
+    state = replace(EXITED, open_runs=(GOING_ON,))
+    standing = assess(state, tree=TREE, lost=(GOING_ON.id,))
+    assert (standing.holds, standing.reason) == (False, "run 01234567 began and never ended")
+
+
+def test_a_lost_nested_run_does_no_harm() -> None:
+    state = replace(EXITED, open_runs=(replace(GOING_ON, nested=True),))
+    assert assess(state, tree=TREE, lost=(GOING_ON.id,)).holds
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "with_both", "gate_1_only"),
+    [
+        pytest.param(verdict(), True, True, id="both-gates"),
+        pytest.param(verdict(can_exit=False), False, True, id="gate-1-alone"),
+        pytest.param(verdict(can_exit=False, gate_1=False), False, False, id="neither"),
+        pytest.param(verdict(gate_1=False), True, True, id="forced"),
+    ],
+)
+def test_gate_1_only_leaves_gate_2_out(evaluation: dict[str, Any], with_both: bool, gate_1_only: bool) -> None:
+    state = replace(EXITED, evaluation=evaluation)
+    assert assess(state, tree=TREE).holds is with_both
+    assert assess(state, tree=TREE, gate_1_only=True).holds is gate_1_only
+
+
+def test_gate_1_only_leaves_nothing_else_out() -> None:
+    for state, tree, lost in (
+        (replace(EXITED, evaluation_is_stale=True), TREE, ()),
+        (EXITED, "tree-2", ()),
+        (replace(EXITED, open_runs=(GOING_ON,)), TREE, ()),
+        (replace(EXITED, open_runs=(GOING_ON,)), TREE, (GOING_ON.id,)),
+        (NEW_STATE, TREE, ()),
+    ):
+        assert not assess(state, tree=tree, lost=lost, gate_1_only=True).holds

@@ -1,0 +1,246 @@
+"""The state as JSON and back, and the state as the fold of its events: nothing is lost either way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate.core.runs import Green, Kind
+from pytest_phase_gate.core.state import (
+    EVENT_KINDS,
+    NEW_STATE,
+    Event,
+    Fact,
+    Measurement,
+    OpenRun,
+    RunSummary,
+    Snapshot,
+    State,
+    Undo,
+    apply,
+)
+from pytest_phase_gate.core.state_json import state_from_json, state_to_json
+
+# --- a state and its document
+
+#: Never empty: an empty text and an absent one are the same document.
+TEXT = st.text(min_size=1, max_size=4)
+MAYBE = st.none() | TEXT
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT
+METRICS = st.dictionaries(TEXT, VALUES, max_size=3)
+ROWS = st.dictionaries(TEXT, VALUES | st.lists(VALUES, max_size=2), max_size=3)
+SNAPSHOTS = st.none() | st.builds(Snapshot, inventory=TEXT, outcomes=TEXT)
+STATES = st.builds(
+    State,
+    task=TEXT,
+    workflow=TEXT,
+    cycle=st.integers(0, 9),
+    phase=MAYBE,
+    visited=st.lists(TEXT, max_size=3).map(tuple),
+    iteration=st.integers(0, 9),
+    exited=st.booleans(),
+    forced=st.booleans(),
+    streak=st.integers(0, 9),
+    tree=MAYBE,
+    chain=MAYBE,
+    green_tree=MAYBE,
+    open_runs=st.lists(
+        st.builds(
+            OpenRun,
+            id=TEXT,
+            phase=TEXT,
+            at=TEXT,
+            tree=TEXT,
+            nested=st.booleans(),
+            overlaps=st.booleans(),
+            rewinds=st.booleans(),
+        ),
+        max_size=2,
+    ).map(tuple),
+    last_run=st.none()
+    | st.builds(RunSummary, id=TEXT, kind=TEXT, phase=TEXT, at=TEXT, iteration=st.none() | st.integers(1, 9), why=TEXT),
+    measurement=st.none()
+    | st.builds(
+        Measurement,
+        run=TEXT,
+        iteration=st.integers(1, 9),
+        tree=TEXT,
+        metrics=METRICS,
+        findings=st.lists(ROWS, max_size=2).map(tuple),
+        notes=st.lists(TEXT, max_size=2).map(tuple),
+    ),
+    evaluation=st.none() | ROWS.filter(bool),
+    evaluation_is_stale=st.booleans(),
+    facts=st.lists(st.builds(Fact, name=TEXT, value=VALUES, reason=TEXT, by=TEXT, at=TEXT), max_size=2).map(tuple),
+    known=MAYBE,
+    baseline=SNAPSHOTS,
+    first=SNAPSHOTS,
+    latest=SNAPSHOTS,
+    targets=MAYBE,
+    recovered=st.lists(TEXT, max_size=2).map(tuple),
+    signals_premature=st.integers(0, 9),
+    allow_non_interactive=st.booleans(),
+    rules=MAYBE,
+)
+
+
+def through_json(document: Any) -> Any:
+    return json.loads(json.dumps(document))
+
+
+@settings(max_examples=30, deadline=None)
+@given(state=STATES, before=st.none() | STATES)
+def test_round_trip(state: State, before: State | None) -> None:
+    if before is not None:
+        state = replace(state, undo=Undo("run", before))
+    document = through_json(state_to_json(state))
+    again = state_from_json(document)
+    assert again == state
+    assert through_json(state_to_json(again)) == document
+
+
+def test_every_field_of_a_state_is_stored() -> None:
+    drawn = {f.name: getattr(FULL, f.name) for f in fields(State)}
+    defaults = {f.name: getattr(NEW_STATE, f.name) for f in fields(State)}
+    assert [name for name, value in drawn.items() if value == defaults[name]] == []
+    assert set(state_to_json(FULL)) == set(drawn)
+    assert state_from_json(through_json(state_to_json(FULL))) == FULL
+
+
+FULL = State(
+    task="login",
+    workflow="tdd",
+    cycle=2,
+    phase="GREEN",
+    visited=("RED", "GREEN"),
+    iteration=3,
+    exited=True,
+    forced=True,
+    streak=2,
+    tree="t1",
+    chain="t1",
+    green_tree="t1",
+    open_runs=(OpenRun(id="r9", phase="GREEN", at="now", tree="t1", nested=True, overlaps=True, rewinds=True),),
+    last_run=RunSummary(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w"),
+    measurement=Measurement(
+        run="r8", iteration=3, tree="t1", metrics={"tests_total": 5}, findings=({"slug": "s"},), notes=("n",)
+    ),
+    evaluation={"phase": "GREEN", "can_exit": True},
+    evaluation_is_stale=True,
+    facts=(Fact(name="f", value=False, reason="r", by="b", at="then"),),
+    known="k",
+    baseline=Snapshot(inventory="i", outcomes="o"),
+    first=Snapshot(inventory="i1", outcomes="o1"),
+    latest=Snapshot(inventory="i2", outcomes="o2"),
+    targets="ids",
+    recovered=("a::b",),
+    signals_premature=1,
+    allow_non_interactive=True,
+    rules="rules",
+    undo=Undo("r9", State(task="login", phase="RED", last_run=RunSummary(id="r1", kind="k", phase="RED", at="t"))),
+)
+
+
+def test_a_new_state_is_nearly_empty() -> None:
+    document = state_to_json(NEW_STATE)
+    assert set(document) <= {"task", "cycle", "iteration", "streak", "signals_premature"}
+    assert state_from_json(document) == NEW_STATE
+
+
+@pytest.mark.parametrize(
+    ("document", "error"),
+    [
+        pytest.param({"colour": "red"}, ValueError, id="a-field-that-nobody-knows"),
+        pytest.param({"last_run": {"id": "r"}}, TypeError, id="a-part-of-a-run"),
+        pytest.param({"last_run": {"id": "r", "kind": "k", "phase": "p", "at": "a", "x": 1}}, TypeError, id="too-much"),
+        pytest.param({"measurement": {"run": "r"}}, KeyError, id="a-part-of-a-measurement"),
+        pytest.param({"open_runs": [1]}, TypeError, id="a-number-for-a-run"),
+        pytest.param({"undo": {"run": "r"}}, KeyError, id="an-undo-without-a-state"),
+        pytest.param({"undo": {"run": "r", "state": {"x": 1}}}, ValueError, id="an-undo-with-another-state"),
+        pytest.param({"latest": "digest"}, TypeError, id="a-text-for-a-snapshot"),
+    ],
+)
+def test_other_documents_are_refused(document: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        state_from_json(document)
+
+
+# --- events and the state that they give
+
+RUNS = ("r1", "r2", "r3")
+PHASES = ("RED", "GREEN", "REFACTOR")
+
+
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    run, phase = draw(st.sampled_from(RUNS)), draw(st.sampled_from(PHASES))
+    kind = draw(st.sampled_from(sorted(EVENT_KINDS)))
+    run_kind = draw(st.sampled_from([each for each in Kind if each is not Kind.LOST]))
+    data = {
+        "task": "default",
+        "run": draw(st.sampled_from([run, None])) if kind in ("cycle-began", "phase-entered") else run,
+        "phase": phase,
+        "workflow": "tdd",
+        "baseline": draw(st.sampled_from([None, {"inventory": "i", "outcomes": "o"}])),
+        "tree": draw(st.sampled_from(["t1", "t2"])),
+        "nested": run_kind is Kind.NESTED,
+        "rewinds": draw(st.booleans()),
+        "rules": "rules",
+        "kind": run_kind,
+        "green": draw(st.sampled_from(list(Green))),
+        "iteration": 1,
+        "metrics": {"tests_total": 1},
+        "inventory": "i",
+        "outcomes": "o",
+        "known": "i",
+        "targets": draw(st.sampled_from([None, "ids"])),
+        "recovered": draw(st.sampled_from([[], ["a::b"]])),
+        "evaluation": {"phase": phase, "iteration": 1, "can_exit": draw(st.booleans())},
+        "premature": draw(st.booleans()),
+        "next": draw(st.sampled_from(["GREEN", "DONE"])),
+        "name": "fact",
+        "value": draw(st.booleans()),
+        "reason": "because",
+        "by": "dev",
+    }
+    return Event(kind=kind, data=data, at=draw(st.sampled_from(["early", "late"])))
+
+
+def fold(happened: Iterable[Event], state: State = NEW_STATE) -> State:
+    return reduce(apply, happened, state)
+
+
+@settings(max_examples=50, deadline=None)
+@given(happened=st.lists(events(), max_size=20), cut=st.integers(0, 20))
+def test_replaying_gives_the_same_state_through_any_checkpoint(happened: list[Event], cut: int) -> None:
+    whole = fold(happened)
+    checkpoint = state_from_json(through_json(state_to_json(fold(happened[:cut]))))
+    replayed = fold([replace(event, data=through_json(event.data)) for event in happened[cut:]], checkpoint)
+    assert through_json(state_to_json(replayed)) == through_json(state_to_json(whole))
+    assert replayed == whole
+
+
+@settings(max_examples=50, deadline=None)
+@given(happened=st.lists(events(), max_size=20))
+def test_whatever_happens_the_numbers_stay_sane(happened: list[Event]) -> None:
+    state = NEW_STATE
+    for event in happened:
+        before, state = state, apply(state, event)
+        assert state.streak >= 0
+        assert state.streak <= before.streak or event.kind == "run-ended", "only the end of a run adds to it"
+        if state.undo is not None:
+            assert state.undo.state.undo is None, "one step back, never two"
+        if state.chain is None and event.kind != "run-ended" and before.chain is not None:
+            assert event.kind in ("phase-entered", "run-lost", "repaired", "rollback-accepted")
+
+
+@pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "rewound", "something-newer"])
+def test_kinds_that_are_kept_for_history_change_nothing(kind: str) -> None:
+    assert apply(FULL, Event(kind=kind, data={})) is FULL

@@ -1,0 +1,320 @@
+"""The streak: what each kind of run does to the number of green runs in a row, through the fold that stores it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.runs import Green, Kind
+from pytest_phase_gate.core.state import NEW_STATE, Event, OpenRun, State, apply, streak_after
+
+#: Trees: what the files were.
+T, EDITED, REWRITTEN = "tree-1", "tree-2", "tree-3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a story: the tree it began on, the one it left, and what it was."""
+
+    before: str = T
+    after: str = ""
+    kind: Kind = Kind.COMPLETE
+    green: Green = Green.GREEN
+    nested: bool = False
+
+    @property
+    def left(self) -> str:
+        return self.after or self.before
+
+
+GREEN = Run()
+ODD = Run(green=Green.ODD)
+RED = Run(green=Green.NOT_GREEN)
+
+
+def partial(green: Green = Green.GREEN, before: str = T) -> Run:
+    return Run(kind=Kind.PARTIAL, green=green, before=before)
+
+
+def incomplete(green: Green = Green.GREEN, before: str = T, after: str = "") -> Run:
+    return Run(kind=Kind.INCOMPLETE, green=green, before=before, after=after)
+
+
+def entered(phase: str = "GREEN", state: State = NEW_STATE) -> State:
+    return apply(state, Event(kind="phase-entered", data={"phase": phase, "how": "next", "run": None}))
+
+
+def begin(state: State, run: str, tree: str = T, *, nested: bool = False) -> State:
+    data = {"run": run, "phase": "GREEN", "tree": tree, "nested": nested, "rules": "rules"}
+    return apply(state, Event(kind="run-started", data=data, at=f"at-{run}"))
+
+
+def end(state: State, run: str, what: Run = GREEN) -> State:
+    counts = what.kind is Kind.COMPLETE
+    data: dict[str, Any] = {
+        "run": run,
+        "kind": what.kind,
+        "green": what.green,
+        "tree": what.left,
+        "iteration": state.iteration + 1 if counts else None,
+        "metrics": {},
+        "inventory": f"inventory-{run}",
+        "outcomes": f"outcomes-{run}",
+        "known": f"inventory-{run}",
+    }
+    return apply(state, Event(kind="run-ended", data=data, at=f"end-{run}"))
+
+
+def play(*runs: Run, state: State | None = None) -> State:
+    state = entered() if state is None else state
+    for number, run in enumerate(runs, start=1):
+        state = end(begin(state, f"run-{number}", run.before, nested=run.nested), f"run-{number}", run)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("runs", "streak"),
+    [
+        pytest.param([], 0, id="entering-a-phase-begins-at-0"),
+        pytest.param([GREEN], 1, id="the-first-green-run-is-1"),
+        pytest.param([GREEN, GREEN], 2, id="another-on-the-same-tree-adds-1"),
+        pytest.param([GREEN] * 5, 5, id="there-is-no-upper-limit"),
+        pytest.param([GREEN, Run(before=EDITED)], 1, id="an-edit-between-two-green-runs-starts-anew-at-1"),
+        pytest.param([GREEN, GREEN, Run(before=EDITED), Run(before=EDITED)], 2, id="and-goes-on-from-there"),
+        pytest.param(
+            [GREEN, Run(before=EDITED), GREEN], 1, id="an-edit-that-is-taken-back-is-two-edits-and-starts-anew"
+        ),
+        pytest.param([Run(after=REWRITTEN), Run(before=REWRITTEN)], 2, id="files-that-the-tests-write-do-no-harm"),
+        pytest.param([Run(after=REWRITTEN), GREEN], 1, id="undoing-what-the-tests-wrote-is-an-edit"),
+        pytest.param([GREEN, GREEN, RED], 0, id="a-failing-run-is-0"),
+        pytest.param([GREEN, RED, GREEN], 1, id="after-a-failure-it-begins-again"),
+        pytest.param([GREEN, RED, GREEN, GREEN], 2, id="a-failure-on-the-same-tree-does-not-break-the-tree-chain"),
+        pytest.param([GREEN, ODD], 1, id="an-odd-run-does-not-extend-it"),
+        pytest.param([GREEN, ODD, GREEN], 2, id="an-odd-run-does-not-end-it-either"),
+        pytest.param([ODD], 0, id="an-odd-run-does-not-begin-it"),
+        pytest.param([GREEN, Run(green=Green.ODD, before=EDITED), Run(before=EDITED)], 1, id="odd-after-an-edit"),
+        pytest.param([GREEN, partial()], 1, id="a-passing-partial-run-leaves-the-number"),
+        pytest.param([GREEN, partial(), GREEN], 2, id="a-passing-partial-run-keeps-the-chain"),
+        pytest.param([partial()], 0, id="a-passing-partial-run-proves-nothing-by-itself"),
+        pytest.param([GREEN, partial(before=EDITED)], 1, id="a-partial-run-after-an-edit-still-leaves-the-number"),
+        pytest.param(
+            [GREEN, partial(before=EDITED), Run(before=EDITED)], 1, id="but-the-edit-before-it-breaks-the-chain"
+        ),
+        pytest.param(
+            [GREEN, partial(), Run(before=EDITED)], 1, id="an-edit-after-a-partial-run-breaks-the-chain-as-well"
+        ),
+        pytest.param([GREEN, GREEN, partial(Green.NOT_GREEN)], 0, id="a-failing-partial-run-is-0"),
+        pytest.param([GREEN, partial(Green.ODD)], 1, id="a-partial-run-with-nothing-selected-leaves-it"),
+        pytest.param([GREEN, incomplete()], 1, id="an-interrupted-run-without-a-failure-leaves-it"),
+        pytest.param([GREEN, incomplete(), GREEN], 2, id="an-interrupted-run-keeps-the-chain"),
+        pytest.param([GREEN, incomplete(Green.NOT_GREEN)], 0, id="an-interrupted-run-with-a-failure-is-0"),
+        pytest.param(
+            [GREEN, incomplete(after=REWRITTEN), Run(before=REWRITTEN)],
+            2,
+            id="what-the-run-itself-rewrote-is-not-an-edit-in-between",
+        ),
+        pytest.param([GREEN, Run(kind=Kind.EMPTY, green=Green.ODD)], 0, id="an-empty-run-is-0"),
+        pytest.param([GREEN, Run(kind=Kind.EMPTY), GREEN], 1, id="after-an-empty-run-it-begins-again"),
+        pytest.param([GREEN, Run(kind=Kind.VOID, green=Green.ODD), GREEN], 2, id="a-void-run-changes-nothing"),
+        pytest.param(
+            [GREEN, Run(kind=Kind.VOID, green=Green.ODD, before=EDITED), GREEN],
+            2,
+            id="a-void-run-does-not-look-at-the-tree",
+        ),
+        pytest.param(
+            [GREEN, Run(kind=Kind.NESTED, green=Green.NOT_GREEN, nested=True), GREEN],
+            2,
+            id="a-failing-nested-run-changes-nothing",
+        ),
+        pytest.param([GREEN, Run(kind=Kind.NESTED, nested=True)], 1, id="a-green-nested-run-does-not-extend-it"),
+    ],
+)
+def test_streak(runs: list[Run], streak: int) -> None:
+    assert play(*runs).streak == streak
+
+
+def test_entering_a_phase_takes_the_streak_back_to_0() -> None:
+    state = play(GREEN, GREEN)
+    assert state.streak == 2
+    state = entered("REFACTOR", state)
+    assert (state.streak, state.chain) == (0, None)
+    assert play(GREEN, state=state).streak == 1, "the tree is the same, but no run of the phase before counts"
+
+
+def test_a_rewind_enters_the_phase_anew() -> None:
+    assert entered("GREEN", play(GREEN, GREEN)).streak == 0
+
+
+def test_a_lost_run_is_0_and_nobody_knows_what_it_left() -> None:
+    state = apply(begin(play(GREEN, GREEN), "lost"), Event(kind="run-lost", data={"run": "lost"}, at="later"))
+    assert (state.streak, state.chain, state.tree) == (0, None, None)
+    assert state.last_run is not None
+    assert (state.last_run.kind, state.last_run.why) == ("lost", "it began and never ended")
+    assert not state.open_runs
+    assert play(GREEN, state=state).streak == 1
+
+
+def test_a_lost_nested_run_changes_nothing() -> None:
+    state = begin(play(GREEN, GREEN), "inner", nested=True)
+    state = apply(state, Event(kind="run-lost", data={"run": "inner"}))
+    assert (state.streak, state.chain) == (2, T)
+    assert not state.open_runs
+
+
+def test_a_run_that_nobody_knows_cannot_be_lost_or_end() -> None:
+    state = play(GREEN)
+    assert apply(state, Event(kind="run-lost", data={"run": "never"})) == state
+    assert end(state, "never") == state
+
+
+def test_overlapping_green_runs_do_not_extend_the_streak() -> None:
+    state = begin(begin(play(GREEN), "a"), "b")
+    assert [run.overlaps for run in state.open_runs] == [True, True]
+    state = end(state, "a")
+    assert state.streak == 1
+    state = end(state, "b")
+    assert (state.streak, state.iteration) == (1, 3), "both are complete and count as iterations"
+    assert play(GREEN, state=state).streak == 2, "the chain held through both"
+
+
+def test_a_failing_overlapping_run_is_0() -> None:
+    state = begin(begin(play(GREEN, GREEN), "a"), "b")
+    assert end(end(state, "a"), "b", RED).streak == 0
+
+
+def test_a_run_overlaps_even_if_the_other_ends_first() -> None:
+    state = end(begin(begin(play(GREEN), "long"), "short"), "short")
+    assert state.open_runs[0].overlaps
+    assert end(state, "long").streak == 1
+
+
+def test_a_nested_run_overlaps_with_nobody() -> None:
+    state = begin(begin(play(GREEN), "outer"), "inner", nested=True)
+    assert [run.overlaps for run in state.open_runs] == [False, False]
+    state = end(state, "inner", Run(kind=Kind.NESTED, green=Green.NOT_GREEN, nested=True))
+    assert end(state, "outer").streak == 2
+
+
+def test_a_run_beside_a_nested_one_does_not_mark_that() -> None:
+    state = begin(begin(entered(), "inner", nested=True), "outer")
+    assert [run.overlaps for run in state.open_runs] == [False, False]
+
+
+def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
+    assert play(Run(after=REWRITTEN)).green_tree == REWRITTEN
+    assert play(GREEN, RED).green_tree is None
+    assert play(GREEN, ODD).green_tree == T
+    assert play(GREEN, partial(Green.NOT_GREEN)).green_tree == T, "only a complete run speaks of the whole suite"
+
+
+@pytest.mark.parametrize(
+    ("kind", "green", "expected"),
+    [
+        pytest.param(Kind.COMPLETE, Green.GREEN, (4, T), id="green-adds-1"),
+        pytest.param(Kind.COMPLETE, Green.ODD, (3, T), id="odd-stays"),
+        pytest.param(Kind.COMPLETE, Green.NOT_GREEN, (0, T), id="failing-is-0"),
+        pytest.param(Kind.PARTIAL, Green.GREEN, (3, T), id="partial-pass-stays"),
+        pytest.param(Kind.PARTIAL, Green.NOT_GREEN, (0, T), id="partial-failure-is-0"),
+        pytest.param(Kind.INCOMPLETE, Green.ODD, (3, T), id="incomplete-without-failure-stays"),
+        pytest.param(Kind.EMPTY, Green.GREEN, (0, T), id="empty-is-0-whatever-its-colour"),
+    ],
+)
+def test_streak_after_one_run(kind: Kind, green: Green, expected: tuple[int, str]) -> None:
+    state = State(phase="GREEN", streak=3, chain=T)
+    run = OpenRun(id="r", phase="GREEN", at="", tree=T)
+    assert streak_after(state, run, kind=kind, green=green, tree=T) == expected
+
+
+# --- what else a run's end does, by kind
+
+
+@pytest.mark.parametrize(
+    ("run", "iteration"),
+    [
+        pytest.param(GREEN, 2, id="a-complete-run-is-an-iteration"),
+        pytest.param(RED, 2, id="a-failing-one-too"),
+        pytest.param(partial(), 1, id="a-partial-run-is-none"),
+        pytest.param(incomplete(), 1, id="an-incomplete-run-is-none"),
+        pytest.param(Run(kind=Kind.EMPTY), 1, id="an-empty-run-is-none"),
+        pytest.param(Run(kind=Kind.VOID), 1, id="a-void-run-is-none"),
+        pytest.param(Run(kind=Kind.NESTED, nested=True), 1, id="a-nested-run-is-none"),
+    ],
+)
+def test_only_complete_runs_count_iterations(run: Run, iteration: int) -> None:
+    assert play(GREEN, run).iteration == iteration
+
+
+@pytest.mark.parametrize(
+    ("run", "exited"),
+    [
+        pytest.param(GREEN, False, id="another-complete-run-decides-again"),
+        pytest.param(partial(Green.NOT_GREEN), True, id="a-partial-run-never-re-opens-an-exited-phase"),
+        pytest.param(incomplete(Green.NOT_GREEN), True, id="nor-does-an-incomplete-one"),
+        pytest.param(Run(kind=Kind.VOID), True, id="nor-a-void-one"),
+        pytest.param(Run(kind=Kind.NESTED, nested=True), True, id="nor-a-nested-one"),
+    ],
+)
+def test_an_exit_is_an_event_that_a_complete_run_takes_back(run: Run, exited: bool) -> None:
+    state = apply(play(GREEN), Event(kind="phase-exited", data={"phase": "GREEN", "next": "REFACTOR"}))
+    assert state.exited
+    assert play(run, state=state).exited is exited
+
+
+def test_a_void_run_leaves_no_trace_in_the_state() -> None:
+    state = play(GREEN)
+    assert play(Run(kind=Kind.VOID, before=EDITED), state=state) == play(state=state)
+
+
+def test_a_void_run_takes_the_entry_back_that_it_began_with() -> None:
+    state = play(GREEN)
+    entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "typo"})
+    during = begin(apply(state, entry), "typo")
+    assert during.phase == "REFACTOR"
+    after = end(during, "typo", Run(kind=Kind.VOID))
+    assert after == state
+
+
+def test_a_void_run_takes_a_new_cycle_back_too() -> None:
+    state = apply(NEW_STATE, Event(kind="created", data={"task": "default"}))
+    began = Event(kind="cycle-began", data={"cycle": 1, "workflow": "tdd", "baseline": None, "run": "typo"})
+    entry = Event(kind="phase-entered", data={"phase": "RED", "how": "begin", "run": "typo"})
+    during = begin(apply(apply(state, began), entry), "typo")
+    assert (during.cycle, during.phase) == (1, "RED")
+    assert end(during, "typo", Run(kind=Kind.VOID)) == state
+
+
+def test_what_happened_meanwhile_is_not_taken_back() -> None:
+    entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "typo"})
+    state = begin(begin(apply(play(GREEN), entry), "typo"), "other")
+    after = end(state, "typo", Run(kind=Kind.VOID))
+    assert after.phase == "REFACTOR"
+    assert [run.id for run in after.open_runs] == ["other"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(Kind.PARTIAL, id="partial"),
+        pytest.param(Kind.INCOMPLETE, id="incomplete"),
+        pytest.param(Kind.EMPTY, id="empty"),
+        pytest.param(Kind.COMPLETE, id="complete"),
+    ],
+)
+def test_any_other_kind_keeps_the_phase_that_it_entered(kind: Kind) -> None:
+    entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "r"})
+    after = end(begin(apply(play(GREEN), entry), "r"), "r", Run(kind=kind))
+    assert (after.phase, after.undo) == ("REFACTOR", None)
+
+
+def test_a_lost_run_keeps_the_phase_that_it_entered() -> None:
+    entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "r"})
+    state = begin(apply(play(GREEN), entry), "r")
+    after = apply(state, Event(kind="run-lost", data={"run": "r"}))
+    assert (after.phase, after.undo) == ("REFACTOR", None)
+
+
+def test_a_repair_doubts_the_streak() -> None:
+    state = apply(play(GREEN, GREEN), Event(kind="repaired", data={}))
+    assert (state.streak, state.tree, state.chain, state.green_tree, state.measurement) == (0, None, None, None, None)

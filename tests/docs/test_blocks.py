@@ -1,0 +1,114 @@
+"""Every fenced block of README and documentation is run, or read by the parser that it is meant for."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.project import Project
+from pytest_phase_gate.storage.signal_file import parse_signal
+from tests.docs.blocks import ROOT, Block, Session, blocks_of, matches, pages, run_page, unsaid_statuses
+
+#: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
+SET_UP = (
+    "python3 -m venv .venv && .venv/bin/pip install --quiet . && .venv/bin/phase-gate demo",
+    'python3 -m venv .venv && .venv/bin/pip install --quiet -e ".[test]" && .venv/bin/pytest -n 2',
+)
+
+#: Kinds that are run page by page; the others are checked one by one.
+RUN = ("console", "file")
+
+needs_a_shell = pytest.mark.skipif(
+    shutil.which("sh") is None or shutil.which("git") is None, reason="the pages are typed into a shell, with git"
+)
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def runs_commands(page: Path) -> bool:
+    return any(block.kind == "console" for block in blocks_of(page))
+
+
+def check_configuration(text: str, folder: Path) -> None:
+    (folder / "phase-gate.yaml").write_text(text, encoding="utf-8")
+    Project.find(folder, environment={}).workflow()
+
+
+def check_workflow(text: str, folder: Path) -> None:
+    (folder / "shown.yaml").write_text(text, encoding="utf-8")
+    Project.find(folder, environment={}).workflow("shown.yaml")
+
+
+def check_signal(text: str, folder: Path) -> None:
+    parse_signal(text)
+
+
+CHECKS = {"yaml configuration": check_configuration, "yaml workflow": check_workflow, "yaml signal": check_signal}
+
+
+@needs_a_shell
+@pytest.mark.parametrize("page", [page for page in pages() if runs_commands(page)], ids=name)
+def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
+    ran = list(run_page(page, Session(tmp_path)))
+    for each in ran:
+        assert each.matches, (
+            f"{name(page)}:{each.command.line}: $ {each.command.typed}\n"
+            f"the page shows:\n{_quoted(each.command.expected)}\n"
+            f"it said, and ended with {each.code}:\n{_quoted(each.output)}\n"
+            f"if that is right: python -m tests.docs.blocks {name(page)}"
+        )
+    assert unsaid_statuses(page, ran) == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(block, id=block.place) for page in pages() for block in blocks_of(page) if block.kind not in RUN],
+)
+def test_a_block_is_what_it_says(block: Block, tmp_path: Path) -> None:
+    if block.kind == "sh set-up":
+        assert block.lines[0] in SET_UP
+        assert len(block.lines) == 1
+    else:
+        assert block.kind in CHECKS, f"{block.place}: nobody knows how to check a block {block.info!r}"
+        CHECKS[block.kind](block.text, tmp_path)
+
+
+def test_the_readme_begins_with_both_set_up_commands() -> None:
+    blocks = blocks_of(ROOT / "README.md")
+    assert tuple(block.lines[0] for block in blocks[:2]) == SET_UP
+    assert [block.kind for block in blocks].count("sh set-up") == len(SET_UP)
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "is_same"),
+    [
+        pytest.param(["a"], ["a"], True, id="the-same-line"),
+        pytest.param(["a"], ["b"], False, id="another-line"),
+        pytest.param(["a"], ["a", "b"], False, id="a-line-too-many"),
+        pytest.param(["a", "b"], ["a"], False, id="a-line-too-few"),
+        pytest.param(["a"], ["a  ", ""], True, id="blanks-at-the-end-do-not-matter"),
+        pytest.param(["a", "..."], ["a", "b", "c"], True, id="dots-are-any-lines"),
+        pytest.param(["...", "c"], ["c"], True, id="dots-may-be-no-line"),
+        pytest.param(["...", "c"], ["a", "b"], False, id="what-follows-dots-has-to-be-there"),
+        pytest.param(["in [...]s"], ["in 0.10s"], True, id="brackets-are-any-text"),
+        pytest.param(["in [...]s"], ["in 0.10", "s"], False, id="brackets-stay-in-their-line"),
+        pytest.param(["a.c"], ["abc"], False, id="a-dot-is-a-dot"),
+    ],
+)
+def test_wildcards(expected: list[str], output: list[str], is_same: bool) -> None:
+    assert matches(expected, output) is is_same
+
+
+@needs_a_shell
+def test_a_session_knows_how_the_last_command_ended(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    assert session.type("exit 10") == (10, "")
+    assert session.type("echo $?") == (0, "10\n")
+
+
+def _quoted(lines: tuple[str, ...]) -> str:
+    return "\n".join(f"    {line}" for line in lines)

@@ -1,0 +1,177 @@
+"""Each example, copied into an empty folder and run as its README says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.blocks import ROOT, Session
+
+EXAMPLES = ROOT / "examples"
+
+#: Examples with a test below; one that nobody runs would rot.
+DRIVEN = {"first-cycle", "ci-gate", "custom-rules", "extension-package"}
+
+pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
+
+
+class Example:
+    """A copy of an example, and a shell in it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.root = session, session.folder
+
+    def copy(self, name: str) -> Example:
+        shutil.copytree(EXAMPLES / name, self.root, dirs_exist_ok=True)
+        return self
+
+    def type(self, line: str, *, ends_with: int = 0) -> str:
+        code, said = self.session.type(line)
+        assert code == ends_with, f"$ {line}\n{said}"
+        return said
+
+    def status(self) -> Mapping[str, Any]:
+        document: Mapping[str, Any] = json.loads(self.session.type("phase-gate status --json")[1])
+        return document
+
+    def reason(self) -> str:
+        return str(self.status()["reason"])
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Example:
+    return Example(Session(tmp_path))
+
+
+def test_every_example_is_driven_and_explained() -> None:
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
+    assert folders == DRIVEN
+    assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
+
+
+def test_first_cycle(example: Example) -> None:
+    example.copy("first-cycle/red")
+    example.type("pytest --phase=red")
+    assert example.reason() == "Gate 1 holds; Gate 2 waits for the exit signal"
+    example.type("pytest --phase=green", ends_with=13)
+    example.type("phase-gate signal --reason 'both kinds of years'")
+    assert example.reason() == "both gates hold: RED has exited"
+
+    example.copy("first-cycle/green")
+    example.type("pytest --phase=green", ends_with=10)
+    assert example.reason() == "go on: one more green run on this tree is needed: run again"
+    example.type("pytest --phase=green")
+    example.type("phase-gate signal --reason 'four years, twice'")
+    assert example.reason() == "both gates hold: GREEN has exited"
+
+    example.copy("first-cycle/refactor")
+    example.type("pytest --phase=refactor", ends_with=10)
+    assert "one of these has to hold" in example.reason()
+    example.type("phase-gate declare refactoring_complete=true --reason shorter")
+    example.type("phase-gate signal --reason 'shorter, and still green'")
+    assert example.status()["holds"] is True
+    assert [run["phase"] for run in runs(example)] == ["RED", "GREEN", "GREEN", "REFACTOR"]
+
+
+def test_ci_gate_opens_on_a_green_suite(example: Example) -> None:
+    said = example.copy("ci-gate").type("sh gate.sh -q")
+    assert "GREEN: holds" in said
+    verdict = json.loads((example.root / "verdict.json").read_text(encoding="utf-8"))
+    assert verdict["gate_1"]["satisfied"] is True
+    assert verdict["metrics"]["consecutive_green_runs"] == 2
+    assert "Gate 1: All tests passing (stable)" in (example.root / "verdict.md").read_text(encoding="utf-8")
+
+
+def test_ci_gate_refuses_a_failing_test(example: Example) -> None:
+    example.copy("ci-gate").session.write("basket.py", "class Basket:\n    total = lambda self: 0\n")
+    said = example.type("sh gate.sh -q", ends_with=1)
+    assert "pytest ended with 1" in said
+    assert len(runs(example)) == 1
+
+
+def test_ci_gate_refuses_a_suite_that_passes_once(example: Example) -> None:
+    example.copy("ci-gate").session.write(
+        "test_luck.py",
+        "from pathlib import Path\n\n\ndef test_luck():\n"
+        "    mark = Path('mark.txt')\n    assert not mark.exists()\n    mark.touch()\n",
+    )
+    example.type("sh gate.sh -q", ends_with=1)
+    assert [run["green"] for run in runs(example)] == ["green", "not-green"]
+
+
+def test_ci_gate_refuses_a_partial_run_and_a_damaged_record(example: Example) -> None:
+    example.copy("ci-gate").type("sh gate.sh -q")
+    said = example.type("sh gate.sh -q -k prices", ends_with=10)
+    assert "gate closed" in said
+    verdict = json.loads((example.root / "verdict.json").read_text(encoding="utf-8"))
+    assert verdict["run_note"] == "1 known test did not run (-k 'prices')"
+    with (example.root / ".phase-gate" / "ledger.jsonl").open("a", encoding="utf-8") as ledger:
+        ledger.write("{}\n")
+    assert "the record can't be trusted" in example.type("sh gate.sh -q", ends_with=11)
+
+
+def test_custom_rules(example: Example) -> None:
+    example.copy("custom-rules")
+    refused = example.type("pytest --phase=review", ends_with=13)
+    assert "workflow release begins with BUILD" in refused
+    example.type("pytest --phase=build --phase-confirm --exit-signal=built")
+    assert example.reason() == "both gates hold: BUILD has exited"
+    assert len(runs(example)) == 3  # the parameter
+    values = example.status()["evaluation"]["gate_1"]["values"]
+    assert values["required_green_runs"] == 3
+    assert values["tests_skipped"] == 0  # the condition
+
+    example.type("phase-gate advance")
+    example.type("phase-gate signal --reason 'looks fine'", ends_with=10)
+    assert "change_was_read" in example.reason()
+    example.type("phase-gate declare change_was_read=true --reason 'line by line'")
+    example.type("phase-gate signal --reason 'reads well'")
+    assert example.status()["phase"] == "DONE"
+
+
+def test_custom_rules_close_on_a_skipped_test(example: Example) -> None:
+    example.copy("custom-rules").session.write(
+        "test_later.py", "import pytest\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n"
+    )
+    said = example.type("pytest --phase=build", ends_with=10)
+    assert "- tests_skipped == 0" in said
+
+
+def test_extension_package(tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    shutil.copytree(EXAMPLES / "extension-package", tmp_path / "source")
+    install = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
+    done = subprocess.run(
+        [sys.executable, "-m", *install, str(packages), str(tmp_path / "source")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    example = Example(Session(tmp_path / "reader", packages=packages)).copy("extension-package/sample")
+    # By the name of its entry point: the suite turns automatic loading off.
+    command = "pytest -p open_questions --phase=green --phase-workflow=answered"
+
+    said = example.type(command, ends_with=10)
+    assert "no-open-questions: 1 open question(s) in the sources" in said
+    assert "Next     answer them, then run again" in said
+    example.session.write("price.py", "def price_with_tax(price):\n    return round(price * 1.2, 2)\n")
+    example.type(f"{command} --exit-signal='rounded to cents'")
+    assert example.reason() == "both gates hold: GREEN has exited, the cycle is done"
+    assert example.status()["evaluation"]["metrics"]["open_questions"] == 0
+
+    verdicts = (example.root / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["can_exit"] for row in verdicts] == [False, True]
+
+
+def runs(example: Example) -> list[Mapping[str, Any]]:
+    document = json.loads(example.type("phase-gate history --json"))
+    rows: list[Mapping[str, Any]] = document["runs"]
+    return rows

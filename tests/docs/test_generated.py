@@ -1,0 +1,50 @@
+"""The reference says what the code says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docs import generate
+from pytest_phase_gate.core.state import EVENT_KINDS
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.messages import MESSAGES
+
+#: Classes that others derive from; nobody raises these.
+BASES = {"phase-gate-error", "state-unusable"}
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(generate.DOCS.parent))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in generate.pages() if generate.part_names(page.read_text(encoding="utf-8"))], ids=name
+)
+def test_a_page_is_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert generate.render(text) == text, "run: python docs/generate.py"
+
+
+def test_every_part_stands_on_a_page() -> None:
+    used = {part for page in generate.pages() for part in generate.part_names(page.read_text(encoding="utf-8"))}
+    assert used == set(generate.PARTS)
+
+
+def test_an_outdated_page_is_noticed() -> None:
+    page = "before\n<!-- generated: codes -->\nold\n<!-- end -->\nafter\n"
+    fresh = generate.render(page)
+    assert fresh != page
+    assert generate.render(fresh) == fresh
+    assert fresh.startswith("before\n")
+    assert fresh.endswith("<!-- end -->\nafter\n")
+
+
+def test_every_error_has_its_message() -> None:
+    slugs = {error.slug for error in generate._errors(PhaseGateError)} - BASES
+    assert slugs == set(MESSAGES)
+
+
+def test_every_event_is_described() -> None:
+    assert set(generate.EVENTS) == set(EVENT_KINDS)

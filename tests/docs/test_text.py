@@ -1,0 +1,133 @@
+"""Links lead somewhere, and no text speaks of what is not the project's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import ROOT, pages
+
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
+_FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+
+#: Places on somebody's machine. What every system has (devices, the shell, the mount table) may be named.
+MACHINE_PATHS = re.compile(
+    r"""(?<![\w.~$}{/-])(?:/(?:home|root|work|tmp|opt|mnt|srv|var|private|Users)/[\w.-]|[A-Z]:\\\\?(?:Users|Program))"""
+)
+
+#: Whatever stands here says who or what wrote the project, where packages come from, or names a file that is not in it.
+FORBIDDEN = re.compile(
+    r"co-authored-by|generated (?:with|by an?)\b|written by an? (?:model|assistant)|language model"
+    r"|pypi\.org|pythonhosted|index-url|artifactory"
+    r"|\b(?:DESIGN|STYLE|CLAUSES|CHEATS|INTERFACES|PERF)\.md\b",
+    re.I,
+)
+
+
+def documents() -> list[Path]:
+    return [*pages(), *sorted((ROOT / "examples").rglob("*.md"))]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, made as forges make them."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    words = (re.sub(r"[^\w\- ]", "", heading.replace("`", "")) for heading in _HEADING.findall(text))
+    return {heading.lower().strip().replace(" ", "-") for heading in words}
+
+
+def find_broken_links(page: Path) -> list[str]:
+    broken = []
+    for target in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (page.parent / path).resolve() if path else page
+        if not goal.exists() or (anchor and anchor not in anchors(goal)):
+            broken.append(target)
+    return broken
+
+
+@pytest.mark.parametrize("page", documents(), ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert find_broken_links(page) == []
+
+
+def test_every_page_of_the_documentation_is_linked_from_its_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target.partition("#")[0]).resolve() for target in _LINK.findall(index.read_text("utf-8"))}
+    left_out = [name(page) for page in (ROOT / "docs").rglob("*.md") if page != index and page not in linked]
+    assert left_out == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    text = "[gone](nowhere.md) [away](https://example.org) [no](#nothing) [yes](#a-title)\n\n# A `title`\n"
+    page.write_text(text, encoding="utf-8")
+    assert find_broken_links(page) == ["nowhere.md", "#nothing"]
+
+
+@cache
+def tracked_files() -> tuple[Path, ...]:
+    """Return what git tracks, or would; empty where there is no repository."""
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        check=False,
+    )
+    names = done.stdout.decode("utf-8").split("\0") if done.returncode == 0 else []
+    return tuple(path for each in names if each and (path := ROOT / each).is_file())
+
+
+def find_in_files(pattern: re.Pattern[str], *, skip: str = "") -> list[str]:
+    if not tracked_files():
+        pytest.skip("not a git repository")
+    return [
+        f"{name(path)}:{number}: {line.strip()}"
+        for path in tracked_files()
+        if path != Path(__file__) and not (skip and name(path).startswith(skip))  # here stands the list itself
+        for number, line in enumerate(_text_of(path).splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_text_has_a_forbidden_word() -> None:
+    assert find_in_files(FORBIDDEN) == []
+
+
+def test_no_text_names_a_place_on_a_machine() -> None:
+    # Tests have tables of invented mounts and folders; where this very suite runs stands nowhere.
+    assert find_in_files(MACHINE_PATHS, skip="tests/") == []
+    places = {str(place) for place in (ROOT, Path(sys.prefix), Path.home()) if len(place.parts) > 2}
+    assert find_in_files(re.compile("|".join(map(re.escape, sorted(places))))) == []
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        pytest.param("see /home/dev/project", True, id="somebodys-folder"),
+        pytest.param("root=/tmp/pytest-1", True, id="a-temporary-folder"),
+        pytest.param("../root-two/test_a.py", False, id="a-relative-path"),
+        pytest.param("#!/usr/bin/env bash", False, id="a-shell"),
+        pytest.param("~/.local/state", False, id="the-readers-home"),
+        pytest.param("{tmp}/work/a", False, id="below-a-placeholder"),
+    ],
+)
+def test_machine_paths(line: str, is_found: bool) -> None:
+    assert bool(MACHINE_PATHS.search(line)) is is_found

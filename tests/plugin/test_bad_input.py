@@ -1,0 +1,575 @@
+"""Files and names that are not what they should be, through real runs and commands.
+
+Configuration that can't be used ends a run with 4 before a test runs. State that can't be used never stands in the way
+of the tests: they run, their output is complete, the run ends with 11, and no byte of what was there is changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.cli import main
+from pytest_phase_gate.core.state import SCHEMA
+from pytest_phase_gate.recording import controller  # noqa: F401  (imported once, not once an inner session)
+from pytest_phase_gate.storage.files import FileSystem
+from tests.storage.stores import contents, edit_json
+from tests.support import CALC, FAILING_TESTS, Ran, Sample
+
+#: Says whether a test ran at all.
+WITNESS = f"{FAILING_TESTS}\n\nopen('ran.txt', 'w').close()\n"
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b]\n"
+
+#: A name that can be no phase, task, workflow or file of ours.
+NAMES = {"a-path-upwards": "../x", "empty": "", "300-characters": "x" * 300, "unicode": "grün\u2028"}
+
+
+def command(sample: Sample, *arguments: str) -> Ran:
+    """Call the command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(sample.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(arguments))
+    return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def flat(ran: Ran) -> str:
+    """Return the output without its line breaks: a panel folds long sentences."""
+    return " ".join(ran.out.split())
+
+
+def place(path: Path, content: str | bytes | None) -> None:
+    """Put content there; None is a folder."""
+    if path.is_dir():
+        path.rmdir()
+    path.unlink(missing_ok=True)
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def assert_refused_before_tests(sample: Sample, ran: Ran, *said: str) -> None:
+    assert ran.code == 4
+    assert ran.has(*said, "\n  try: ")
+    assert not (sample.root / "ran.txt").exists(), "no test module was imported"
+    assert not (sample.root / ".phase-gate").exists(), "nothing was recorded"
+    assert "INTERNALERROR" not in ran.out + ran.err
+    assert "Traceback" not in ran.out + ran.err
+
+
+# --- phase-gate.yaml
+
+ANY_YAML: dict[str, tuple[str | bytes | None, str, str]] = {
+    "malformed": ("workflow: [tdd\n", "1:", "bad-yaml"),
+    "a-tab": ("workflow:\n\ttdd\n", "2:1", "bad-yaml"),
+    "empty": ("", "1:1: the file is empty", "bad-yaml"),
+    "only-comments": ("# nothing yet\n", "1:1: the file is empty", "bad-yaml"),
+    "10-mb": (b"# " + b"x" * 10_000_000, "1:1: bigger than 1048576 bytes", "bad-yaml"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00", "1:1: not UTF-8 text", "bad-yaml"),
+    "zeros": (b"\x00" * 100, "1:1: the character U+0000", "bad-yaml"),
+    "a-python-tag": ("workflow: !!python/object/apply:os.system [x]\n", "1:11: tag ", "bad-yaml"),
+    "a-bomb": (BOMB, "1:4: anchor &a", "bad-yaml"),
+    "a-key-twice": ("workflow: tdd\nworkflow: tdd\n", "2:1: key 'workflow' again, first in line 1", "bad-yaml"),
+}
+
+CONFIGURATIONS: dict[str, tuple[str | bytes | None, str, str]] = {
+    **{name: (content, f":{problem}", slug) for name, (content, problem, slug) in ANY_YAML.items()},
+    "two-documents": ("workflow: tdd\n---\nworkflow: tdd\n", ":3:1: a second document begins here", "bad-yaml"),
+    "a-list": ("- workflow\n", ":1:1: the file has to be a mapping", "bad-configuration"),
+    "an-unknown-key": ("workflows: tdd\n", ":1:1: unknown key 'workflows'", "bad-configuration"),
+    "a-wrong-type": ("\nlock_timeout: soon\n", ":2:15: lock_timeout has to be a number", "bad-configuration"),
+    "a-text-for-a-boolean": ("run:\n  confirm: 'yes'\n", ":2:12: run.confirm has to be a boolean", "bad-configuration"),
+    "a-number-for-a-mapping": ("run: 5\n", ":1:6: run has to be a mapping", "bad-configuration"),
+    "a-phase-in-the-file": ("run:\n  phase: red\n", ":2:3: phase can't stand in a file", "bad-configuration"),
+    "a-signal-in-the-file": ("run:\n  exit_signal: done\n", ":2:3: exit_signal can't stand", "bad-configuration"),
+    "a-folder": (None, ": this is a folder, not a file", "bad-configuration"),
+    "an-unknown-phase": ("phases:\n  BLUE: {condition: tests_failing == 0}\n", ":2:", "bad-configuration"),
+    "an-unknown-parameter": ("parameters: {no_such: 1}\n", ":1:", "bad-configuration"),
+    "a-condition-that-is-none": (
+        "phases:\n  GREEN:\n    condition: tests_failing ==\n",
+        ":3:16: ",
+        "bad-configuration",
+    ),
+    "an-unknown-metric": ("phases:\n  GREEN:\n    condition: no_such == 1\n", ":3:16: ", "bad-configuration"),
+    "code-for-a-condition": ("phases:\n  GREEN:\n    condition: __import__('os')\n", ":3:16: ", "bad-configuration"),
+}
+
+
+@pytest.mark.parametrize(("content", "problem", "slug"), CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_a_configuration_that_can_not_be_used(
+    sample: Sample, content: str | bytes | None, problem: str, slug: str
+) -> None:
+    sample.write(test_calc=WITNESS)
+    place(sample.root / "phase-gate.yaml", content)
+    before = contents(sample.root)
+    ran = sample.pytest("--phase=red")
+    assert_refused_before_tests(sample, ran, f"phase-gate.yaml{problem}", f"[{slug}]")
+    assert contents(sample.root) == before
+
+
+@pytest.mark.parametrize("name", ["malformed", "10-mb", "a-bomb", "a-wrong-type", "a-folder", "an-unknown-key"])
+def test_the_command_says_the_same_with_2(sample: Sample, name: str) -> None:
+    content, problem, slug = CONFIGURATIONS[name]
+    place(sample.root / "phase-gate.yaml", content)
+    ran = command(sample, "status")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.has(f"phase-gate: phase-gate.yaml{problem}", f"[{slug}]\n  try: ")
+
+
+def test_another_suffix_is_not_passed_over(sample: Sample) -> None:
+    sample.write({"phase-gate.yml": "workflow: tdd\n"}, test_calc=WITNESS)
+    ran = sample.pytest("--phase=red")
+    assert_refused_before_tests(sample, ran, "phase-gate.yml: a file of this name is not read", "rename it")
+
+
+def test_without_the_option_a_broken_configuration_is_nobody_s_business(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "[\n"}, test_ok="def test_ok():\n    pass\n")
+    assert sample.pytest().code == 0
+
+
+# --- workflow files
+
+WORKFLOWS: dict[str, tuple[str | bytes | None, str, str]] = {
+    **{name: (content, f":{problem}", slug) for name, (content, problem, slug) in ANY_YAML.items()},
+    "a-list": ("- RED\n", ":1:1: the file has to be a mapping", "bad-workflow"),
+    "two-documents": ("workflow: a\n---\nworkflow: b\n", ":1:1: one of several documents has no phase", "bad-workflow"),
+    "no-phases": ("workflow: mine\n", ":1:1: the key 'phases' is missing", "bad-workflow"),
+    "phases-of-another-type": ("workflow: mine\nphases: [RED]\n", ":2:9: phases has to be a mapping", "bad-workflow"),
+    "an-unknown-key": ("workflow: mine\nphase: {}\n", ":", "bad-workflow"),
+    "a-folder": (None, ": this is a folder, not a file", "bad-workflow"),
+}
+
+
+@pytest.mark.parametrize(("content", "problem", "slug"), WORKFLOWS.values(), ids=WORKFLOWS)
+def test_a_workflow_file_that_can_not_be_used(
+    sample: Sample, content: str | bytes | None, problem: str, slug: str
+) -> None:
+    sample.write(test_calc=WITNESS)
+    place(sample.root / "flow.yaml", content)
+    before = contents(sample.root)
+    ran = sample.pytest("--phase=red", "--phase-workflow=flow.yaml")
+    assert_refused_before_tests(sample, ran, f"flow.yaml{problem}", f"[{slug}]")
+    assert contents(sample.root) == before
+
+
+# --- names
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize(
+    ("arguments", "slug"),
+    [
+        pytest.param(("--phase={name}",), "bad-usage", id="phase"),
+        pytest.param(("--phase=red", "--phase-task={name}"), "bad-task-name", id="task"),
+    ],
+)
+def test_a_name_that_can_be_none(sample: Sample, name: str, arguments: tuple[str, ...], slug: str) -> None:
+    sample.write(test_calc=WITNESS)
+    ran = sample.pytest(*(argument.format(name=name) for argument in arguments))
+    assert_refused_before_tests(sample, ran, f"[{slug}]")
+    assert max(len(line) for line in ran.err.splitlines()) < 120
+    assert not (sample.root.parent / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["blue", "don", "RED GREEN", "../x", "x" * 300])
+def test_an_unknown_phase_is_told_which_there_are(sample: Sample, name: str) -> None:
+    sample.write(test_calc=WITNESS)
+    ran = sample.pytest(f"--phase={name}")
+    assert_refused_before_tests(sample, ran, "unknown phase ", "in workflow tdd", "try: use one of: red, green, ")
+
+
+@pytest.mark.parametrize("name", ["nonsense", "../x", "x" * 300, "grün"])
+def test_an_unknown_workflow_is_refused(sample: Sample, name: str) -> None:
+    sample.write(test_calc=WITNESS)
+    ran = sample.pytest("--phase=red", f"--phase-workflow={name}")
+    assert_refused_before_tests(sample, ran, "[bad-workflow]")
+
+
+@pytest.mark.parametrize("task", NAMES.values(), ids=NAMES)
+def test_a_task_in_the_environment_is_held_to_the_same(sample: Sample, task: str) -> None:
+    sample.write(test_calc=WITNESS)
+    sample.environment.setenv("PHASE_GATE_TASK", task)
+    assert_refused_before_tests(sample, sample.pytest("--phase=red"), "[bad-task-name]")
+    assert command(sample, "status").code == 2
+
+
+# --- exit-signal.yaml
+
+
+@pytest.fixture
+def red(sample: Sample) -> Sample:
+    """A project whose RED has run once; its two tests fail."""
+    sample.write(test_calc=FAILING_TESTS)
+    assert sample.pytest("--phase=red").code == 0
+    return sample
+
+
+def assert_output_is_complete(ran: Ran) -> None:
+    """pytest's own report of the two failing tests is all there."""
+    assert ran.has("= FAILURES =", "_ test_add _", "_ test_sub _", "ModuleNotFoundError: No module named 'calc'")
+    assert ran.has("= short test summary info =", "FAILED test_calc.py::test_add", "FAILED test_calc.py::test_sub")
+    assert ran.has("= 2 failed in ")
+    assert "INTERNALERROR" not in ran.out
+    assert "Traceback" not in ran.out + ran.err
+
+
+SIGNALS: dict[str, tuple[str | bytes | None, str]] = {
+    "malformed": ("exit_signal: [true\n", "exit-signal.yaml:1:"),
+    "truthy": ("exit_signal: yes\n", "exit-signal.yaml:1:14: exit_signal is 'yes'"),
+    "a-wrong-type": (
+        "exit_signal: true\niteration: soon\n",
+        "exit-signal.yaml:2:12: iteration has to be a whole number",
+    ),
+    "an-unknown-key": ("exit_signal: true\nsure: yes\n", "exit-signal.yaml:2:1: unknown key 'sure'"),
+    "empty": ("", "exit-signal.yaml:1:1: the file is empty"),
+    "10-mb": (b"exit_signal: true\n# ".ljust(10_000_000, b"x"), "exit-signal.yaml:1:1: bigger than 65536 bytes"),
+    "binary": (b"\x00\xff", "exit-signal.yaml:1:2: not UTF-8 text"),
+    "a-python-tag": ("exit_signal: !!python/name:os.system x\n", "exit-signal.yaml:1:14: tag "),
+    "a-bomb": (BOMB, "exit-signal.yaml:1:4: anchor &a"),
+    "a-key-twice": ("exit_signal: false\nexit_signal: true\n", "exit-signal.yaml:2:1: key 'exit_signal' again"),
+    "a-folder": (None, "exit-signal.yaml is a folder, not a file"),
+}
+
+
+@pytest.mark.parametrize(("content", "problem"), SIGNALS.values(), ids=SIGNALS)
+def test_a_signal_that_is_none_keeps_gate_2_closed(red: Sample, content: str | bytes | None, problem: str) -> None:
+    path = red.root / ".phase-gate" / "exit-signal.yaml"
+    place(path, content)
+    before = None if content is None else path.read_bytes()
+    ran = red.pytest("--phase=red", "--phase-exit=dual", "--phase-report=verdict.json")
+    assert ran.code == 10
+    assert_output_is_complete(ran)
+    gate_2 = red.report()["gate_2"]
+    assert (gate_2["satisfied"], gate_2["answer"]) == (False, "malformed")
+    assert problem in flat(ran)
+    assert path.is_dir() if before is None else path.read_bytes() == before, "it waits for its author"
+    assert red.pytest("--phase=red").code == 0, "Gate 1 is none of its business"
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        pytest.param("exit_signal: true\nremaining_work: the parser\n", "refused", id="it-contradicts-itself"),
+        pytest.param("exit_signal: true\nphase: GREEN\n", "stale", id="another-phase"),
+        pytest.param("exit_signal: true\nphase: ../x\n", "stale", id="a-phase-that-is-none"),
+        pytest.param("exit_signal: true\ntask: ../x\n", "stale", id="a-task-that-is-none"),
+        pytest.param("exit_signal: true\niteration: 1\n", "stale", id="an-iteration-that-is-over"),
+    ],
+)
+def test_a_signal_for_something_else_is_spent(red: Sample, content: str, answer: str) -> None:
+    path = red.root / ".phase-gate" / "exit-signal.yaml"
+    path.write_text(content, encoding="utf-8")
+    ran = red.pytest("--phase=red", "--phase-exit=dual", "--phase-report=verdict.json")
+    assert (ran.code, red.report()["gate_2"]["answer"]) == (10, answer)
+    assert not path.exists()
+    (spent,) = [
+        row for row in command(red, "history", "--events", "--json").document["events"] if row["kind"] == "signal-spent"
+    ]
+    assert spent["answer"] == answer
+
+
+# --- state.json and ledger.jsonl
+
+
+def damage_line(folder: Path) -> None:
+    path = folder / "ledger.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"tests_failing":2', b'"tests_failing":0', 1))
+
+
+def link_away(name: str) -> Callable[[Path], object]:
+    def link(folder: Path) -> None:
+        (folder / name).rename(folder.parent / name)
+        (folder / name).symlink_to(folder.parent / name)
+
+    return link
+
+
+def put(name: str, content: str | bytes | None) -> Callable[[Path], object]:
+    return lambda folder: place(folder / name, content)
+
+
+def edit(**changes: object) -> Callable[[Path], object]:
+    return lambda folder: edit_json(folder / "state.json", lambda stored: stored.update(changes))
+
+
+TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
+    "state-malformed": ("state.json is damaged: ", "state-tampered", put("state.json", "{")),
+    "state-of-a-wrong-type": ("state.json is damaged: ", "state-tampered", put("state.json", "[1, 2]")),
+    "state-with-a-wrong-type-in-it": ("state.json is damaged: ", "state-tampered", edit(serial="many")),
+    "state-empty": ("state.json is damaged: ", "state-tampered", put("state.json", "")),
+    "state-10-mb": ("state.json is damaged: ", "state-tampered", put("state.json", b"[" * 10_000_000)),
+    "state-binary": ("state.json is damaged: ", "state-tampered", put("state.json", b"\x00\xff")),
+    "state-edited": ("state.json is not what the ledger gives", "state-tampered", edit(lineage="0" * 32)),
+    "state-of-a-newer-version": (
+        f"state.json has schema {SCHEMA + 1}, this version knows {SCHEMA}",
+        "state-newer",
+        edit(schema=SCHEMA + 1, of_tomorrow=True),
+    ),
+    "state-a-folder": ("state.json is a folder, not a file", "state-storage", put("state.json", None)),
+    "state-a-link": ("state.json is a symbolic link", "state-storage", link_away("state.json")),
+    "ledger-line-changed": ("ledger.jsonl:5: its hash is wrong", "state-tampered", damage_line),
+    "ledger-empty": ("ledger.jsonl ends at 0, state.json was at 6", "state-tampered", put("ledger.jsonl", "")),
+    "ledger-binary": ("ledger.jsonl:1: ", "state-tampered", put("ledger.jsonl", b"\x00\xff\n")),
+    "ledger-10-mb": ("ledger.jsonl ends at 0, state.json", "state-tampered", put("ledger.jsonl", b"x" * 10_000_000)),
+    "ledger-gone": ("ledger.jsonl is gone", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
+    "ledger-a-folder": ("ledger.jsonl is a folder, not a file", "state-storage", put("ledger.jsonl", None)),
+    "ledger-a-link": ("ledger.jsonl is a symbolic link", "state-storage", link_away("ledger.jsonl")),
+    "lock-a-folder": ("state.json.lock is a folder, not a file", "state-storage", put("state.json.lock", None)),
+    "lock-a-link": ("state.json.lock is a symbolic link", "state-storage", link_away("state.json.lock")),
+}
+
+
+def assert_not_recorded(red: Sample, ran: Ran, problem: str, slug: str) -> None:
+    assert ran.code == 11
+    assert_output_is_complete(ran)
+    text = flat(ran)
+    assert f"nothing recorded, the gate is closed: {problem}" in text
+    assert f"[{slug}]" in text
+
+
+@pytest.mark.parametrize(("problem", "slug", "damage"), TROUBLE.values(), ids=TROUBLE)
+def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
+    red: Sample, problem: str, slug: str, damage: Callable[[Path], object]
+) -> None:
+    damage(red.root / ".phase-gate")
+    before = contents(red.root)
+    ran = red.pytest("--phase=red", "--phase-report=verdict.json")
+    assert_not_recorded(red, ran, problem, slug)
+    said = command(red, "declare", "refactoring_complete=true", "--reason", "x", "--json")
+    assert (said.code, said.document["error"]["slug"]) == (11, slug)
+    assert contents(red.root) == before, "nothing lost, nothing overwritten, no report of a run that was not recorded"
+
+
+@pytest.mark.parametrize("name", ["state-edited", "ledger-line-changed", "state-of-a-newer-version", "ledger-a-folder"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param((), 11, id="a-passing-suite-ends-with-11"),
+        pytest.param(("--phase-exit=tests",), 0, id="who-only-observes-gets-pytest-s-own-code"),
+    ],
+)
+def test_a_green_run_too(red: Sample, name: str, arguments: tuple[str, ...], code: int) -> None:
+    assert command(red, "signal", "--reason", "both fail").code == 0
+    red.write(calc=CALC)
+    TROUBLE[name][2](red.root / ".phase-gate")
+    ran = red.pytest("--phase=green", *arguments)
+    assert ran.code == code
+    assert ran.has("= 2 passed in ", "nothing recorded, the gate is closed: ")
+
+
+def test_pytest_s_own_failure_is_not_hidden_by_11(red: Sample) -> None:
+    damage_line(red.root / ".phase-gate")
+    ran = red.pytest("--phase=green")
+    assert ran.code == 1
+    assert ran.has("= 2 failed in ", "nothing recorded, the gate is closed: ")
+
+
+def test_once_it_is_as_it_was_it_goes_on_as_if_nothing_had_happened(red: Sample) -> None:
+    kept = (red.root / ".phase-gate" / "state.json").read_bytes()
+    edit(serial="many")(red.root / ".phase-gate")
+    assert red.pytest("--phase=red").code == 11
+    (red.root / ".phase-gate" / "state.json").write_bytes(kept)
+    assert red.pytest("--phase=red").code == 0
+    assert command(red, "status", "--json").document["iteration"] == 2
+
+
+@pytest.mark.parametrize("damage", ["gone", "another"])
+def test_a_stored_object_that_is_not_what_it_was(red: Sample, damage: str) -> None:
+    objects = red.root / ".phase-gate" / "objects"
+    kept = list(objects.iterdir())
+    if damage == "gone":
+        shutil.rmtree(objects)
+    else:
+        for path in kept:
+            path.write_bytes(b"another")
+    ran = red.pytest("--phase=red")
+    assert ran.code == 11
+    assert_output_is_complete(ran)
+    assert ran.has("[state-tampered]")
+
+
+def test_an_old_copy_of_the_folder_is_noticed(red: Sample) -> None:
+    shutil.copytree(red.root / ".phase-gate", red.root / "copy")
+    assert red.pytest("--phase=red").code == 0
+    shutil.rmtree(red.root / ".phase-gate")
+    (red.root / "copy").rename(red.root / ".phase-gate")
+    before = contents(red.root)
+    assert_not_recorded(red, red.pytest("--phase=red"), "the state folder is older than what", "state-rolled-back")
+    assert contents(red.root) == before
+
+
+def test_a_keyed_ledger_without_its_key(sample: Sample) -> None:
+    sample.write(test_calc=FAILING_TESTS)
+    sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    assert sample.pytest("--phase=red").code == 0
+    before = contents(sample.root)
+    for key in ("another", ""):
+        sample.environment.setenv("PHASE_GATE_KEY", key)
+        ran = sample.pytest("--phase=red")
+        assert_not_recorded(sample, ran, "", "state-key")
+        assert "kept elsewhere" not in ran.out
+        assert command(sample, "check").code == 11
+    assert contents(sample.root) == before
+    sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    assert sample.pytest("--phase=red").code == 0
+
+
+# --- nowhere to write
+
+
+def test_a_file_in_the_state_folder_s_place(sample: Sample) -> None:
+    sample.write({".phase-gate": "mine"}, test_calc=FAILING_TESTS)
+    ran = sample.pytest("--phase=red")
+    assert_not_recorded(sample, ran, ".phase-gate is a file, not a folder", "state-storage")
+    assert ran.has("move ", " out of the way")
+    assert (sample.root / ".phase-gate").read_text(encoding="utf-8") == "mine"
+    assert command(sample, "signal", "--next", "--reason", "x").code == 11
+
+
+class Broken:
+    """A file system on which nothing can be opened for writing, written or made."""
+
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def switch_on(self, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(FileSystem, "open", self._fail)
+        patch.setattr(FileSystem, "write", self._fail)
+        patch.setattr(FileSystem, "make_folder", self._make_folder)
+
+    def _fail(self, *_: object) -> None:
+        raise OSError(self._code, os.strerror(self._code))
+
+    def _make_folder(self, folder: Path) -> None:
+        if not folder.is_dir():
+            self._fail()
+
+
+@pytest.mark.parametrize("story", ["the-first-run", "a-later-run"])
+@pytest.mark.parametrize(
+    ("code", "cause", "remedy"),
+    [
+        pytest.param(errno.ENOSPC, "No space left on device", "free some disk space", id="the-disk-is-full"),
+        pytest.param(errno.EROFS, "Read-only file system", "--phase-dir or PHASE_GATE_DIR", id="it-is-read-only"),
+        pytest.param(errno.EACCES, "Permission denied", "--phase-dir or PHASE_GATE_DIR", id="it-is-somebody-else-s"),
+    ],
+)
+def test_nothing_can_be_written(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, story: str, code: int, cause: str, remedy: str
+) -> None:
+    sample.write(test_calc=FAILING_TESTS)
+    if story == "a-later-run":
+        assert sample.pytest("--phase=red").code == 0
+    before = contents(sample.root)
+    with monkeypatch.context() as patch:
+        Broken(code).switch_on(patch)
+        ran = sample.pytest("--phase=red")
+        said = command(sample, "signal", "--next", "--reason", "done")
+    assert_not_recorded(sample, ran, "", "state-storage")
+    assert cause in flat(ran)
+    assert remedy in flat(ran)
+    assert said.code == 11
+    assert said.has(cause)
+    assert contents(sample.root) == before
+    assert sample.pytest("--phase=red").code == 0, "it goes on as soon as it can"
+
+
+FILLS_THE_DISK = """\
+import errno
+import os
+
+from pytest_phase_gate.storage.files import FileSystem
+
+
+def pytest_collection_finish():
+    def fail(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    FileSystem.write = fail
+"""
+
+
+def test_the_disk_is_full_at_the_end_of_the_run(red: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The start is recorded, the end can't be: the next run has to say that one was lost.
+    red.write(conftest=FILLS_THE_DISK)
+    with monkeypatch.context() as patch:
+        patch.setattr(FileSystem, "write", FileSystem.write)  # so that it is put back
+        ran = red.pytest("--phase=red")
+    assert_not_recorded(red, ran, "", "state-storage")
+    assert ran.has("No space left on device")
+    red.remove("conftest.py")
+    again = red.pytest("--phase=red")
+    assert again.code == 0
+    assert "was lost: it never ended, so the streak starts anew" in flat(again)
+    kinds = [run["kind"] for run in command(red, "history", "--json").document["runs"]]
+    assert kinds == ["complete", "lost", "complete"]
+
+
+#: 100 bytes: pytest wants to see that a temporary file can be written, and no record of ours is as short.
+NO_RECORD_FITS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def test_a_kernel_that_takes_no_record(red: Sample) -> None:
+    before = contents(red.root)
+    arguments = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider", "--phase=red")
+    ran = red.process(sys.executable, "-c", NO_RECORD_FITS, *arguments)
+    assert_not_recorded(red, ran, "", "state-storage")
+    assert ran.has("File too large")
+    assert contents(red.root) == before
+
+
+# --- somebody else holds the lock
+
+HOLD = """
+import sys
+from pathlib import Path
+from pytest_phase_gate.storage.lock import hold_lock
+
+with hold_lock(Path(sys.argv[1]), command="pytest --phase=green tests"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def lock_held(folder: Path) -> Iterator[int]:
+    command = [sys.executable, "-c", HOLD, str(folder / "state.json.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def test_a_lock_held_by_another_is_11_and_the_holder_is_named(red: Sample) -> None:
+    red.write({"phase-gate.yaml": "lock_timeout: 0.2\n"})
+    before = contents(red.root)
+    with lock_held(red.root / ".phase-gate") as pid:
+        ran = red.pytest("--phase=red")
+        said = command(red, "signal", "--reason", "done")
+        assert command(red, "status").code == 10, "who only looks needs no lock"
+    assert_not_recorded(red, ran, "state.json.lock was not free within 0.2 s", "lock-timeout")
+    assert f"held by pid {pid} on " in flat(ran)
+    assert said.code == 11
+    assert said.has(f"held by pid {pid} on ", "(pytest --phase=green tests)", "[lock-timeout]")
+    after = contents(red.root)
+    after.pop(".phase-gate/state.json.holder", None)
+    assert after == before
+    assert red.pytest("--phase=red").code == 0, "it is free again"

@@ -1,0 +1,124 @@
+"""What the tests of the store share: a task in a folder, and ways to damage its files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.storage.files import FileSystem
+from pytest_phase_gate.storage.memory import Memory
+from pytest_phase_gate.storage.store import TaskStore
+
+BEGIN = (
+    Event(kind="cycle-began", data={"workflow": "tdd"}),
+    Event(kind="phase-entered", data={"phase": "RED"}),
+)
+
+
+def open_store(
+    folder: Path,
+    *,
+    key: bytes | None = None,
+    memory: Memory | None = None,
+    files: FileSystem | None = None,
+    lock_timeout: float = 10.0,
+) -> TaskStore:
+    return TaskStore(
+        folder,
+        task="default",
+        command="the test",
+        key=key,
+        memory=memory,
+        files=files or FileSystem(),
+        lock_timeout=lock_timeout,
+    )
+
+
+def begin(store: TaskStore) -> TaskStore:
+    """Write a first transaction of three lines: created, cycle-began, phase-entered."""
+    with store.transaction() as change:
+        change.record(*BEGIN)
+    return store
+
+
+def declare(store: TaskStore, *names: str) -> TaskStore:
+    """Write one transaction a name; each of them changes the state."""
+    for name in names:
+        with store.transaction() as change:
+            change.record(fact(name))
+    return store
+
+
+def fact(name: str) -> Event:
+    return Event(kind="fact-declared", data={"name": name, "value": True, "reason": "so it is", "by": "dev"})
+
+
+def facts(store: TaskStore) -> list[str]:
+    return [each.name for each in store.look().state.facts]
+
+
+def lines_of(store: TaskStore) -> list[bytes]:
+    return store.ledger_file.read_bytes().splitlines(keepends=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder with its bytes.
+
+    Left out: the lock's sidecar, and the cache of sizes and times, which is no record of anything.
+    """
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink() and path.name != "state.json.lock" and path.parent.name != "cache"
+    }
+
+
+def edit_json(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Read a JSON file, let somebody change it, write it back."""
+    document = json.loads(path.read_bytes())
+    change(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def overwrite(path: Path, old: bytes, new: bytes) -> None:
+    """Change bytes in place, as an editor of the disk would: same size, same inode, and the old mtime again."""
+    assert len(old) == len(new)
+    before = path.stat()
+    changed = path.read_bytes().replace(old, new, 1)
+    assert changed != path.read_bytes(), f"{old!r} is not in {path.name}"
+    # The kernel's clock ticks every few ms: an edit within the tick of the last write can't be told from it.
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        with open(path, "r+b") as stream:
+            stream.write(changed)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def vouch_for_ledger(store: TaskStore) -> None:
+    """Write the ledger's present times into state.json, as somebody who covers his tracks would."""
+    found = store.ledger_file.stat()
+    times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns, "inode": found.st_ino}
+    edit_json(store.state_file, lambda stored: stored["ledger"].update(times))
+
+
+def pass_once(store: TaskStore, run: str, *, tree: str = "tree") -> TaskStore:
+    """Write a complete green run, start and end, as the plugin does."""
+    started = {"run": run, "phase": "GREEN", "tree": tree, "rules": None}
+    ended = {
+        "run": run,
+        "kind": "complete",
+        "green": "green",
+        "tree": tree,
+        "iteration": 1,
+        "metrics": {},
+        "inventory": "i",
+        "outcomes": "o",
+        "known": "i",
+    }
+    for kind, data in (("run-started", started), ("run-ended", ended)):
+        with store.transaction() as change:
+            change.record(Event(kind=kind, data=data))
+    return store

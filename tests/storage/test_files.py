@@ -1,0 +1,271 @@
+"""Writing is all or nothing, and whatever is refused is said with its cause and a remedy."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.errors import StorageError
+from pytest_phase_gate.storage.files import (
+    REAL,
+    FileSystem,
+    append_durably,
+    cut_off,
+    make_folder,
+    read_bytes,
+    write_atomically,
+)
+
+Operation = Callable[[FileSystem, Path], object]
+
+OPERATIONS: dict[str, Operation] = {
+    "read": lambda files, path: read_bytes(path),
+    "write": lambda files, path: write_atomically(files, path, b"new"),
+    "append": lambda files, path: append_durably(files, path, b"more\n"),
+    "cut-off": lambda files, path: cut_off(files, path, 0),
+}
+
+
+class ShortWrites(FileSystem):
+    """A kernel that takes three bytes at a time, as one may on a nearly full disk or a signal."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        self.calls += 1
+        return super().write(descriptor, data[:3])
+
+
+class FailsAt(FileSystem):
+    """Fails in one call, and keeps a list of all."""
+
+    def __init__(self, call: str, code: int = errno.ENOSPC) -> None:
+        self.call, self.code = call, code
+        self.calls: list[str] = []
+
+    def _note(self, call: str) -> None:
+        self.calls.append(call)
+        if call == self.call:
+            raise OSError(self.code, os.strerror(self.code))
+
+    def open(self, path: Path, flags: int) -> int:
+        self._note("open")
+        return super().open(path, flags)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self.call == "write":
+            super().write(descriptor, data[:2])  # a full disk takes what still fits
+        self._note("write")
+        return super().write(descriptor, data)
+
+    def fsync(self, descriptor: int) -> None:
+        self._note("fsync")
+        super().fsync(descriptor)
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        self._note("truncate")
+        super().truncate(descriptor, size)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._note("replace")
+        super().replace(source, target)
+
+    def fsync_folder(self, folder: Path) -> None:
+        self._note("fsync_folder")
+        super().fsync_folder(folder)
+
+
+# --- reading
+
+
+def test_what_is_not_there_is_none(tmp_path: Path) -> None:
+    assert read_bytes(tmp_path / "nothing") is None
+
+
+def test_reads_all_or_from_an_offset_or_up_to_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+    assert read_bytes(path) == b"0123456789"
+    assert read_bytes(path, offset=7) == b"789"
+    assert read_bytes(path, limit=4) == b"0123"
+    assert read_bytes(path, offset=99) == b""
+
+
+# --- writing
+
+
+@pytest.mark.parametrize("before", [None, b"old and longer"], ids=["a-new-file", "an-old-file"])
+def test_write_replaces_the_content_and_leaves_nothing_else(tmp_path: Path, before: bytes | None) -> None:
+    path = tmp_path / "state.json"
+    if before is not None:
+        path.write_bytes(before)
+    write_atomically(REAL, path, b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["state.json"]
+
+
+def test_what_is_acknowledged_was_synced_file_first_then_folder(tmp_path: Path) -> None:
+    written, appended = FailsAt("never"), FailsAt("never")
+    write_atomically(written, tmp_path / "state.json", b"new")
+    append_durably(appended, tmp_path / "ledger.jsonl", b"line\n")
+    assert written.calls == ["open", "write", "fsync", "replace", "fsync_folder"]
+    assert appended.calls == ["open", "write", "fsync", "fsync_folder"]
+
+
+def test_append_adds_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    for line in (b"one\n", b"two\n"):
+        append_durably(REAL, path, line)
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_cut_off_keeps_the_first_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"one\ntw")
+    cut_off(REAL, path, 4)
+    assert path.read_bytes() == b"one\n"
+
+
+def test_short_writes_lose_nothing(tmp_path: Path) -> None:
+    files = ShortWrites()
+    write_atomically(files, tmp_path / "state.json", b"0123456789")
+    append_durably(files, tmp_path / "ledger.jsonl", b"0123456789\n")
+    assert (tmp_path / "state.json").read_bytes() == b"0123456789"
+    assert (tmp_path / "ledger.jsonl").read_bytes() == b"0123456789\n"
+    assert files.calls == 4 + 4
+
+
+# --- failing
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
+def test_a_failed_write_leaves_the_old_content(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+    with pytest.raises(StorageError):
+        write_atomically(FailsAt(call), path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["state.json"], "no temporary file is left behind"
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync"])
+def test_a_failed_append_leaves_the_file_as_it_was(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"one\n")
+    with pytest.raises(StorageError):
+        append_durably(FailsAt(call), path, b"two\n")
+    assert path.read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize("call", ["open", "truncate", "fsync"])
+def test_a_failed_cut_is_said(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"one\ntw")
+    with pytest.raises(StorageError, match=r"^ledger\.jsonl could not be written"):
+        cut_off(FailsAt(call), path, 4)
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_a_symbolic_link_is_refused_and_its_target_untouched(tmp_path: Path, operation: Operation) -> None:
+    target, link = tmp_path / "elsewhere", tmp_path / "state.json"
+    target.write_bytes(b"somebody else's")
+    link.symlink_to(target)
+    with pytest.raises(StorageError, match=r"^state\.json is a symbolic link") as caught:
+        operation(REAL, link)
+    assert str(link) in caught.value.remedy
+    assert target.read_bytes() == b"somebody else's"
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_a_folder_in_its_place_is_refused(tmp_path: Path, operation: Operation) -> None:
+    path = tmp_path / "state.json"
+    path.mkdir()
+    with pytest.raises(StorageError, match=r"^state\.json is a folder, not a file") as caught:
+        operation(REAL, path)
+    assert caught.value.remedy == f"move {path} out of the way"
+    assert os.listdir(tmp_path) == ["state.json"]
+
+
+def test_nobody_waits_at_a_named_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "state.json")
+    with pytest.raises(StorageError, match=r"^state\.json could not be read or written: not a regular file"):
+        read_bytes(tmp_path / "state.json")
+
+
+@pytest.mark.parametrize("operation", [OPERATIONS["read"], OPERATIONS["write"], OPERATIONS["append"]])
+@pytest.mark.parametrize("name", ["state.json", "tasks/x/state.json"])
+def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path, operation: Operation, name: str) -> None:
+    place = tmp_path / ".phase-gate"
+    place.write_bytes(b"mine")
+    with pytest.raises(StorageError, match=r"^\.phase-gate is a file, not a folder") as caught:
+        operation(REAL, place / name)
+    assert caught.value.remedy == f"move {place} out of the way"
+    assert place.read_bytes() == b"mine"
+
+
+def test_making_a_folder_where_a_file_is_says_so(tmp_path: Path) -> None:
+    (tmp_path / ".phase-gate").write_bytes(b"mine")
+    with pytest.raises(StorageError, match=r"^\.phase-gate is a file, not a folder"):
+        make_folder(REAL, tmp_path / ".phase-gate")
+
+
+@pytest.mark.parametrize(
+    ("code", "problem", "remedy"),
+    [
+        pytest.param(errno.ENOSPC, "could not be written: No space left", "free some disk space", id="disk-full"),
+        pytest.param(errno.EDQUOT, "could not be written: Disk quota", "free some disk space", id="quota-used-up"),
+        pytest.param(errno.EROFS, "can't be used: Read-only file system", "PHASE_GATE_DIR", id="read-only"),
+        pytest.param(errno.EACCES, "can't be used: Permission denied", "make {folder} writable", id="not-ours"),
+        pytest.param(errno.EIO, "could not be read or written: Input/output", "look at {folder}", id="disk-broken"),
+    ],
+)
+def test_an_error_names_file_cause_and_remedy(tmp_path: Path, code: int, problem: str, remedy: str) -> None:
+    with pytest.raises(StorageError) as caught:
+        write_atomically(FailsAt("open", code), tmp_path / "state.json", b"new")
+    assert caught.value.problem.startswith(f"state.json {problem}")
+    assert remedy.format(folder=tmp_path) in caught.value.remedy
+    assert (caught.value.slug, caught.value.exit_code) == ("state-storage", 11)
+
+
+# --- Windows
+
+
+class WindowsReplace:
+    """os.replace on a machine where a scanner holds the file for a while."""
+
+    def __init__(self, refusals: int, code: int) -> None:
+        self.refusals, self.code, self.calls = refusals, code, 0
+
+    def __call__(self, source: Path, target: Path) -> None:
+        self.calls += 1
+        if self.calls <= self.refusals:
+            error = PermissionError(errno.EACCES, "held by a scanner")
+            error.winerror = self.code  # type: ignore[attr-defined, unused-ignore]
+            raise error
+
+
+@pytest.mark.parametrize("code", [5, 32, 33])
+def test_a_sharing_error_is_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int) -> None:
+    replace = WindowsReplace(3, code)
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    REAL.replace(tmp_path / "a", tmp_path / "b")
+    assert replace.calls == 4
+
+
+def test_a_sharing_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(os, "replace", WindowsReplace(99, 32))
+    monkeypatch.setattr("time.sleep", waited.append)
+    with pytest.raises(PermissionError, match="scanner"):
+        REAL.replace(tmp_path / "a", tmp_path / "b")
+    assert waited == [0.05, 0.1, 0.2, 0.4, 0.8]

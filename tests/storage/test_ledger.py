@@ -1,0 +1,227 @@
+"""The chain of the ledger: what it holds together, and what breaks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.errors import TamperedError
+from pytest_phase_gate.storage.ledger import (
+    GENESIS,
+    Line,
+    canonical,
+    digest,
+    encode_transaction,
+    parse_line,
+    read_chain,
+)
+
+KEY = b"a key that is kept elsewhere"
+
+AT = "2026-01-01T00:00:00.000Z"
+
+
+def transaction(
+    *names: str, seq: int = 1, prev: str = GENESIS, key: bytes | None = None, state: str = "s"
+) -> tuple[list[bytes], Line]:
+    events = [Event(kind="noted", data={"name": name}, at=AT) for name in names]
+    data, last = encode_transaction(events, seq=seq, prev=prev, state_digest=state, key=key)
+    return data.splitlines(keepends=True), last
+
+
+def ledger(count: int = 5, *, key: bytes | None = None) -> list[bytes]:
+    """Return a ledger of one-line transactions."""
+    lines: list[bytes] = []
+    prev = GENESIS
+    for seq in range(1, count + 1):
+        written, last = transaction(f"event-{seq}", seq=seq, prev=prev, key=key)
+        lines += written
+        prev = last.hash
+    return lines
+
+
+def names(lines: list[bytes], *, key: bytes | None = None) -> list[str]:
+    return [line.event.data["name"] for line in read_chain(lines, key=key)]
+
+
+def rehash(raw: bytes, *, key: bytes | None = None, **changes: Any) -> bytes:
+    """Change fields of a line and give it a hash that fits."""
+    document = json.loads(raw)
+    del document["hash"]
+    document |= changes
+    return canonical({**document, "hash": digest(document, key)}) + b"\n"
+
+
+# --- what is written
+
+
+def test_a_line_is_one_json_object_with_the_documented_fields() -> None:
+    lines, last = transaction("one")
+    document = json.loads(lines[0])
+    assert set(document) == {"seq", "at", "kind", "data", "prev", "hash", "state"}
+    assert (document["seq"], document["prev"], document["hash"]) == (1, "0" * 64, last.hash)
+
+
+def test_the_hash_is_sha_256_over_the_canonical_form() -> None:
+    document = json.loads(transaction("one")[0][0])
+    written = document.pop("hash")
+    assert written == digest(document)
+    assert canonical({"b": 1, "a": "\xe9"}) == b'{"a":"\\u00e9","b":1}'
+
+
+def test_each_line_names_the_hash_of_the_one_before() -> None:
+    lines = list(read_chain(ledger(3)))
+    assert [line.prev for line in lines] == [GENESIS, lines[0].hash, lines[1].hash]
+    assert [line.seq for line in lines] == [1, 2, 3]
+
+
+def test_all_lines_of_a_transaction_but_the_last_say_more() -> None:
+    lines, last = transaction("one", "two", "three", state="after")
+    read = list(read_chain(lines))
+    assert [line.more for line in read] == [True, True, False]
+    assert [line.state for line in read] == [None, None, "after"]
+    assert read[-1] == last
+
+
+def test_lines_know_where_they_begin_and_end() -> None:
+    lines = ledger(3)
+    read = list(read_chain(lines))
+    assert [line.end - line.start for line in read] == [len(line) for line in lines]
+    assert [line.start for line in read] == [0, len(lines[0]), len(lines[0]) + len(lines[1])]
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(), VALUES | st.lists(VALUES, max_size=3), max_size=4))
+def test_whatever_json_an_event_carries_comes_back(data: dict[str, Any]) -> None:
+    event = Event(kind="noted", data=data, at=AT)
+    written, _ = encode_transaction([event], seq=1, prev=GENESIS, state_digest="", key=None)
+    assert [line.event for line in read_chain([written])] == [event]
+
+
+# --- what was torn
+
+
+@pytest.mark.parametrize("kept", [1, 20, -1], ids=["one-byte", "some-bytes", "all-but-its-end"])
+def test_a_torn_last_line_is_not_yielded(kept: int) -> None:
+    lines = ledger(3)
+    torn = lines[2][:kept]
+    assert names([*lines[:2], torn]) == ["event-1", "event-2"]
+
+
+def test_an_empty_ledger_has_no_lines() -> None:
+    assert list(read_chain([])) == []
+
+
+def test_a_torn_line_in_the_middle_is_tampering() -> None:
+    lines = ledger(3)
+    with pytest.raises(TamperedError, match=r"^ledger\.jsonl:2: "):
+        names([lines[0], lines[1][:20] + b"\n", lines[2]])
+
+
+# --- what was tampered with
+
+Tampering = Callable[[list[bytes]], list[bytes]]
+
+TAMPERED: dict[str, tuple[int, str, Tampering]] = {
+    "a-value-changed": (
+        3,
+        "its hash is wrong",
+        lambda lines: [*lines[:2], lines[2].replace(b"event-3", b"event-9"), *lines[3:]],
+    ),
+    "a-value-changed-and-rehashed": (
+        4,
+        "it does not follow the line before it",
+        lambda lines: [*lines[:2], rehash(lines[2], data={"name": "event-9"}), *lines[3:]],
+    ),
+    "a-field-added": (
+        2,
+        "its hash is wrong",
+        lambda lines: [lines[0], lines[1].replace(b'{"', b'{"a":1,"', 1), *lines[2:]],
+    ),
+    "a-time-changed": (1, "its hash is wrong", lambda lines: [lines[0].replace(b"2026", b"2025"), *lines[1:]]),
+    "the-first-line-removed": (1, "it is number 2, 1 should stand here", lambda lines: lines[1:]),
+    "a-line-removed": (3, "it is number 4, 3 should stand here", lambda lines: [*lines[:2], *lines[3:]]),
+    "a-line-removed-and-the-next-renumbered": (
+        3,
+        "it does not follow the line before it",
+        lambda lines: [*lines[:2], rehash(lines[3], seq=3)],
+    ),
+    "a-line-appended": (6, "it is number 5, 6 should stand here", lambda lines: [*lines, lines[4]]),
+    "a-line-of-another-ledger-appended": (
+        6,
+        "it does not follow the line before it",
+        lambda lines: [*lines, rehash(lines[4], seq=6)],
+    ),
+    "two-lines-swapped": (
+        2,
+        "it is number 3, 2 should stand here",
+        lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+    ),
+    "all-lines-reversed": (1, "it is number 5, 1 should stand here", lambda lines: lines[::-1]),
+    "an-empty-line-between": (3, "", lambda lines: [*lines[:2], b"\n", *lines[2:]]),
+    "binary": (1, "", lambda lines: [b"\x00\xff\xfe\n", *lines]),
+    "other-json": (1, "it is not a ledger line", lambda lines: [b"[1, 2]\n", *lines]),
+    "json-too-deep": (1, "it is not a ledger line", lambda lines: [b"[" * 200_000 + b"\n", *lines]),
+    "no-hash": (1, "it is not a ledger line", lambda lines: [b'{"seq":1}\n', *lines]),
+    "a-hash-that-is-no-text": (1, "it is not a ledger line", lambda lines: [b'{"seq":1,"hash":7}\n', *lines]),
+    "a-hash-that-is-not-ascii": (
+        1,
+        "it is not a ledger line",
+        lambda lines: ['{"seq":1,"hash":"é"}\n'.encode(), *lines],
+    ),
+    "wrong-types": (1, "a field has the wrong type", lambda lines: [rehash(lines[0], data=[]), *lines[1:]]),
+    "a-number-that-is-none": (1, "a field has the wrong type", lambda lines: [rehash(lines[0], seq="1"), *lines[1:]]),
+}
+
+
+@pytest.mark.parametrize(("number", "problem", "tamper"), TAMPERED.values(), ids=TAMPERED)
+def test_tampering_is_noticed_at_its_line(number: int, problem: str, tamper: Tampering) -> None:
+    with pytest.raises(TamperedError) as caught:
+        names(tamper(ledger()))
+    assert caught.value.problem.startswith(f"ledger.jsonl:{number}: {problem}")
+    assert "phase-gate audit --repair" in caught.value.remedy
+    assert (caught.value.slug, caught.value.exit_code) == ("state-tampered", 11)
+
+
+def test_lines_before_the_damage_are_still_read() -> None:
+    lines = ledger()
+    chain = read_chain([*lines[:3], b"damage\n"])
+    assert [next(chain).seq for _ in range(3)] == [1, 2, 3]
+    with pytest.raises(TamperedError):
+        next(chain)
+
+
+@settings(deadline=None)
+@given(st.binary())
+def test_bytes_that_are_no_line_raise_value_error_only(raw: bytes) -> None:
+    with pytest.raises(ValueError):
+        parse_line(raw)
+
+
+# --- the key
+
+
+def test_a_keyed_ledger_is_read_with_its_key() -> None:
+    assert names(ledger(key=KEY), key=KEY) == [f"event-{seq}" for seq in range(1, 6)]
+
+
+@pytest.mark.parametrize("key", [None, b"another key"], ids=["without-the-key", "with-another-key"])
+def test_a_keyed_ledger_is_not_read_otherwise(key: bytes | None) -> None:
+    with pytest.raises(TamperedError, match="its hash is wrong"):
+        names(ledger(key=KEY), key=key)
+
+
+def test_without_the_key_nobody_makes_a_hash_that_fits() -> None:
+    lines = ledger(key=KEY)
+    with pytest.raises(TamperedError, match="its hash is wrong"):
+        names([*lines[:4], rehash(lines[4], data={"name": "forged"})], key=KEY)
+    assert names([*lines[:4], rehash(lines[4], key=KEY, data={"name": "by the owner"})], key=KEY)[-1] == "by the owner"

@@ -1,0 +1,241 @@
+"""The lock, between real processes."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
+from pytest_phase_gate.storage.lock import RunLock, hold_lock, holder_file, is_free
+from tests.storage.stores import begin, facts, open_store
+
+#: Reads, adds one, writes: not atomic at all, so any two at once lose something.
+COUNT = """
+import sys
+from pathlib import Path
+from pytest_phase_gate.storage.lock import hold_lock
+
+counter = Path(sys.argv[1])
+for _ in range(50):
+    with hold_lock(counter.with_suffix(".lock"), timeout=120):
+        counter.write_text(str(int(counter.read_text()) + 1))
+"""
+
+DECLARE = """
+import sys
+from pathlib import Path
+from tests.storage.stores import declare, open_store
+
+store = open_store(Path(sys.argv[1]), lock_timeout=120)
+declare(store, *(f"{sys.argv[2]}-{number}" for number in range(10)))
+"""
+
+HOLD = """
+import sys
+from pathlib import Path
+from pytest_phase_gate.storage.lock import RunLock, hold_lock
+
+if sys.argv[2] == "run":
+    lock = RunLock(Path(sys.argv[1]))  # kept: a lock that nobody refers to is let go
+    lock.acquire()
+    print("held", flush=True)
+    sys.stdin.read()
+else:
+    with hold_lock(Path(sys.argv[1]), command="pytest --phase=green"):
+        print("held", flush=True)
+        sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_by_another(path: Path, kind: str = "state") -> Iterator[subprocess.Popen[str]]:
+    """Let another process hold the lock until the block ends."""
+    command = [sys.executable, "-c", HOLD, str(path), kind]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def take(path: Path, *, timeout: float = 0.1) -> None:
+    with hold_lock(path, timeout=timeout):
+        pass
+
+
+def run_all(script: str, *arguments: list[str]) -> None:
+    processes = [subprocess.Popen([sys.executable, "-c", script, *each]) for each in arguments]
+    assert [process.wait() for process in processes] == [0] * len(processes)
+
+
+# --- one at a time
+
+
+def test_eight_processes_lose_no_increment(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    counter.write_text("0", encoding="ascii")
+    run_all(COUNT, *[[str(counter)]] * 8)
+    assert counter.read_text(encoding="ascii") == "400"
+
+
+def test_four_processes_lose_no_transaction(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    run_all(DECLARE, *[[str(store.folder), str(number)] for number in range(4)])
+    assert sorted(facts(store)) == sorted(f"{who}-{number}" for who in range(4) for number in range(10))
+    assert [line.seq for line in store.lines()] == list(range(1, 44))
+    for who in range(4):
+        mine = [name for name in facts(store) if name.startswith(f"{who}-")]
+        assert mine == sorted(mine), "what one process wrote stays in its order"
+
+
+# --- who holds it
+
+
+def test_a_time_out_names_the_holder(tmp_path: Path) -> None:
+    path = tmp_path / "state.json.lock"
+    with held_by_another(path) as holder:
+        with pytest.raises(LockTimeoutError) as caught:
+            take(path)
+        said = re.fullmatch(
+            r"state\.json\.lock was not free within 0\.1 s: held by pid (\d+) on (\S+) since (\S+) \((.*)\)",
+            caught.value.problem,
+        )
+        assert said is not None, caught.value.problem
+        assert said.group(1, 2, 4) == (str(holder.pid), socket.gethostname(), "pytest --phase=green")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said.group(3))
+    assert (caught.value.slug, caught.value.exit_code) == ("lock-timeout", 11)
+    assert "wait for that run to end" in caught.value.remedy
+
+
+def test_a_time_out_is_said_even_if_the_holder_s_note_is_gone_or_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "state.json.lock"
+    with held_by_another(path):
+        for content in ("", "{", "[]", "{}", None):
+            if content is None:
+                holder_file(path).unlink()
+            else:
+                holder_file(path).write_text(content, encoding="utf-8")
+            with pytest.raises(LockTimeoutError, match=r"was not free within 0 s \["):
+                take(path, timeout=0)
+
+
+def test_the_holder_s_note_is_there_only_while_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "state.json.lock"
+    with hold_lock(path, command="phase-gate signal"):
+        note = json.loads(holder_file(path).read_text(encoding="utf-8"))
+        assert (note["pid"], note["command"]) == (os.getpid(), "phase-gate signal")
+    assert not holder_file(path).exists()
+
+
+def test_the_holder_s_note_does_not_follow_a_link(tmp_path: Path) -> None:
+    path, precious = tmp_path / "state.json.lock", tmp_path / "precious"
+    precious.write_text("mine", encoding="utf-8")
+    holder_file(path).symlink_to(precious)
+    take(path)
+    assert precious.read_text(encoding="utf-8") == "mine"
+
+
+# --- it is free again
+
+
+def test_it_is_free_after_its_holder_was_killed(tmp_path: Path) -> None:
+    path = tmp_path / "state.json.lock"
+    with held_by_another(path) as holder:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        assert holder_file(path).exists(), "it had no time to tidy up"
+        take(path, timeout=0)
+
+
+def test_it_is_free_after_an_exception(tmp_path: Path) -> None:
+    def hold_and_fail() -> None:
+        with hold_lock(tmp_path / "state.json.lock"):
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        hold_and_fail()
+    take(tmp_path / "state.json.lock", timeout=0)
+
+
+# --- what is no lock
+
+
+def test_a_linked_lock_is_refused(tmp_path: Path) -> None:
+    path, target = tmp_path / "state.json.lock", tmp_path / "elsewhere"
+    target.write_text("mine", encoding="utf-8")
+    path.symlink_to(target)
+    with pytest.raises(StorageError, match=r"^state\.json\.lock is a symbolic link"):
+        take(path)
+    assert target.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state.json.lock").mkdir()
+    with pytest.raises(StorageError, match=r"^state\.json\.lock is a folder"):
+        take(tmp_path / "state.json.lock")
+
+
+def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_lock(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", no_lock)
+    (tmp_path / "run.lock").touch()
+    with pytest.raises(StorageError, match="can't be locked") as caught:
+        take(tmp_path / "state.json.lock")
+    assert "PHASE_GATE_DIR" in caught.value.remedy
+    with pytest.raises(StorageError, match="can't be locked"):
+        RunLock(tmp_path / "run.lock").acquire()
+    assert not is_free(tmp_path / "run.lock"), "doubt: it may be held"
+
+
+# --- a run's own lock
+
+
+def test_a_lock_that_is_not_there_is_free(tmp_path: Path) -> None:
+    assert is_free(tmp_path / "run.lock")
+    assert not (tmp_path / "run.lock").exists()
+
+
+def test_a_run_s_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
+    path = tmp_path / "run.lock"
+    lock = RunLock(path)
+    lock.acquire()
+    assert not is_free(path)
+    lock.release()
+    assert is_free(path)
+    assert not path.exists()
+
+
+def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> None:
+    path = tmp_path / "run.lock"
+    with held_by_another(path, "run") as holder:
+        assert not is_free(path)
+        with pytest.raises(PhaseGateError):
+            RunLock(path).acquire()
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        assert path.exists()
+        assert is_free(path)
+
+
+def test_a_linked_run_s_lock_counts_as_held(tmp_path: Path) -> None:
+    (tmp_path / "target").touch()
+    (tmp_path / "run.lock").symlink_to(tmp_path / "target")
+    assert not is_free(tmp_path / "run.lock"), "doubt: it may be held"
+    with pytest.raises(StorageError, match="symbolic link"):
+        RunLock(tmp_path / "run.lock").acquire()

@@ -1,0 +1,310 @@
+"""What a user has seen of a folder: an old copy that comes back is noticed, and accepted only by a person."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.errors import RollbackError
+from pytest_phase_gate.storage.memory import Memory, Seen
+from pytest_phase_gate.storage.opening import Opened
+from pytest_phase_gate.storage.store import TaskStore
+from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
+
+SEEN = Seen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "project" / ".phase-gate"
+
+
+def remembering(folder: Path, home: Path, **environment: str) -> TaskStore:
+    return open_store(folder, memory=Memory.for_folder(folder, {"XDG_STATE_HOME": str(home), **environment}))
+
+
+def forgetting(folder: Path) -> TaskStore:
+    """The same task for somebody who keeps no memory: CI, another user."""
+    return open_store(folder)
+
+
+# --- what is remembered
+
+
+def test_what_is_kept_is_recalled(folder: Path, home: Path) -> None:
+    memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)})
+    assert memory.recall() is None
+    memory.keep(SEEN)
+    assert Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)}).recall() == SEEN
+    assert Memory.for_folder(folder.parent, {"XDG_STATE_HOME": str(home)}).recall() is None
+
+
+def test_another_spelling_of_the_folder_is_the_same_folder(folder: Path, home: Path, tmp_path: Path) -> None:
+    folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(folder.parent)
+    Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)}).keep(SEEN)
+    for spelling in (folder / ".." / folder.name, tmp_path / "link" / folder.name):
+        assert Memory.for_folder(spelling, {"XDG_STATE_HOME": str(home)}).recall() == SEEN
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        pytest.param({"XDG_STATE_HOME": "{tmp}/xdg"}, "xdg/phase-gate", id="xdg-names-it"),
+        pytest.param(
+            {"XDG_STATE_HOME": "not/absolute"}, "user/.local/state/phase-gate", id="a-relative-xdg-is-ignored"
+        ),
+        pytest.param({"XDG_STATE_HOME": ""}, "user/.local/state/phase-gate", id="an-empty-xdg-is-ignored"),
+        pytest.param({}, "user/.local/state/phase-gate", id="the-home-folder-otherwise"),
+        pytest.param({"CI": "false"}, "user/.local/state/phase-gate", id="ci-false-is-no-ci"),
+        pytest.param({"CI": "0"}, "user/.local/state/phase-gate", id="ci-0-is-no-ci"),
+        pytest.param({"CI": "true"}, None, id="off-under-ci"),
+        pytest.param({"CI": "1", "XDG_STATE_HOME": "{tmp}/xdg"}, None, id="off-under-ci-whatever-xdg-says"),
+    ],
+)
+def test_where_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str | None
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    given = {name: value.format(tmp=tmp_path) for name, value in environment.items()}
+    Memory.for_folder(tmp_path / "project", given).keep(SEEN)
+    found = [path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json")]
+    assert found == ([] if expected is None else [expected])
+
+
+def test_a_user_without_a_home_is_no_reason_to_fail(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    memory = Memory.for_folder(folder, {})
+    memory.keep(SEEN)
+    assert memory.recall() is None
+
+
+@pytest.mark.parametrize("place", ["phase-gate", "."], ids=["our-folder-is-a-file", "the-home-is-a-file"])
+def test_a_home_that_can_not_be_written_is_no_reason_to_fail(folder: Path, home: Path, place: str) -> None:
+    blocked = home / place
+    blocked.parent.mkdir(parents=True, exist_ok=True)
+    blocked.write_text("in the way", encoding="utf-8")
+    store = declare(begin(remembering(folder, home)), "one")
+    assert facts(store) == ["one"]
+    assert blocked.read_text(encoding="utf-8") == "in the way"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("[]", id="a-list"),
+        pytest.param("{}", id="nothing-in-it"),
+        pytest.param("[" * 100_000, id="too-deep"),
+        pytest.param('{"lineage": "LINEAGE", "serial": "9", "head": "", "cycle_is_open": 1}', id="wrong-types"),
+    ],
+)
+def test_a_damaged_memory_is_no_memory(folder: Path, home: Path, content: str) -> None:
+    store = begin(remembering(folder, home))
+    (kept,) = (home / "phase-gate").iterdir()
+    kept.write_text(content.replace("LINEAGE", store.look().lineage), encoding="utf-8")
+    assert facts(declare(store, "one")) == ["one"]
+
+
+# --- what is noticed
+
+
+def restore_old_copy(folder: Path, home: Path) -> None:
+    """One transaction is undone by an old copy of the folder."""
+    store = declare(begin(remembering(folder, home)), "one")
+    shutil.copytree(folder, folder.with_name("copy"))
+    declare(store, "two")
+    shutil.rmtree(folder)
+    folder.with_name("copy").rename(folder)
+
+
+def fork(folder: Path, home: Path, *names: str) -> None:
+    """An old copy, and then somebody without a memory goes on from there."""
+    restore_old_copy(folder, home)
+    declare(forgetting(folder), *names)
+
+
+NOTICED: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
+    "an-old-copy": ("it is at 4, it was seen at 5", restore_old_copy),
+    "a-fork-of-the-same-length": (
+        "line 5 is not the one that was seen before",
+        lambda folder, home: fork(folder, home, "other"),
+    ),
+    "a-longer-fork": (
+        "line 5 is not the one that was seen before",
+        lambda folder, home: fork(folder, home, "other", "and", "more"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("problem", "happens"), NOTICED.values(), ids=NOTICED)
+def test_a_history_that_is_not_the_one_seen_is_refused(
+    folder: Path, home: Path, problem: str, happens: Callable[[Path, Path], None]
+) -> None:
+    happens(folder, home)
+    before = contents(folder)
+    store = remembering(folder, home)
+    with pytest.raises(RollbackError) as caught:
+        store.look()
+    with pytest.raises(RollbackError):
+        declare(store, "lost")
+    assert caught.value.problem == f"the state folder is older than what was seen of it: {problem}"
+    assert "audit --accept-rollback" in caught.value.remedy
+    assert (caught.value.slug, caught.value.exit_code) == ("state-rolled-back", 11)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("happens", [row[1] for row in NOTICED.values()], ids=NOTICED)
+def test_what_is_refused_can_be_accepted(folder: Path, home: Path, happens: Callable[[Path, Path], None]) -> None:
+    happens(folder, home)
+    store = remembering(folder, home)
+    with store.transaction(accept_rollback=True) as change:
+        change.record(Event(kind="rollback-accepted", data={}))
+    assert declare(store, "new").look().state.facts[-1].name == "new"
+
+
+def test_somebody_else_who_goes_on_from_what_was_seen_is_welcome(folder: Path, home: Path) -> None:
+    declare(begin(remembering(folder, home)), "one")
+    declare(forgetting(folder), "two", "three")
+    assert facts(declare(remembering(folder, home), "four")) == ["one", "two", "three", "four"]
+
+
+def test_another_lineage_is_no_rollback(folder: Path, home: Path) -> None:
+    declare(begin(remembering(folder, home)), "one", "two")
+    shutil.rmtree(folder)
+    assert remembering(folder, home).look().serial == 0
+    assert facts(begin(remembering(folder, home))) == []
+
+
+class WritesMeanwhile(Memory):
+    """A memory in which, just before it is recalled, another process has written to the task."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        self._other = remembering(folder, home)
+        self._real = Memory.for_folder(folder, {"XDG_STATE_HOME": str(home)})
+        super().__init__(None, folder)
+
+    def recall(self) -> Seen | None:
+        declare(self._other, "meanwhile")
+        return self._real.recall()
+
+
+def test_a_write_between_opening_and_remembering_is_no_rollback(folder: Path, home: Path) -> None:
+    begin(remembering(folder, home))
+    store = open_store(folder, memory=WritesMeanwhile(folder, home))
+    assert store.look().serial == 4
+
+
+@pytest.mark.parametrize(
+    ("phase", "expected"),
+    [pytest.param("GREEN", True, id="in-mid-cycle"), pytest.param("DONE", False, id="after-its-end")],
+)
+def test_a_folder_that_vanished_is_remembered(folder: Path, home: Path, phase: str, expected: bool) -> None:
+    store = begin(remembering(folder, home))
+    with store.transaction() as change:
+        change.record(Event(kind="phase-exited", data={"next": phase}))
+    assert not store.vanished_in_mid_cycle(store.look())
+    shutil.rmtree(folder)
+    assert remembering(folder, home).vanished_in_mid_cycle(Opened()) is expected
+    assert forgetting(folder).vanished_in_mid_cycle(Opened()) is False
+
+
+# --- who may accept it
+
+
+class Rolled:
+    """A project whose state folder was restored from an old copy, with a streak of 1 in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.folder = root, root / ".phase-gate"
+        store = pass_once(begin(self.store()), "first")
+        shutil.copytree(self.folder, root / "copy")
+        pass_once(store, "second")
+        assert store.look().state.streak == 2
+        shutil.rmtree(self.folder)
+        (root / "copy").rename(self.folder)
+
+    def store(self) -> TaskStore:
+        return open_store(self.folder, memory=Memory.for_folder(self.folder, os.environ))
+
+    def audit(self, *arguments: str, terminal: bool) -> tuple[int, dict[str, object]]:
+        """Run `phase-gate audit` as somebody at a terminal would, or as a script would."""
+        command = [sys.executable, "-m", "pytest_phase_gate.cli", "audit", "--json", *arguments]
+        master, slave = pty.openpty()
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.root,
+                stdin=slave if terminal else subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            os.close(master)
+            os.close(slave)
+        return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def rolled(tmp_path: Path) -> Rolled:
+    return Rolled(tmp_path)
+
+
+def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolled) -> None:
+    code, document = rolled.audit(terminal=True)
+    assert (code, document["intact"]) == (11, False)
+
+    code, document = rolled.audit("--accept-rollback", "--reason", "backup", "--by", "dev", terminal=True)
+    assert (code, document) == (0, {"reason": "backup", "by": "dev", "serial": 5})
+    state = rolled.store().look().state
+    assert (state.streak, state.measurement, state.green_tree) == (0, None, None)
+    last = list(rolled.store().lines())[-1].event
+    assert (last.kind, last.data["reason"], last.data["by"]) == ("rollback-accepted", "backup", "dev")
+
+    code, document = rolled.audit("--accept-rollback", "--reason", "again", "--by", "dev", terminal=True)
+    assert (code, document["error"]) == (
+        13,
+        {"slug": "not-allowed", "problem": "nothing was rolled back", "remedy": "phase-gate status"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "terminal", "code", "problem"),
+    [
+        pytest.param(
+            ("--reason", "backup", "--by", "dev"), False, 13, "is for a person at a terminal", id="a-script-may-not"
+        ),
+        pytest.param(("--by", "dev"), True, 2, "needs a reason", id="not-without-a-reason"),
+        pytest.param(("--reason", " ", "--by", "dev"), True, 2, "needs a reason", id="a-blank-is-no-reason"),
+        pytest.param(("--reason", "backup"), True, 2, "needs a name", id="not-without-a-name"),
+    ],
+)
+def test_nobody_else_accepts(
+    rolled: Rolled, arguments: tuple[str, ...], terminal: bool, code: int, problem: str
+) -> None:
+    before = contents(rolled.folder)
+    ended, document = rolled.audit("--accept-rollback", *arguments, terminal=terminal)
+    assert ended == code
+    assert isinstance(error := document["error"], dict)
+    assert problem in error["problem"]
+    assert contents(rolled.folder) == before
+    with pytest.raises(RollbackError):
+        rolled.store().look()

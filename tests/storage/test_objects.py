@@ -1,0 +1,99 @@
+"""Stored objects: named by what is in them, written once, and not believed if they are another."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.errors import StorageError, TamperedError
+from pytest_phase_gate.storage.files import FileSystem
+from pytest_phase_gate.storage.objects import ObjectStore
+
+DOCUMENT = {"files": {"test_a.py": ["test_one", "test_zwölf"]}, "n": 1}
+
+
+@pytest.fixture
+def objects(tmp_path: Path) -> ObjectStore:
+    return ObjectStore(tmp_path / "objects", FileSystem())
+
+
+def again(tmp_path: Path) -> ObjectStore:
+    """The same objects for another process."""
+    return ObjectStore(tmp_path / "objects", FileSystem())
+
+
+def test_what_is_kept_is_loaded_by_its_name(objects: ObjectStore, tmp_path: Path) -> None:
+    name = objects.keep(DOCUMENT)
+    assert objects.load(name) == again(tmp_path).load(name) == DOCUMENT
+
+
+def test_the_name_is_the_digest_of_the_content_not_of_its_order(objects: ObjectStore) -> None:
+    assert objects.keep({"a": 1, "b": 2}) == objects.keep({"b": 2, "a": 1})
+    assert objects.keep({}) == hashlib.sha256(b"{}").hexdigest()
+
+
+def test_has_tells_whether_it_is_there(objects: ObjectStore) -> None:
+    assert not objects.has("0" * 64)
+    assert objects.has(objects.keep(DOCUMENT))
+
+
+class CountsWrites(FileSystem):
+    writes = 0
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        self.writes += 1
+        return super().write(descriptor, data)
+
+
+def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
+    files = CountsWrites()
+    objects = ObjectStore(tmp_path / "objects", files)
+    assert objects.keep(DOCUMENT) == objects.keep(DOCUMENT)
+    assert files.writes == 1
+
+
+def test_it_is_small(objects: ObjectStore, tmp_path: Path) -> None:
+    name = objects.keep([f"tests/test_module.py::test_{number}" for number in range(10_000)])
+    assert (tmp_path / "objects" / f"{name}.z").stat().st_size < 40_000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(zlib.compress(b'{"another":"document"}'), id="another-document"),
+        pytest.param(b"not compressed", id="no-object-at-all"),
+        pytest.param(b"", id="empty"),
+        pytest.param(zlib.compress(b"{}" * 10)[:-4], id="torn"),
+    ],
+)
+def test_another_content_under_its_name_is_tampering(objects: ObjectStore, tmp_path: Path, content: bytes) -> None:
+    name = objects.keep(DOCUMENT)
+    (tmp_path / "objects" / f"{name}.z").write_bytes(content)
+    with pytest.raises(TamperedError, match=rf"^objects/{name[:12]} is damaged"):
+        again(tmp_path).load(name)
+
+
+def test_one_that_is_gone_is_tampering(objects: ObjectStore, tmp_path: Path) -> None:
+    name = objects.keep(DOCUMENT)
+    os.unlink(tmp_path / "objects" / f"{name}.z")
+    with pytest.raises(TamperedError, match=rf"^objects/{name[:12]} is gone"):
+        again(tmp_path).load(name)
+
+
+def test_a_link_under_its_name_is_refused(objects: ObjectStore, tmp_path: Path) -> None:
+    name = objects.keep(DOCUMENT)
+    path = tmp_path / "objects" / f"{name}.z"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="symbolic link"):
+        again(tmp_path).load(name)
+
+
+def test_a_file_in_the_folder_s_place_is_refused(objects: ObjectStore, tmp_path: Path) -> None:
+    (tmp_path / "objects").write_text("mine", encoding="utf-8")
+    with pytest.raises(StorageError, match=r"^objects is a file, not a folder"):
+        objects.keep(DOCUMENT)

@@ -1,0 +1,137 @@
+"""Repair: a copy is kept, the last good transaction stays, and nothing that was damaged counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.state import SCHEMA
+from pytest_phase_gate.errors import (
+    KeyMismatchError,
+    NewerSchemaError,
+    NotAllowedError,
+    PhaseGateError,
+    RollbackError,
+    StorageError,
+)
+from pytest_phase_gate.storage.memory import Memory
+from pytest_phase_gate.storage.repair import repair
+from pytest_phase_gate.storage.store import TaskStore
+from tests.storage.stores import begin, contents, declare, edit_json, facts, lines_of, open_store, pass_once
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TaskStore:
+    """Three lines of beginning, two of a green run, one fact."""
+    return declare(pass_once(begin(open_store(tmp_path / "state")), "first"), "one")
+
+
+Damage = Callable[[TaskStore], object]
+
+DAMAGES: dict[str, tuple[int, Damage]] = {
+    "the-state-edited": (6, lambda store: edit_json(store.state_file, lambda doc: doc["state"].update(streak=9))),
+    "the-state-unreadable": (6, lambda store: store.state_file.write_bytes(b"\xff")),
+    "the-last-line-changed": (5, lambda store: rewrite(store, lambda lines: [*lines[:5], b"{}\n"])),
+    "a-line-in-a-transaction-changed": (0, lambda store: rewrite(store, lambda lines: [lines[0], b"{}\n", *lines[2:]])),
+    "a-line-removed": (3, lambda store: rewrite(store, lambda lines: [*lines[:3], *lines[4:]])),
+    "the-end-removed": (4, lambda store: rewrite(store, lambda lines: lines[:4])),
+    "the-ledger-emptied": (0, lambda store: store.ledger_file.write_bytes(b"")),
+    "the-ledger-binary": (0, lambda store: store.ledger_file.write_bytes(b"\x00\xff\n")),
+    "the-ledger-gone": (0, lambda store: store.ledger_file.unlink()),
+}
+
+
+def rewrite(store: TaskStore, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    store.ledger_file.write_bytes(b"".join(change(lines_of(store))))
+
+
+@pytest.mark.parametrize(("kept", "damage"), DAMAGES.values(), ids=DAMAGES)
+def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, damage: Damage) -> None:
+    good = lines_of(store)[:kept]
+    damage(store)
+    damaged = contents(store.folder)
+    done = repair(store)
+    dropped = len(damaged.get("ledger.jsonl", b"")) - len(b"".join(good))
+    assert (done.kept_lines, done.dropped_bytes) == (kept, dropped)
+    assert done.copy.read_bytes() == damaged.get("ledger.jsonl", b"")
+    assert (store.folder / "state.damaged-1").read_bytes() == damaged["state.json"]
+    assert lines_of(store)[:kept] == good
+    *_, last = store.lines()
+    assert last.event.kind == "repaired"
+    assert last.event.data == {"kept_lines": kept, "dropped_bytes": dropped, "copy": "ledger.damaged-1"}
+
+
+@pytest.mark.parametrize("damage", [row[1] for row in DAMAGES.values()], ids=DAMAGES)
+def test_the_task_can_be_used_again_and_the_streak_starts_anew(store: TaskStore, damage: Damage) -> None:
+    assert store.look().state.streak == 1
+    damage(store)
+    repair(store)
+    state = store.look().state
+    assert (state.streak, state.measurement, state.exited) == (0, None, False)
+    assert facts(declare(store, "new"))[-1] == "new"
+
+
+def test_a_second_repair_keeps_the_first_copy(store: TaskStore) -> None:
+    for number in (1, 2):
+        store.state_file.write_bytes(b"damage %d" % number)
+        assert repair(store).copy.name == f"ledger.damaged-{number}"
+    assert (store.folder / "state.damaged-1").read_bytes() == b"damage 1"
+    assert (store.folder / "state.damaged-2").read_bytes() == b"damage 2"
+
+
+def test_a_repair_is_remembered_and_no_rollback(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    store = open_store(folder, memory=Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")}))
+    declare(begin(store), "one", "two", "three")
+    rewrite(store, lambda lines: [*lines[:3], b"{}\n"])
+    repair(store)
+    assert store.look().serial == 4
+
+
+def newer_schema(store: TaskStore) -> None:
+    edit_json(store.state_file, lambda doc: doc.update(schema=SCHEMA + 1))
+
+
+def state_is_a_folder(store: TaskStore) -> None:
+    store.state_file.unlink()
+    store.state_file.mkdir()
+
+
+REFUSED: dict[str, tuple[type[PhaseGateError], Damage]] = {
+    "nothing-is-damaged": (NotAllowedError, lambda store: None),
+    "only-unfinished": (NotAllowedError, lambda store: rewrite(store, lambda lines: [*lines, b"torn"])),
+    "of-a-newer-version": (NewerSchemaError, newer_schema),
+    "a-folder-instead-of-a-file": (StorageError, state_is_a_folder),
+}
+
+
+@pytest.mark.parametrize(("error", "damage"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_damaged_is_not_repaired(store: TaskStore, error: type[PhaseGateError], damage: Damage) -> None:
+    damage(store)
+    before = contents(store.folder)
+    with pytest.raises(error):
+        repair(store)
+    assert contents(store.folder) == before
+
+
+def test_without_its_key_a_ledger_is_not_repaired(tmp_path: Path) -> None:
+    keyed = begin(open_store(tmp_path / "state", key=b"kept elsewhere"))
+    keyed.state_file.unlink()
+    before = contents(keyed.folder)
+    with pytest.raises(KeyMismatchError):
+        repair(open_store(keyed.folder))
+    assert contents(keyed.folder) == before
+
+
+def test_an_old_copy_is_not_repaired(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")})
+    store = declare(begin(open_store(folder, memory=memory)), "one")
+    old = contents(folder)
+    declare(store, "two")
+    for name in ("ledger.jsonl", "state.json"):
+        (folder / name).write_bytes(old[name])
+    with pytest.raises(RollbackError):
+        repair(store)

@@ -1,0 +1,267 @@
+"""exit-signal.yaml: what is plainly an answer, and what is not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from pytest_phase_gate.core.signals import Given, Signal, read_signal
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.storage.signal_file import (
+    MAX_SIZE,
+    ContradictionError,
+    SignalFile,
+    check_signal,
+    parse_signal,
+    read_signal_file,
+    remove_signal_file,
+    write_signal_file,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "exit-signal.yaml"
+
+
+def read(path: Path, content: str | bytes) -> SignalFile:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    found = read_signal_file(path)
+    assert found is not None
+    return found
+
+
+# --- answers
+
+
+def test_no_file_is_no_answer(path: Path) -> None:
+    assert read_signal_file(path) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param("exit_signal: true\n", Signal(answer="done"), id="true-is-done"),
+        pytest.param("exit_signal: false\n", Signal(answer="not-done"), id="false-is-a-veto"),
+        pytest.param(
+            "exit_signal: blocked\nreason: no access\n", Signal(answer="blocked", reason="no access"), id="blocked"
+        ),
+        pytest.param(
+            "exit_signal: test-wrong\nreason: it asks for 6\n",
+            Signal(answer="test-wrong", reason="it asks for 6"),
+            id="a-test-is-wrong",
+        ),
+        pytest.param(
+            "exit_signal: true  # yes\nphase: green\ntask: api\niteration: 5\n"
+            "reason: all five\nremaining_work: none\nby: alice\n",
+            Signal(answer="done", phase="GREEN", task="api", iteration=5, reason="all five", by="alice"),
+            id="all-that-may-be-said",
+        ),
+        pytest.param("exit_signal: true\nremaining_work: None\n", Signal(answer="done"), id="none-in-any-case"),
+        pytest.param(
+            "exit_signal: false\nremaining_work: the parser\n", Signal(answer="not-done"), id="a-veto-may-name-work"
+        ),
+        pytest.param("\ufeffexit_signal: true\r\n", Signal(answer="done"), id="as-windows-writes-it"),
+        pytest.param("{exit_signal: true}", Signal(answer="done"), id="on-one-line"),
+        pytest.param(
+            "exit_signal: true\nreason: 42\n", Signal(answer="done", reason="42"), id="a-number-is-a-text-there"
+        ),
+    ],
+)
+def test_an_answer_is_read(path: Path, content: str, expected: Signal) -> None:
+    found = read(path, content)
+    assert (found.signal, found.problem, found.contradicts) == (expected, "", False)
+
+
+EXACTLY = "write exit_signal: true, false, blocked or test-wrong, exactly"
+
+MALFORMED: dict[str, tuple[str | bytes, str]] = {
+    "yes": ("exit_signal: yes\n", "exit-signal.yaml:1:14: exit_signal is 'yes'"),
+    "on": ("exit_signal: on\n", "exit-signal.yaml:1:14: exit_signal is 'on'"),
+    "True": ("exit_signal: True\n", "exit-signal.yaml:1:14: exit_signal is 'True'"),
+    "TRUE": ("exit_signal: TRUE\n", "exit-signal.yaml:1:14: exit_signal is 'TRUE'"),
+    "1": ("exit_signal: 1\n", "exit-signal.yaml:1:14: exit_signal is '1'"),
+    "quoted": ('exit_signal: "true"\n', "exit-signal.yaml:1:14: exit_signal is 'true'"),
+    "quoted-singly": ("exit_signal: 'true'\n", "exit-signal.yaml:1:14: exit_signal is 'true'"),
+    "folded": ("exit_signal: >-\n  true\n", "exit-signal.yaml:1:14: exit_signal is 'true'"),
+    "done": ("exit_signal: done\n", "exit-signal.yaml:1:14: exit_signal is 'done'"),
+    "a-template": ("exit_signal: true | false\n", "exit-signal.yaml:1:14: exit_signal is 'true | false'"),
+    "a-list": ("exit_signal: [true]\n", "exit-signal.yaml:1:14: exit_signal is nothing that is one value"),
+    "a-mapping": ("exit_signal: {is: true}\n", "exit-signal.yaml:1:14: exit_signal is nothing that is one value"),
+    "no-value": ("exit_signal:\n", "exit-signal.yaml:1:1: exit_signal is ''"),
+    "null": ("exit_signal: null\n", "exit-signal.yaml:1:14: exit_signal is 'null'"),
+    "key-missing": ("reason: done\n", "exit-signal.yaml:1:1: exit_signal is missing"),
+    "key-in-capitals": ("EXIT_SIGNAL: true\n", "exit-signal.yaml:1:1: exit_signal is missing"),
+    "unknown-key": ("exit_signal: true\nreasons: x\n", "exit-signal.yaml:2:1: unknown key 'reasons'"),
+    "duplicate-key": ("exit_signal: false\nexit_signal: true\n", "exit-signal.yaml:2:1: key 'exit_signal' again"),
+    "wrong-iteration": ("exit_signal: true\niteration: five\n", "exit-signal.yaml:2:12: iteration has to be a whole"),
+    "iteration-0": ("exit_signal: true\niteration: 0\n", "exit-signal.yaml:2:12: iteration can't be 0"),
+    "iteration-quoted": ('exit_signal: true\niteration: "5"\n', "exit-signal.yaml:2:12: iteration has to be a whole"),
+    "wrong-reason": ("exit_signal: true\nreason: [a]\n", "exit-signal.yaml:2:9: reason has to be a text"),
+    "blank-reason": ("exit_signal: true\nreason: '  '\n", "exit-signal.yaml:2:9: reason is blank"),
+    "wrong-remaining-work": ("exit_signal: true\nremaining_work: []\n", "exit-signal.yaml:2:17: remaining_work has to"),
+    "blocked-without-reason": ("exit_signal: blocked\n", "exit-signal.yaml: blocked needs a reason"),
+    "test-wrong-without-reason": ("exit_signal: test-wrong\n", "exit-signal.yaml: test-wrong needs a reason"),
+    "empty-file": ("", "exit-signal.yaml:1:1: the file is empty"),
+    "only-a-comment": ("# true\n", "exit-signal.yaml:1:1: the file is empty"),
+    "just-true": ("true\n", "exit-signal.yaml:1:1: the file has to be a mapping"),
+    "a-list-of-answers": ("- exit_signal: true\n", "exit-signal.yaml:1:1: the file has to be a mapping"),
+    "two-documents": ("exit_signal: true\n---\nexit_signal: true\n", "exit-signal.yaml:3:1: a second document"),
+    "broken-yaml": ("exit_signal: [true\n", "exit-signal.yaml:1:"),
+    "a-tag": ("exit_signal: !!bool true\n", "exit-signal.yaml:1:14: tag tag:yaml.org,2002:bool"),
+    "a-python-tag": ("exit_signal: !!python/object/apply:os.system [x]\n", "exit-signal.yaml:1:14: tag "),
+    "an-anchor": ("exit_signal: &a true\n", "exit-signal.yaml:1:14: anchor &a"),
+    "a-bomb": ("a: &a [x, x]\nb: [*a, *a]\nexit_signal: true\n", "exit-signal.yaml:1:4: anchor &a"),
+    "binary": (b"\x00\x01\x02", "exit-signal.yaml:1:1: the character U+0000"),
+    "not-utf-8": (b"exit_signal: true\nreason: \xff\n", "exit-signal.yaml:2:9: not UTF-8 text"),
+    "one-byte-too-big": (b"exit_signal: true\n#".ljust(MAX_SIZE + 1, b"x"), "exit-signal.yaml:1:1: bigger than 65536"),
+    "10-mb": (b"exit_signal: true\n#".ljust(10_000_000, b"x"), "exit-signal.yaml:1:1: bigger than 65536 bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "problem"), MALFORMED.values(), ids=MALFORMED)
+def test_what_is_not_plainly_an_answer_is_malformed(path: Path, content: str | bytes, problem: str) -> None:
+    found = read(path, content)
+    assert found.signal is None
+    assert not found.contradicts
+    assert found.problem.startswith(problem)
+    assert path.exists(), "its author may want to mend it"
+
+
+def test_a_truthy_value_is_told_what_to_write() -> None:
+    with pytest.raises(PhaseGateError) as caught:
+        parse_signal("exit_signal: yes\n")
+    assert (caught.value.remedy, caught.value.slug, caught.value.exit_code) == (EXACTLY, "bad-signal", 13)
+
+
+def test_as_big_as_allowed_is_read(path: Path) -> None:
+    assert read(path, b"exit_signal: true\n#".ljust(MAX_SIZE, b"x")).signal == Signal(answer="done")
+
+
+@pytest.mark.parametrize("left", ["the parser", "no", "nothing", "0", "[]"])
+def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
+    found = read(path, f"exit_signal: true\nremaining_work: '{left}'\n")
+    assert (found.signal, found.contradicts) == (None, True)
+    assert found.problem == f"exit-signal.yaml: it says done, and that work remains: '{left}'"
+    with pytest.raises(ContradictionError) as caught:
+        check_signal(Signal(answer="done"), remaining_work=left)
+    assert (caught.value.slug, caught.value.exit_code) == ("contradictory-signal", 13)
+
+
+def test_a_folder_in_its_place_is_a_problem(path: Path) -> None:
+    path.mkdir()
+    assert read_signal_file(path) == SignalFile(digest="unreadable", problem="exit-signal.yaml is a folder, not a file")
+
+
+@pytest.mark.parametrize("target", ["elsewhere.yaml", "nowhere.yaml"])
+def test_a_link_in_its_place_is_a_problem(path: Path, target: str) -> None:
+    path.with_name("elsewhere.yaml").write_text("exit_signal: true\n", encoding="utf-8")
+    path.symlink_to(path.with_name(target))
+    found = read_signal_file(path)
+    assert found is not None
+    assert found.signal is None
+    assert found.problem.startswith("exit-signal.yaml is a symbolic link")
+
+
+def test_a_pipe_in_its_place_is_a_problem(path: Path) -> None:
+    os.mkfifo(path)
+    found = read_signal_file(path)
+    assert found is not None
+    assert found.problem == "exit-signal.yaml could not be read or written: not a regular file"
+
+
+def test_another_content_has_another_digest(path: Path) -> None:
+    first, same = read(path, "exit_signal: true\n"), read(path, "exit_signal: true\n")
+    other = read(path, "exit_signal: true \n")
+    assert first.digest == same.digest != other.digest
+
+
+# --- what a signal speaks of
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param("phase: red\n", "it speaks of phase RED, this is phase GREEN", id="another-phase"),
+        pytest.param("phase: ../x\n", "it speaks of phase ../X, this is phase GREEN", id="an-unknown-phase"),
+        pytest.param("task: other\n", "it speaks of task other, this is task default", id="another-task"),
+        pytest.param("iteration: 2\n", "it speaks of iteration 2, this is iteration 3", id="an-earlier-iteration"),
+        pytest.param("iteration: 4\n", "it speaks of iteration 4, this is iteration 3", id="a-later-iteration"),
+        pytest.param("phase: Green\ntask: default\niteration: 3\n", "", id="this-very-one"),
+        pytest.param("", "", id="whichever-comes-next"),
+    ],
+)
+def test_a_signal_for_something_else_is_stale(content: str, problem: str) -> None:
+    signal = parse_signal(f"exit_signal: true\n{content}")
+    reading = read_signal(signal, phase="GREEN", task="default", iteration=3)
+    assert (reading.answer, reading.problem) == ("stale" if problem else "done", problem)
+
+
+# --- writing
+
+ANSWERS: tuple[Given, ...] = ("done", "not-done", "blocked", "test-wrong")
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_what_is_written_is_read_back(path: Path, answer: Given) -> None:
+    signal = Signal(answer=answer, reason='so: it\'s #1 "done"\n\tmostly', by="alice", phase="GREEN", iteration=4)
+    write_signal_file(path, signal)
+    found = read_signal_file(path)
+    assert found is not None
+    assert found.signal == signal
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(min_size=1), st.sampled_from(ANSWERS))
+@example("done \U0001f389", "done")
+@example("\x1b[2J", "done")
+@example("\udcff", "done")
+@example("a\u2028b\x85c", "done")
+@example("x" * MAX_SIZE, "done")
+def test_a_reason_is_written_as_it_is_or_refused_at_once(path: Path, reason: str, answer: Given) -> None:
+    remove_signal_file(path)
+    signal = Signal(answer=answer, reason=reason)
+    try:
+        write_signal_file(path, signal)
+    except PhaseGateError:
+        assert not path.exists()
+    else:
+        found = read_signal_file(path)
+        assert found is not None
+        assert found.signal == signal
+
+
+def test_an_emoji_is_a_reason_like_any_other(path: Path) -> None:
+    write_signal_file(path, Signal(answer="done", reason="done \U0001f389"))
+    assert parse_signal(path.read_bytes()).reason == "done \U0001f389"
+
+
+def test_removing_what_is_not_there_is_fine(path: Path) -> None:
+    remove_signal_file(path)
+    path.write_text("exit_signal: true\n", encoding="utf-8")
+    remove_signal_file(path)
+    assert not path.exists()
+
+
+# --- anything at all
+
+KEYS = ["exit_signal", "phase", "task", "iteration", "reason", "remaining_work", "by"]
+VALUES = ["true", "false", "blocked", "yes", "5", "[", "]", "{", "}", "- ", "&a", "*a", "!!str"]
+SIGNS = [": ", "\n", "\n  ", "'", '"', "|", "#", "\t"]
+SNIPPETS = st.lists(st.sampled_from([*KEYS, *VALUES, *SIGNS]) | st.text(max_size=3)).map("".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(SNIPPETS | st.binary())
+def test_nothing_but_our_own_errors_comes_out(content: str | bytes) -> None:
+    problem = remedy = ""
+    try:
+        assert parse_signal(content).answer in ANSWERS
+    except PhaseGateError as error:
+        problem, remedy = error.problem, error.remedy
+    assert bool(problem) == bool(remedy)
+    assert problem == "" or problem.startswith("exit-signal.yaml")

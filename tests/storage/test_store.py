@@ -1,0 +1,530 @@
+"""A task on disk: what a transaction writes, what opening trusts, and what it refuses without touching it."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.state import SCHEMA, Event
+from pytest_phase_gate.core.state_json import state_to_json
+from pytest_phase_gate.errors import (
+    KeyMismatchError,
+    NewerSchemaError,
+    PhaseGateError,
+    StorageError,
+    TamperedError,
+)
+from pytest_phase_gate.storage.files import FileSystem
+from pytest_phase_gate.storage.ledger import canonical, digest
+from pytest_phase_gate.storage.store import TaskStore
+from tests.storage.stores import (
+    begin,
+    contents,
+    declare,
+    edit_json,
+    fact,
+    facts,
+    lines_of,
+    open_store,
+    overwrite,
+    vouch_for_ledger,
+)
+
+KEY = b"kept elsewhere"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TaskStore:
+    """A task with four transactions: six lines."""
+    return declare(begin(open_store(tmp_path / "state")), "one", "two", "three")
+
+
+def stored(store: TaskStore) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(store.state_file.read_bytes())
+    return document
+
+
+# --- writing
+
+
+def test_nothing_is_there_before_the_first_write(tmp_path: Path) -> None:
+    opened = open_store(tmp_path / "state").look()
+    assert (opened.exists, opened.serial, opened.state.phase) == (False, 0, None)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    assert [line.event.kind for line in store.lines()] == ["created", "cycle-began", "phase-entered"]
+    opened = store.look()
+    assert (opened.serial, opened.state.phase, opened.state.cycle) == (3, "RED", 1)
+    assert stored(store)["state"] == state_to_json(opened.state)
+
+
+def test_the_serial_and_the_head_are_those_of_the_last_line(store: TaskStore) -> None:
+    last = list(store.lines())[-1]
+    assert (stored(store)["serial"], stored(store)["head"]) == (6, last.hash)
+    assert (store.look().serial, store.look().head) == (6, last.hash)
+
+
+def test_the_lineage_is_random_and_stays(store: TaskStore, tmp_path: Path) -> None:
+    lineage = store.look().lineage
+    declare(store, "four")
+    assert store.look().lineage == stored(store)["lineage"] == lineage
+    assert len(lineage) == 32
+    assert begin(open_store(tmp_path / "other")).look().lineage != lineage
+
+
+def test_every_event_has_a_time_and_keeps_its_own(store: TaskStore) -> None:
+    with store.transaction() as change:
+        change.record(Event(kind="rewound", data={}, at="2001-01-01T00:00:00.000Z"), fact("four"))
+    *_, given, own = store.lines()
+    assert given.event.at == "2001-01-01T00:00:00.000Z"
+    assert own.event.at == change.at
+
+
+def test_the_folder_ignores_itself(store: TaskStore) -> None:
+    assert (store.folder / ".gitignore").read_text(encoding="utf-8").splitlines()[-1] == "*"
+
+
+def test_an_ignore_file_that_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("mine\n", encoding="utf-8")
+    begin(open_store(tmp_path))
+    assert (tmp_path / ".gitignore").read_text(encoding="utf-8") == "mine\n"
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["no-task-yet", "a-task"])
+def test_an_exception_writes_nothing(tmp_path: Path, exists: bool) -> None:
+    store = open_store(tmp_path / "state")
+    if exists:
+        begin(store)
+    before = contents(tmp_path)
+
+    def record_and_fail() -> None:
+        with store.transaction() as change:
+            change.record(fact("lost"))
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        record_and_fail()
+    assert contents(tmp_path) == before
+    assert store.look().exists is exists
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["no-task-yet", "a-task"])
+def test_a_transaction_without_events_writes_nothing(tmp_path: Path, exists: bool) -> None:
+    store = open_store(tmp_path / "state")
+    if exists:
+        begin(store)
+    before = contents(tmp_path)
+    with store.transaction():
+        pass
+    assert contents(tmp_path) == before
+
+
+def test_looking_writes_nothing(store: TaskStore) -> None:
+    before = {path: path.stat().st_mtime_ns for path in store.folder.rglob("*")}
+    store.look()
+    list(store.lines())
+    assert {path: path.stat().st_mtime_ns for path in store.folder.rglob("*")} == before
+
+
+# --- opening: state.json lags, or is gone
+
+
+@pytest.mark.parametrize("behind", [0, 1, 3], ids=["gone", "one-behind", "three-behind"])
+def test_a_state_that_lags_is_made_up_for_by_replay(tmp_path: Path, behind: int) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    declare(store, *(["old"] if behind else []))
+    kept = store.state_file.read_bytes()
+    declare(store, *[f"new-{number}" for number in range(behind)])
+    expected = store.look().state
+    store.state_file.unlink()
+    if behind:
+        store.state_file.write_bytes(kept)
+    opened = store.look()
+    assert opened.state_lags
+    assert opened.state == expected
+    declare(store, "next")
+    assert not store.look().state_lags
+    assert facts(store)[-1] == "next"
+
+
+class FullForState(FileSystem):
+    """A disk on which the ledger still fits, and state.json does not any more."""
+
+    is_full = False
+
+    def replace(self, source: Path, target: Path) -> None:
+        if self.is_full and target.name == "state.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().replace(source, target)
+
+
+def test_what_the_ledger_has_is_recorded_even_if_the_state_can_not_be_written(tmp_path: Path) -> None:
+    files = FullForState()
+    store = begin(open_store(tmp_path / "state", files=files))
+    files.is_full = True
+    declare(store, "one", "two")
+    assert stored(store)["serial"] == 3
+    assert facts(open_store(tmp_path / "state")) == ["one", "two"]
+
+
+class FullForLedger(FileSystem):
+    """A disk that takes half of what is appended, then nothing."""
+
+    is_full = False
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if not self.is_full:
+            return super().write(descriptor, data)
+        super().write(descriptor, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_what_the_ledger_could_not_take_is_not_recorded(tmp_path: Path) -> None:
+    files = FullForLedger()
+    store = begin(open_store(tmp_path / "state", files=files))
+    before = contents(store.folder)
+    files.is_full = True
+    with pytest.raises(StorageError, match=r"^ledger\.jsonl could not be written: No space left"):
+        declare(store, "lost")
+    assert contents(store.folder) == before
+    files.is_full = False
+    assert facts(declare(store, "found")) == ["found"]
+
+
+# --- opening: the end is unfinished
+
+
+def unfinished_transaction(store: TaskStore) -> bytes:
+    """Return the bytes of a transaction of three lines, without the last of them."""
+    size = store.ledger_file.stat().st_size
+    saved = contents(store.folder)
+    with store.transaction() as change:
+        change.record(fact("x"), fact("y"), fact("z"))
+    written = store.ledger_file.read_bytes()[size:]
+    for name in ("ledger.jsonl", "state.json"):
+        (store.folder / name).write_bytes(saved[name])
+    return b"".join(written.splitlines(keepends=True)[:2])
+
+
+TAILS: dict[str, Callable[[TaskStore], bytes]] = {
+    "a-torn-line": lambda store: lines_of(store)[-1][:40],
+    "two-lines-of-a-transaction-of-three": unfinished_transaction,
+    "a-line-and-a-torn-one": lambda store: unfinished_transaction(store)[:-7],
+    "zeros-as-a-crashed-disk-leaves-them": lambda store: b"\0" * 512,
+}
+
+
+@pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS)
+@pytest.mark.parametrize("state", ["state-is-there", "state-is-gone"])
+def test_an_unfinished_end_is_cut_off_and_kept_aside(store: TaskStore, tail: Callable[..., bytes], state: str) -> None:
+    good, end = store.ledger_file.read_bytes(), tail(store)
+    store.ledger_file.write_bytes(good + end)
+    if state == "state-is-gone":
+        store.state_file.unlink()
+    opened = store.look()
+    assert (opened.serial, opened.unfinished) == (6, end)
+    assert store.ledger_file.read_bytes() == good + end, "looking changes nothing"
+    declare(store, "four")
+    assert facts(store) == ["one", "two", "three", "four"]
+    assert (store.folder / "ledger.unfinished-6").read_bytes() == end
+    assert store.ledger_file.read_bytes().startswith(good)
+    assert [line.seq for line in store.lines()] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_first_transaction_that_never_ended_is_no_task(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    end = b"".join(lines_of(store)[:2])
+    store.ledger_file.write_bytes(end)
+    store.state_file.unlink()
+    assert not store.look().exists
+    begin(store)
+    assert [line.seq for line in store.lines()] == [1, 2, 3]
+    assert (store.folder / "ledger.unfinished-0").read_bytes() == end
+
+
+# --- opening: cost
+
+
+class Counting(io.BufferedReader):
+    """A file that says how much is read of it."""
+
+    def __init__(self, raw: io.RawIOBase, taken: list[int]) -> None:
+        super().__init__(raw)
+        self._taken = taken
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._taken.append(len(data := super().read(size)))
+        return data
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self._taken.append(len(data := super().readline(size)))
+        return data
+
+    def __next__(self) -> bytes:
+        self._taken.append(len(data := super().__next__()))
+        return data
+
+
+def bytes_read_by_look(store: TaskStore, monkeypatch: pytest.MonkeyPatch) -> int:
+    taken: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdopen", lambda descriptor, mode: Counting(io.FileIO(descriptor, mode), taken))
+        store.look()
+    return sum(taken)
+
+
+def test_opening_reads_the_state_and_the_ends_of_the_ledger_however_long_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    for _ in range(60):
+        declare(store, "the same fact")
+    lines = lines_of(store)
+    read = bytes_read_by_look(store, monkeypatch)
+    assert read == store.state_file.stat().st_size + len(lines[0]) + len(lines[-1])
+    assert read < store.ledger_file.stat().st_size / 5
+
+
+def test_a_ledger_that_was_touched_is_read_as_a_whole(store: TaskStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.utime(store.ledger_file, ns=(1, 1))
+    assert bytes_read_by_look(store, monkeypatch) > store.ledger_file.stat().st_size
+
+
+def test_nothing_between_first_and_last_line_is_looked_at(store: TaskStore) -> None:
+    # The other proof: damage in the middle goes unseen, if somebody makes state.json vouch for the file as it is now.
+    overwrite(store.ledger_file, b'"name":"one"', b'"name":"ONE"')
+    vouch_for_ledger(store)
+    assert store.look().serial == 6
+    with pytest.raises(TamperedError):
+        list(store.lines())
+
+
+# --- opening: tampering
+
+GIVES = "state.json is not what the ledger gives"
+NAMES = "it is not the line that state.json names"
+LAST = "the last line of ledger.jsonl: "
+OURS = "state.json is damaged: its fields are not ours"
+DAMAGED = "state.json is damaged: "
+
+Edit = Callable[[dict[str, Any]], object]
+
+#: What opening says, what it says if it has to replay (nothing: the checkpoint is not used then), and the edit.
+STATE_EDITS: dict[str, tuple[str, str, Edit]] = {
+    "the-phase": (GIVES, GIVES, lambda stored: stored["state"].update(phase="GREEN")),
+    "the-streak": (GIVES, GIVES, lambda stored: stored["state"].update(streak=9)),
+    "an-exit": (GIVES, GIVES, lambda stored: stored["state"].update(exited=True)),
+    "a-fact-dropped": (GIVES, GIVES, lambda stored: stored["state"]["facts"].pop()),
+    "the-lineage": (GIVES, GIVES, lambda stored: stored.update(lineage="0" * 32)),
+    "the-head": (GIVES, NAMES, lambda stored: stored.update(head="f" * 64)),
+    "the-serial-lowered": (GIVES, NAMES, lambda stored: stored.update(serial=5)),
+    "the-serial-raised": (GIVES, "ends at 6, state.json was at 7", lambda stored: stored.update(serial=7)),
+    "the-serial-at-zero": (OURS, OURS, lambda stored: stored.update(serial=0)),
+    "the-serial-of-another-type": (OURS, OURS, lambda stored: stored.update(serial="6")),
+    "the-schema-of-another-type": (OURS, OURS, lambda stored: stored.update(schema="1")),
+    "the-state-of-another-type": (OURS, OURS, lambda stored: stored.update(state=[])),
+    "the-facts-of-another-type": (DAMAGED, DAMAGED, lambda stored: stored["state"].update(facts=3)),
+    "a-field-too-many": ("unknown field 'x'", "unknown field 'x'", lambda stored: stored["state"].update(x=1)),
+    "a-field-too-few": (OURS, OURS, lambda stored: stored.pop("head")),
+    "the-checkpoint-gone": (DAMAGED, DAMAGED, lambda stored: stored["ledger"].pop("last")),
+    "the-checkpoint-of-another-type": (OURS, OURS, lambda stored: stored["ledger"].update(last="0")),
+    "the-checkpoint-before-the-file": (OURS, OURS, lambda stored: stored["ledger"].update(last=-1)),
+    "the-checkpoint-in-the-middle": (LAST, "", lambda stored: stored["ledger"].update(last=3)),
+    "the-checkpoint-behind-the-file": (LAST, "", lambda stored: stored["ledger"].update(last=10**9)),
+}
+
+
+def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError] = TamperedError) -> None:
+    """Looking and writing both refuse, say how to go on, and change no byte."""
+    before = contents(store.folder)
+    with pytest.raises(error) as looked:
+        store.look()
+    with pytest.raises(error), store.transaction() as change:
+        change.record(fact("lost"))
+    assert problem in looked.value.problem
+    assert looked.value.remedy
+    assert looked.value.exit_code == 11
+    assert contents(store.folder) == before
+
+
+@pytest.mark.parametrize(("problem", "edit"), [(row[0], row[2]) for row in STATE_EDITS.values()], ids=STATE_EDITS)
+def test_a_state_edited_by_hand_is_refused(store: TaskStore, problem: str, edit: Edit) -> None:
+    edit_json(store.state_file, edit)
+    assert_refused(store, problem)
+
+
+@pytest.mark.parametrize(("problem", "edit"), [row[1:] for row in STATE_EDITS.values()], ids=STATE_EDITS)
+def test_a_replay_comes_to_the_same_answer(store: TaskStore, problem: str, edit: Edit) -> None:
+    state = store.look().state
+    edit_json(store.state_file, edit)
+    os.utime(store.ledger_file, ns=(1, 1))
+    if problem:
+        assert_refused(store, problem)
+    else:
+        assert store.look().state == state
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b"[1]", id="a-list"),
+        pytest.param(b'{"schema": 1}', id="nearly-nothing"),
+        pytest.param(b"\x00\xff\xfe", id="binary"),
+        pytest.param(b"{" * 10_000_000, id="10-mb-of-braces"),
+        pytest.param(b"[" * 10_000_000, id="10-mb-of-brackets"),
+    ],
+)
+def test_a_state_that_is_none_is_refused(store: TaskStore, content: bytes) -> None:
+    store.state_file.write_bytes(content)
+    assert_refused(store, DAMAGED)
+
+
+def forged_line(lines: list[bytes], kind: str) -> bytes:
+    """Return a line that follows, with a hash that is right, and says nothing that an event has to say."""
+    last = json.loads(lines[-1])
+    body = {"seq": last["seq"] + 1, "at": "", "kind": kind, "data": {}, "prev": last["hash"], "state": "?"}
+    return canonical({**body, "hash": digest(body)}) + b"\n"
+
+
+LEDGER_EDITS: dict[str, tuple[str, Callable[[list[bytes]], list[bytes]]]] = {
+    "a-line-changed": (
+        "ledger.jsonl:4: its hash is wrong",
+        lambda lines: [*lines[:3], lines[3].replace(b'"one"', b'"own"'), *lines[4:]],
+    ),
+    "a-line-removed": ("ledger.jsonl:4: it is number 5", lambda lines: [*lines[:3], *lines[4:]]),
+    "the-last-line-removed": ("ledger.jsonl ends at 5, state.json was at 6", lambda lines: lines[:-1]),
+    "all-lines-removed": ("ledger.jsonl ends at 0, state.json was at 6", lambda lines: []),
+    "a-line-appended": ("ledger.jsonl:7: it is number 6", lambda lines: [*lines, lines[-1]]),
+    "an-event-appended-that-nobody-writes": (
+        "ledger.jsonl:7: nobody wrote this phase-entered",
+        lambda lines: [*lines, forged_line(lines, "phase-entered")],
+    ),
+    "lines-swapped": ("ledger.jsonl:4: it is number 5", lambda lines: [*lines[:3], lines[4], lines[3], lines[5]]),
+    "lines-reversed": ("ledger.jsonl:1: it is number 6", lambda lines: lines[::-1]),
+    "the-end-of-the-last-line-removed": ("ends at 5, state.json was at 6", lambda lines: [*lines[:-1], lines[-1][:-1]]),
+    "binary": ("ledger.jsonl:1: ", lambda lines: [b"\x00\xff\n"]),
+    "10-mb-of-zeros": ("ledger.jsonl ends at 0", lambda lines: [b"\0" * 10_000_000]),
+}
+
+
+@pytest.mark.parametrize(("problem", "edit"), LEDGER_EDITS.values(), ids=LEDGER_EDITS)
+def test_a_ledger_edited_by_hand_is_refused(
+    store: TaskStore, problem: str, edit: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    store.ledger_file.write_bytes(b"".join(edit(lines_of(store))))
+    assert_refused(store, problem)
+
+
+def test_an_edit_of_the_same_length_in_the_middle_is_noticed_on_the_next_open(store: TaskStore) -> None:
+    overwrite(store.ledger_file, b'"name":"one"', b'"name":"ONE"')
+    assert_refused(store, "ledger.jsonl:4: its hash is wrong")
+
+
+def test_a_ledger_that_is_gone_is_refused(store: TaskStore) -> None:
+    store.ledger_file.unlink()
+    assert_refused(store, "ledger.jsonl is gone, state.json is still there")
+
+
+def test_the_ledger_of_another_task_is_refused(store: TaskStore, tmp_path: Path) -> None:
+    other = declare(begin(open_store(tmp_path / "other")), "one", "two", "three", "four")
+    shutil.copy(other.ledger_file, store.ledger_file)
+    assert_refused(store, "ledger.jsonl:6: it is not the line that state.json names")
+
+
+@pytest.mark.parametrize("name", ["state.json", "ledger.jsonl"])
+def test_a_folder_in_a_file_s_place_is_refused(store: TaskStore, name: str) -> None:
+    (store.folder / name).unlink()
+    (store.folder / name).mkdir()
+    assert_refused(store, f"{name} is a folder, not a file", StorageError)
+
+
+@pytest.mark.parametrize("name", ["state.json", "ledger.jsonl"])
+def test_a_symbolic_link_in_a_file_s_place_is_refused(store: TaskStore, tmp_path: Path, name: str) -> None:
+    (store.folder / name).rename(tmp_path / name)
+    (store.folder / name).symlink_to(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    assert_refused(store, f"{name} is a symbolic link", StorageError)
+    assert (tmp_path / name).read_bytes() == before
+
+
+# --- opening: other versions
+
+
+def test_a_newer_state_is_refused_and_untouched(store: TaskStore) -> None:
+    edit_json(store.state_file, lambda stored: stored.update(schema=SCHEMA + 1, new_field={"of": "tomorrow"}))
+    assert_refused(store, f"state.json has schema {SCHEMA + 1}, this version knows {SCHEMA}", NewerSchemaError)
+
+
+def test_an_older_state_is_rebuilt_by_replay_and_a_copy_kept(store: TaskStore) -> None:
+    edit_json(store.state_file, lambda stored: stored.update(schema=SCHEMA - 1, state={"field": "of yesterday"}))
+    older = store.state_file.read_bytes()
+    assert facts(store) == ["one", "two", "three"]
+    assert store.state_file.read_bytes() == older, "looking changes nothing"
+    declare(store, "four")
+    assert stored(store)["schema"] == SCHEMA
+    assert facts(store) == ["one", "two", "three", "four"]
+    assert (store.folder / f"state.schema-{SCHEMA - 1}.json").read_bytes() == older
+
+
+def test_an_older_state_does_not_excuse_a_ledger_that_was_cut(store: TaskStore) -> None:
+    edit_json(store.state_file, lambda stored: stored.update(schema=SCHEMA - 1))
+    store.ledger_file.write_bytes(b"".join(lines_of(store)[:-1]))
+    assert_refused(store, "ledger.jsonl ends at 5, state.json was at 6")
+
+
+# --- the key
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> TaskStore:
+    return declare(begin(open_store(tmp_path / "keyed", key=KEY)), "one")
+
+
+def test_a_keyed_ledger_opens_with_its_key(keyed: TaskStore) -> None:
+    assert facts(declare(keyed, "two")) == ["one", "two"]
+    keyed.state_file.unlink()
+    assert facts(keyed) == ["one", "two"]
+
+
+@pytest.mark.parametrize("way", ["by-checkpoint", "by-replay"])
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        pytest.param(None, "PHASE_GATE_KEY, and that is not set", id="without-the-key"),
+        pytest.param(b"another", "PHASE_GATE_KEY is not the key that", id="with-another-key"),
+    ],
+)
+def test_a_keyed_ledger_is_refused_otherwise(keyed: TaskStore, key: bytes | None, problem: str, way: str) -> None:
+    if way == "by-replay":
+        os.utime(keyed.ledger_file, ns=(1, 1))
+    assert_refused(open_store(keyed.folder, key=key), problem, KeyMismatchError)
+    with pytest.raises(KeyMismatchError):
+        open_store(keyed.folder, key=key).lines()
+
+
+def test_a_plain_ledger_stays_plain_when_a_key_is_set_later(store: TaskStore) -> None:
+    later = declare(open_store(store.folder, key=KEY), "four")
+    assert facts(later) == facts(store) == ["one", "two", "three", "four"]
+
+
+def test_a_keyed_state_edited_by_hand_is_refused(keyed: TaskStore) -> None:
+    edit_json(keyed.state_file, lambda stored: stored["state"].update(streak=9))
+    assert_refused(keyed, GIVES)
+
+
+def test_a_key_taken_out_of_the_state_does_not_unlock_it(keyed: TaskStore) -> None:
+    edit_json(keyed.state_file, lambda stored: stored.update(key_check=None))
+    assert_refused(open_store(keyed.folder), "the last line of ledger.jsonl: its hash is wrong")
