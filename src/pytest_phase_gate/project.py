@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.core.settings import FILE_NAME, Configuration
+from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
+from pytest_phase_gate.core.words import run_command
+from pytest_phase_gate.errors import WorkflowError
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
@@ -19,6 +21,7 @@ from pytest_phase_gate.storage.untracked import list_untracked
 if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricType
     from pytest_phase_gate.core.workflow import Guard, Workflow
+    from pytest_phase_gate.storage.opening import Opened
 
 #: Our folder in a project's root.
 STATE_FOLDER = ".phase-gate"
@@ -55,6 +58,11 @@ class Project:
         )
 
     @property
+    def begin_command(self) -> str:
+        """Return what to type where nothing is recorded yet."""
+        return run_command("red" if self.configuration.workflow == DEFAULT_WORKFLOW else "auto", self.task)
+
+    @property
     def folder(self) -> Path:
         return task_folder(self.state_folder, self.task)
 
@@ -78,9 +86,14 @@ class Project:
     ) -> Workflow:
         """Return the workflow with what the project's file lays over it."""
         from pytest_phase_gate.rules.overlay import apply_overlay
-        from pytest_phase_gate.rules.workflow_files import load_workflow
+        from pytest_phase_gate.rules.workflow_files import load_workflow, shipped_workflow_names
 
         wanted = name or self.configuration.workflow
+        taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
+        if taken:
+            raise WorkflowError(
+                f"a plugin offers workflow {taken[0]!r}, and one of that name is shipped", "give it another name"
+            )
         offered = (extra_workflows or {}).get(wanted)
         metrics: Mapping[str, MetricType] = self.configuration.overlay.metrics
         workflow = load_workflow(
@@ -124,3 +137,12 @@ def who_am_i(environment: Mapping[str, str]) -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except (ImportError, KeyError):
         return "unknown"
+
+
+def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
+    """Return the rules of the task: those that its last run was judged by, else the project's."""
+    if opened.state.rules is None:
+        return project.workflow()
+    from pytest_phase_gate.core.workflow_json import workflow_from_json
+
+    return workflow_from_json(store.objects.load(opened.state.rules))

@@ -12,7 +12,6 @@ from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.project import Project, who_am_i
 
 if TYPE_CHECKING:
-    from pytest_phase_gate.core.workflow import Workflow
     from pytest_phase_gate.storage.opening import Opened
     from pytest_phase_gate.storage.store import TaskStore
 
@@ -61,15 +60,6 @@ class Call:
             )
 
 
-def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
-    """Return the rules of the task: those that its last run was judged by, else the project's."""
-    if opened.state.rules is None:
-        return project.workflow()
-    from pytest_phase_gate.core.workflow_json import workflow_from_json
-
-    return workflow_from_json(store.objects.load(opened.state.rules))
-
-
 def refuse_while_running(store: TaskStore, opened: Opened) -> None:
     """Refuse to speak about a run that has not ended."""
     lost = store.lost_runs(opened.state)
@@ -83,4 +73,4 @@ def refuse_while_running(store: TaskStore, opened: Opened) -> None:
 def require_task(project: Project, store: TaskStore) -> None:
     """Refuse to change a task that does not exist yet. Looks first: a refused command writes nothing."""
     if store.look().state.phase is None:
-        raise NotAllowedError(f"task {project.task} has no run yet", remedy="pytest --phase=red")
+        raise NotAllowedError(f"task {project.task} has no run yet", remedy=project.begin_command)

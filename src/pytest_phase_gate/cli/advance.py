@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.cli.signal import answer_with, read_waiting
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
-from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.words import DONE, run_command, signal_command
+from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
+from pytest_phase_gate.project import rules_of
 from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 
 
@@ -26,7 +28,7 @@ def run(call: Call) -> Answer:
         assert state.phase is not None, "a task that exists is in a phase"
         refuse_while_running(store, change.opened)
         if state.phase == DONE:
-            raise NotAllowedError("the cycle is done", remedy="pytest --phase=red starts the next one")
+            raise NotAllowedError("the cycle is done", remedy=f"{project.begin_command} starts the next one")
         workflow = rules_of(project, store, change.opened)
         phase = workflow.phase(state.phase)
         assert phase is not None, "a task is in a phase of its own rules"
@@ -43,7 +45,7 @@ def run(call: Call) -> Answer:
                 )
             )
             return Answer(
-                text=f"{following.name} begins: {following.purpose}\n  next: pytest --phase={following.name.lower()}",
+                text=f"{following.name} begins: {following.purpose}\n  next: {_next_step(following, project.task)}",
                 document={"phase": following.name, "entered": True},
             )
         if phase.tests != "none":
@@ -66,3 +68,7 @@ def run(call: Call) -> Answer:
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return answer_with(evaluation)
+
+
+def _next_step(phase: Phase, task: str) -> str:
+    return signal_command(task) if phase.tests == "none" else run_command(phase.name, task)

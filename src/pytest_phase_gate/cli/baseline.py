@@ -15,7 +15,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.baseline import refuse_baseline
 from pytest_phase_gate.errors import NotAllowedError, StorageError
-from pytest_phase_gate.project import Project
+from pytest_phase_gate.project import Project, rules_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
-    refuse_baseline(store.look().state)
+    opened = store.look()
+    refuse_baseline(opened.state, rules_of(project, store, opened))
     with _checkout(project, call.start, call.arguments.rev) as folder:
         command = [
             sys.executable,

@@ -18,7 +18,7 @@ def run(call: Call) -> Answer:
     opened = store.look()
     lost = store.lost_runs(opened.state)
     tree = project.take_tree().digest if opened.exists else ""
-    standing = assess(opened.state, tree=tree, lost=lost, gate_1_only=call.arguments.gate1)
+    standing = assess(opened.state, tree=tree, lost=lost, gate_1_only=call.arguments.gate1, begin=project.begin_command)
     document = {
         "task": project.task,
         "root": str(project.root),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 
-from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.words import run_command, signal_command
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
+from pytest_phase_gate.project import rules_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +40,9 @@ def run(call: Call) -> Answer:
         data = {"name": name, "value": value, "reason": call.arguments.reason, "by": call.by()}
         change.record(Event(kind="fact-declared", data=data))
         phase = change.state.phase
+    steps = f"{run_command('auto', project.task)}, or {signal_command(project.task)}"
     return Answer(
-        text=f"{name} = {text} holds until {phase} ends\n  next: pytest --phase=auto, or phase-gate signal",
+        text=f"{name} = {text} holds until {phase} ends\n  next: {steps}",
         document={"phase": phase, **data},
     )
 

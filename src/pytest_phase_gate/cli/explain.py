@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.cli._answer import Answer, Call, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.metrics import METRICS
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import assess
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
+from pytest_phase_gate.project import rules_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,7 @@ def run(call: Call) -> Answer:
     state = opened.state
     workflow = rules_of(project, store, opened)
     tree = project.take_tree().digest if opened.exists else ""
-    standing = assess(state, tree=tree, lost=store.lost_runs(state))
+    standing = assess(state, tree=tree, lost=store.lost_runs(state), begin=project.begin_command)
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
         if call.arguments.name == "tests-unchanged" and state.sources is not None:

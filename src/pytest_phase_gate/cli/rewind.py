@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
+from pytest_phase_gate.project import rules_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

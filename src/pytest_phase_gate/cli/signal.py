@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 
 from pytest_phase_gate import exit_codes
-from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task, rules_of
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
 from pytest_phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
+from pytest_phase_gate.project import rules_of
 from pytest_phase_gate.report.panel import panel_text, render_panel
 from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.signal_file import (

@@ -89,7 +89,7 @@ def _what_gate_1_misses(
             return f"{guard.name}: {guard.detail}{_names(guard.name, findings)}", guard.remedy or again
     for clause in gate_1.clauses:
         if clause.satisfied is not True and clause.group is None:
-            return _explain_clause(phase, clause, metrics), again
+            return _explain_clause(phase, clause, metrics), _declare_or_run([clause], again)
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_phase_gate.core.inventory import Inventory
+from pytest_phase_gate.core.order import may_end_here
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Outcomes
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError
 
 
-def refuse_baseline(state: State) -> None:
+def refuse_baseline(state: State, workflow: Workflow) -> None:
     """Raise NotAllowedError in the middle of a cycle: there a baseline would excuse what the cycle broke."""
-    if state.phase is None or state.exited:
+    if state.phase is None or may_end_here(state, workflow):
         return
     raise NotAllowedError(
         f"cycle {state.cycle} has begun: its baseline is what was so before it",

@@ -61,7 +61,7 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     if current is not None and state.exited and phase.name == current.next:
         return Entry(phase, How.NEXT)
     if phase is workflow.first:
-        return _decide_return(state, workflow, current)
+        return _decide_return(state, workflow)
     raise _refusal(state, workflow, phase)
 
 
@@ -91,9 +91,17 @@ def _decide_first(workflow: Workflow, phase: Phase) -> Entry:
     )
 
 
-def _decide_return(state: State, workflow: Workflow, current: Phase | None) -> Entry:
+def may_end_here(state: State, workflow: Workflow) -> bool:
+    """Tell whether the cycle is over, or may be: it is done, or has exited a phase that may end it."""
+    if state.phase == DONE:
+        return True
+    current = workflow.phase(state.phase or "")
+    return current is not None and state.exited and current.may_end_cycle
+
+
+def _decide_return(state: State, workflow: Workflow) -> Entry:
     first = workflow.first
-    if state.phase == DONE or (current is not None and state.exited and current.may_end_cycle):
+    if may_end_here(state, workflow):
         return Entry(first, How.NEW_CYCLE)
     if workflow.rewind_by_option:
         return Entry(first, How.REWIND)

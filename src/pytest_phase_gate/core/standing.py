@@ -23,14 +23,17 @@ class Standing:
         return exit_codes.HOLDS if self.holds else exit_codes.GATE_CLOSED
 
 
-def assess(state: State, *, tree: str, lost: tuple[str, ...] = (), gate_1_only: bool = False) -> Standing:
+def assess(
+    state: State, *, tree: str, lost: tuple[str, ...] = (), gate_1_only: bool = False, begin: str = "pytest --phase=red"
+) -> Standing:
     """Return whether the present phase's last verdict holds now.
 
     :param tree: what the sources are now.
     :param lost: open runs that will never end.
+    :param begin: what to type where nothing is recorded yet.
     """
     if state.phase is None:
-        return Standing(holds=False, reason="no run is recorded yet", next=run_command("red", state.task))
+        return Standing(holds=False, reason="no run is recorded yet", next=begin)
     evaluation = state.evaluation
     again = run_command("auto", state.task)
     # A nested one proves nothing either way, so it may be lost.

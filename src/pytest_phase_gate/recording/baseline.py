@@ -9,8 +9,9 @@ import pytest
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.baseline import baseline_event, refuse_baseline
 from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError
-from pytest_phase_gate.project import Project
+from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.narrowing import describe_narrowing
 from pytest_phase_gate.recording.witness import SessionWitness
@@ -37,7 +38,7 @@ class BaselineRecorder:
                 folder=config.option.phase_dir,
             )
             recorder = cls(config, project)
-            refuse_baseline(recorder._store.look().state)
+            refuse_baseline(recorder._store.look().state, recorder._rules())
         except NotAllowedError as error:
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
         except PhaseGateError as error:
@@ -45,6 +46,9 @@ class BaselineRecorder:
         config.option.continue_on_collection_errors = True
         config.pluginmanager.register(recorder._witness, "phase_gate_witness")
         config.pluginmanager.register(recorder, "phase_gate_baseline")
+
+    def _rules(self) -> Workflow:
+        return rules_of(self._project, self._store, self._store.look())
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -60,7 +64,7 @@ class BaselineRecorder:
         tree = self._project.take_tree()
         inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
         with self._store.transaction() as change:
-            refuse_baseline(change.state)
+            refuse_baseline(change.state, self._rules())
             event = baseline_event(
                 outcomes,
                 inventory,

@@ -15,7 +15,7 @@ from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.metrics import MetricType, MetricValue
 from pytest_phase_gate.core.workflow import Guard, Workflow
-from pytest_phase_gate.errors import PhaseGateError, WorkflowError
+from pytest_phase_gate.errors import ConditionError, PhaseGateError, WorkflowError
 
 _TYPES: Mapping[MetricType, tuple[type, ...]] = {
     "int": (int,),
@@ -29,7 +29,7 @@ def gather_guards(config: pytest.Config) -> dict[str, Guard]:
     """Return the guards that plugins offer. Raises WorkflowError for one that can't be used."""
     guards: dict[str, Guard] = {}
     for plugin, offered in _strictly(config, "pytest_phase_gate_guards"):
-        for name, row in dict(offered or {}).items():
+        for name, row in _offers(plugin, offered):
             if name in guards:
                 raise WorkflowError(f"{plugin}: guard {name!r} is offered twice", remedy="give one another name")
             try:
@@ -39,6 +39,8 @@ def gather_guards(config: pytest.Config) -> dict[str, Guard]:
                     remedy=row["remedy"],
                     detail=row.get("detail", ""),
                 )
+            except ConditionError as error:
+                raise WorkflowError(f"{plugin}: guard {name!r}: {error.problem}", remedy=error.remedy) from error
             except (KeyError, TypeError, AttributeError) as error:
                 raise WorkflowError(
                     f"{plugin}: guard {name!r} has no {error}", remedy="give it a condition and a remedy"
@@ -50,7 +52,7 @@ def gather_workflows(config: pytest.Config) -> dict[str, Path]:
     """Return the workflows that plugins offer."""
     workflows: dict[str, Path] = {}
     for plugin, offered in _strictly(config, "pytest_phase_gate_workflows"):
-        for name, path in dict(offered or {}).items():
+        for name, path in _offers(plugin, offered):
             if name in workflows:
                 raise WorkflowError(f"{plugin}: workflow {name!r} is offered twice", remedy="give one another name")
             workflows[name] = Path(path)
@@ -67,6 +69,9 @@ def gather_metrics(
     for plugin, result, error in _each(config, "pytest_phase_gate_metrics", phase=phase, root=root):
         if error is not None:
             complaints.append(f"metrics of {plugin} are unknown: {type(error).__name__}: {error}")
+            continue
+        if result is not None and not isinstance(result, Mapping):
+            complaints.append(f"metrics of {plugin} are unknown: {type(result).__name__} is no mapping of names")
             continue
         for name, value in dict(result or {}).items():
             expected = workflow.metrics.get(name)
@@ -93,6 +98,14 @@ def tell_evaluated(config: pytest.Config, evaluation: Evaluation) -> list[str]:
         for plugin, _, error in _each(config, "pytest_phase_gate_evaluated", evaluation=document)
         if error is not None
     ]
+
+
+def _offers(plugin: str, offered: object) -> list[tuple[str, Any]]:
+    if offered is None:
+        return []
+    if not isinstance(offered, Mapping):
+        raise WorkflowError(f"{plugin}: {type(offered).__name__} is no mapping of names", remedy="return a dict")
+    return list(offered.items())
 
 
 def _has_type(value: object, expected: MetricType) -> bool:

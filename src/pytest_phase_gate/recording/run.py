@@ -109,7 +109,7 @@ class RecordedRun:
 
     def _note_entry(self, state: State, entry: Entry) -> None:
         if entry.how is How.REWIND:
-            self.notes.append(f"back to {entry.phase.name} from {state.phase}, if this run is complete")
+            self.notes.append(f"a complete run goes back to {entry.phase.name} from {state.phase}")
         unvisited = [phase.name for phase in self.workflow.phases if phase.name not in state.visited]
         if entry.how is How.NEW_CYCLE and unvisited:
             self.notes.append(f"cycle {state.cycle + 1} begins; the last one did not visit {', '.join(unvisited)}")

@@ -48,9 +48,9 @@ def render_panel(
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
-        for note in evaluation.notes:
-            lines += _wrapped("Note", note)
         lines += _findings(evaluation)
+    for note in evaluation.notes:
+        lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):
         lines += _wrapped("Warning", text, _YELLOW)
     lines += _wrapped("Verdict", evaluation.reason, _GREEN if evaluation.gate_1.satisfied else _RED)
