@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
-from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.storage.signal_file import read_signal_file
 
 
@@ -25,7 +27,9 @@ def run(call: Call) -> Answer:
         from pytest_phase_gate.report.status_block import render_status_block
 
         return Answer(
-            text=render_status_block(state.evaluation), document=state.evaluation, exit_code=standing.exit_code
+            text=render_status_block(_as_it_stands(state.evaluation, standing)),
+            document=_as_it_stands(state.evaluation, standing),
+            exit_code=standing.exit_code,
         )
     document = {
         "task": project.task,
@@ -66,3 +70,10 @@ def run(call: Call) -> Answer:
     rows += [("verdict", standing.reason), ("next", standing.next)]
     text = "\n".join(f"{name:9}{value}" for name, value in rows)
     return Answer(text=text, document=document, exit_code=standing.exit_code)
+
+
+def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
+    """Return the last verdict as it stands now: one that something came after does not let anybody exit."""
+    if standing.holds or not evaluation["can_exit"]:
+        return dict(evaluation)
+    return {**evaluation, "can_exit": False, "reason": standing.reason, "next": standing.next}

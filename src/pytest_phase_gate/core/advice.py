@@ -5,6 +5,7 @@ Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -128,6 +129,8 @@ def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics) -> str:
 def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     have = clause.values["consecutive_green_runs"]
     needs = [value for name, value in clause.values.items() if name != "consecutive_green_runs"]
+    if not needs and (literal := re.fullmatch(r"consecutive_green_runs >= (\d+)", clause.text)):
+        needs = [int(literal.group(1))]
     if not isinstance(have, int) or len(needs) != 1 or not isinstance(needs[0], int) or needs[0] <= have:
         return ""
     if metrics.get("tests_flaky"):

@@ -5,6 +5,7 @@ Each implementation is called by itself: one that raises is named, and takes not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,8 @@ def _offers(plugin: str, offered: object) -> list[tuple[str, Any]]:
 def _has_type(value: object, expected: MetricType) -> bool:
     if value is None:
         return True
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
     # bool is an int to Python, not to a condition.
     return isinstance(value, _TYPES[expected]) and (expected == "bool" or not isinstance(value, bool))
 
