@@ -13,22 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import filelock
 import pytest
-import yaml
 
 import pytest_phase_gate
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.
-LOADED = (
-    filelock,
-    yaml,
-    *(
-        importlib.import_module(module.name)
-        for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate.")
-        if not module.name.endswith("__main__")
-    ),
+LOADED = tuple(
+    importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate.")
+    if not module.name.endswith("__main__")
 )
 
 #: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.

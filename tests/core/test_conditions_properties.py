@@ -19,7 +19,7 @@ from pytest_phase_gate.core.conditions import MAX_LENGTH, Condition, parse_condi
 from pytest_phase_gate.core.metrics import MetricType, MetricValue
 from pytest_phase_gate.errors import ConditionError
 
-#: Few enough that the module takes seconds; each property was also run with 5,000.
+#: Few enough that the module takes seconds; each property was also run with 2,500.
 thorough = settings(deadline=None, max_examples=70)
 
 PLACE = re.compile(r"(?:line (\d+), )?column (\d+): \S")

@@ -257,7 +257,8 @@ FAILING = "def test_zero():\n    assert 0\n"
             (),
             {
                 "code.py": "VALUE = 1\n",
-                "test_0.py": "import pathlib\n\n\ndef test_zero():\n    pathlib.Path('code.py').write_text('VALUE = 2')\n",
+                "test_0.py": "import pathlib\n\n\ndef test_zero():\n"
+                "    pathlib.Path('code.py').write_text('VALUE = 2')\n",
             },
             "sources changed while it ran: code.py",
             10,

@@ -142,6 +142,14 @@ def test_as_big_as_allowed_is_read(path: Path) -> None:
     assert read(path, b"exit_signal: true\n#".ljust(MAX_SIZE, b"x")).signal == Signal(answer="done")
 
 
+def test_a_file_of_any_size_is_read_up_to_the_limit_only(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 36)  # 64 GB of holes: whoever reads them all runs out of memory
+    found = read_signal_file(path)
+    assert found is not None
+    assert found.problem == "exit-signal.yaml:1:1: bigger than 65536 bytes"
+
+
 @pytest.mark.parametrize("left", ["the parser", "no", "nothing", "0", "[]"])
 def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
     found = read(path, f"exit_signal: true\nremaining_work: '{left}'\n")

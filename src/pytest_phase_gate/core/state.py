@@ -382,6 +382,9 @@ def _fact_withdrawn(state: State, event: Event) -> State:
 def _baseline_taken(state: State, event: Event) -> State:
     snapshot = _snapshot(event.data)
     assert snapshot is not None
+    if state.phase is not None and not state.is_done:
+        # For the next cycle. This one may still go on, and there it would excuse what is skipped, failing or gone.
+        return replace(state, latest=snapshot)
     # It is also what the next cycle begins with, and what the task knows.
     return replace(state, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
 
