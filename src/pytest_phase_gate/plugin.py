@@ -7,6 +7,7 @@ projects work.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
     add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")
     # What our own commands say to a run that they start; not for people.
-    add("--phase-confirming", metavar="I/N", help=_HIDDEN)
-    add("--phase-baseline", metavar="REV", help=_HIDDEN)
-
-
-#: argparse.SUPPRESS, without importing argparse for a word.
-_HIDDEN = "==SUPPRESS=="
+    add("--phase-confirming", metavar="I/N", help=argparse.SUPPRESS)
+    add("--phase-baseline", metavar="REV", help=argparse.SUPPRESS)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -546,15 +546,12 @@ def _a_long_expression(sample: Sample) -> Ran:
     return sample.pytest("--phase=green")
 
 
-NOT_WRAPPED = pytest.mark.xfail(reason="the panel wraps neither the lines of guards nor a signal's reason")
-
-
 @pytest.mark.parametrize(
     "story",
     [
         pytest.param(_long_names, id="long-names"),
-        pytest.param(_many_words, id="a-partial-run", marks=NOT_WRAPPED),
-        pytest.param(_a_new_skip, id="a-new-skip-and-a-long-signal", marks=NOT_WRAPPED),
+        pytest.param(_many_words, id="a-partial-run"),
+        pytest.param(_a_new_skip, id="a-new-skip-and-a-long-signal"),
         pytest.param(_a_long_expression, id="conditions-of-the-project"),
     ],
 )
@@ -628,7 +625,6 @@ def test_the_marker_and_the_options_are_listed(sample: Sample) -> None:
     assert all(option in text for option in ("--phase=NAME", "--phase-exit={tests,gate1,dual}", "--phase-confirm"))
 
 
-@pytest.mark.xfail(reason="argparse compares its SUPPRESS by identity: the plugin's copy of that text is shown")
 def test_options_that_are_not_for_people_are_not_listed(sample: Sample) -> None:
     text = sample.pytest("--help").out
     assert "--phase-confirming" not in text

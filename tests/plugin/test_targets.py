@@ -70,7 +70,6 @@ def test_a_commit_in_a_repository_without_one_changes_nothing(sample: Sample) ->
     assert numbers(sample) == [2, 0, 2, 2]
 
 
-@pytest.mark.xfail(reason="storage/git_head.py knows only tests whose body stands in their own file")
 def test_committed_tests_whose_body_is_not_in_their_file_are_not_the_step(sample: Sample) -> None:
     sample.write(
         lib='def one():\n    """\n    >>> one()\n    1\n    """\n    return 1\n',

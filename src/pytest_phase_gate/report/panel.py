@@ -64,10 +64,10 @@ def panel_text(lines: Iterable[Line]) -> str:
     return "\n".join(f" {line.text} ".center(WIDTH, "=") if line.is_title else line.text for line in lines)
 
 
-def _wrapped(label: str, text: str, markup: Mapping[str, bool] | None = None) -> list[Line]:
-    rows = _wrap(text, WIDTH - _LABEL) or [""]
+def _wrapped(label: str, text: str, markup: Mapping[str, bool] | None = None, *, width: int = _LABEL) -> list[Line]:
+    rows = _wrap(text, WIDTH - width) or [""]
     return [
-        Line(f"{label if index == 0 else '':{_LABEL}}{row}".rstrip(), markup or {}) for index, row in enumerate(rows)
+        Line(f"{label if index == 0 else '':{width}}{row}".rstrip(), markup or {}) for index, row in enumerate(rows)
     ]
 
 
@@ -133,7 +133,7 @@ def _guard_lines(evaluation: Evaluation) -> list[Line]:
         lines.append(Line(f"  + guards  {', '.join(holding[:_GUARDS_SHOWN])}{more}", _GREEN))
     for guard in guards:
         if not guard.holds:
-            lines.append(Line(f"  {_MARKS[guard.satisfied]} guard   {guard.name}: {guard.detail}", _RED))
+            lines += _wrapped(f"  {_MARKS[guard.satisfied]} guard", f"{guard.name}: {guard.detail}", _RED, width=12)
             lines += _finding_lines(evaluation, guard)
     return lines
 
@@ -154,7 +154,7 @@ def _gate_2(evaluation: Evaluation) -> list[Line]:
     lines = [_gate_line("Gate 2", "Explicit exit signal", SHOWN[gate.answer], is_open=gate.is_done)]
     if gate.reason:
         by = f" ({gate.by})" if gate.by else ""
-        lines.append(Line(f"  {gate.reason}{by}"))
+        lines += _wrapped("", f"{gate.reason}{by}", width=2)
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_phase_gate.core.inventory import Inventory
+from pytest_phase_gate.core.inventory import Inventory, bare_name
 from pytest_phase_gate.core.source_tests import find_tests
 from pytest_phase_gate.storage.git import try_git
 
@@ -20,7 +20,9 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
         if blob is None:
             continue
         if tree_files.get(path) == blob:
-            found[path] = inventory.files[path].bodies
+            # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
+            file = inventory.files[path]
+            found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
             continue
         source = try_git(root, "cat-file", "blob", blob)
         if source is None:
