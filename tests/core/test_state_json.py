@@ -27,6 +27,7 @@ from pytest_phase_gate.core.state import (
     apply,
 )
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
+from pytest_phase_gate.core.waivers import Waiver
 
 # --- a state and its document
 
@@ -86,6 +87,25 @@ STATES = st.builds(
     targets=MAYBE,
     recovered=st.lists(TEXT, max_size=2).map(tuple),
     signals_premature=st.integers(0, 9),
+    frozen=MAYBE,
+    to_freeze=MAYBE,
+    sources=MAYBE,
+    withdrawn=MAYBE,
+    red=MAYBE,
+    red_exited=st.booleans(),
+    vanished=st.booleans(),
+    waivers=st.lists(
+        st.builds(
+            Waiver,
+            guard=TEXT,
+            findings=st.lists(TEXT, max_size=2).map(tuple),
+            reason=TEXT,
+            by=TEXT,
+            at=TEXT,
+            expires=st.just("") | TEXT,
+        ),
+        max_size=2,
+    ).map(tuple),
     allow_non_interactive=st.booleans(),
     rules=MAYBE,
 )
@@ -142,6 +162,14 @@ FULL = State(
     targets="ids",
     recovered=("a::b",),
     signals_premature=1,
+    frozen="f",
+    to_freeze="f2",
+    sources="s",
+    withdrawn="w",
+    red="r",
+    red_exited=True,
+    vanished=True,
+    waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",
     undo=Undo("r9", State(task="login", phase="RED", last_run=RunSummary(id="r1", kind="k", phase="RED", at="t"))),
@@ -165,6 +193,7 @@ def test_a_new_state_is_nearly_empty() -> None:
         pytest.param({"undo": {"run": "r"}}, KeyError, id="an-undo-without-a-state"),
         pytest.param({"undo": {"run": "r", "state": {"x": 1}}}, ValueError, id="an-undo-with-another-state"),
         pytest.param({"latest": "digest"}, TypeError, id="a-text-for-a-snapshot"),
+        pytest.param({"waivers": [{"guard": "g"}]}, KeyError, id="a-part-of-a-waiver"),
     ],
 )
 def test_other_documents_are_refused(document: dict[str, Any], error: type[Exception]) -> None:
@@ -202,6 +231,16 @@ def events(draw: st.DrawFn) -> Event:
         "known": "i",
         "targets": draw(st.sampled_from([None, "ids"])),
         "recovered": draw(st.sampled_from([[], ["a::b"]])),
+        "frozen": draw(st.sampled_from([None, "f1", "f2"])),
+        "red": draw(st.sampled_from([None, "red"])),
+        "sources": draw(st.sampled_from([None, "texts"])),
+        "freezes": draw(st.booleans()),
+        "how": draw(st.sampled_from(["next", "rewind"])),
+        "first": draw(st.booleans()),
+        "vanished": draw(st.booleans()),
+        "guard": "tests-unchanged",
+        "findings": ["one", "two"],
+        "expires": draw(st.sampled_from(["", "later"])),
         "evaluation": {"phase": phase, "iteration": 1, "can_exit": draw(st.booleans())},
         "premature": draw(st.booleans()),
         "next": draw(st.sampled_from(["GREEN", "DONE"])),

@@ -185,9 +185,10 @@ def test_every_name_of_a_workflow_has_a_type() -> None:
 
 
 def test_announced_guards_are_named_before_they_are_defined() -> None:
-    workflow = parse(SMALL.replace("[complete-run]", "[complete-run, red-was-seen]"))
-    assert workflow.phases[0].gate_1.guards == ("complete-run", "red-was-seen")
-    assert "red-was-seen" not in workflow.guards
+    assert {"criteria-covered"} == ANNOUNCED_GUARDS
+    workflow = parse(SMALL.replace("[complete-run]", "[complete-run, criteria-covered]"))
+    assert workflow.phases[0].gate_1.guards == ("complete-run", "criteria-covered")
+    assert "criteria-covered" not in workflow.guards
 
 
 def test_metrics_of_plugins_are_known() -> None:
@@ -475,9 +476,9 @@ WRONG_MEANING = [
         id="guard-that-is-shipped",
     ),
     pytest.param(
-        SMALL + "guards: {red-was-seen: {condition: iteration > 0, remedy: x}}",
+        SMALL + "guards: {criteria-covered: {condition: iteration > 0, remedy: x}}",
         "8:10",
-        "guard red-was-seen exists already",
+        "guard criteria-covered exists already",
         "another name",
         id="guard-that-is-announced",
     ),
