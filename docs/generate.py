@@ -51,6 +51,7 @@ EVENTS: Mapping[str, str] = {
     "signal-refused": "A signal file appeared while a run was open, and was not taken",
     "signal-spent": "A verdict read the signal; it can't be read again",
     "signal-withdrawn": "Somebody took back a signal that was waiting",
+    "waived": "A person let a guard's findings pass: which ones, why, who, until when",
 }
 
 
