@@ -1,4 +1,4 @@
-"""What changes the hash of a test and of the code around it, and what does not."""
+"""What changes the hash of a test, and what does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_phase_gate.core.body_hash import HASH_LENGTH, hash_body
-from pytest_phase_gate.core.source_tests import find_tests, module_level_hash, parse_source
+from pytest_phase_gate.core.module_code import module_code
+from pytest_phase_gate.core.source_tests import find_tests, parse_source
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -162,78 +163,5 @@ def test_hashes_are_the_golden_ones() -> None:
     hashes = {test.name: test.body for test in find_tests(tree)}
     golden = json.loads((DATA / "body-hashes.json").read_text("utf-8"))
     assert hashes == golden["tests"]
-    assert module_level_hash(tree) == golden["module"]
+    assert [row.hash for row in module_code(tree, tests=hashes)] == golden["module"]
     assert {len(value) for value in hashes.values()} == {HASH_LENGTH}
-
-
-# --- code around the tests
-
-MODULE = '''
-"""Tests of a."""
-import os
-LIMIT = 3
-
-@pytest.fixture
-def machine():
-    """Builds one."""
-    return LIMIT
-
-def test_a(machine):
-    assert machine
-
-class TestB:
-    """Group."""
-    size = 1
-
-    def setup_method(self):
-        self.a = 1
-
-    def test_c(self):
-        assert self.a
-'''
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "changes"),
-    [
-        pytest.param("assert machine", "assert not machine", False, id="body-of-a-test"),
-        pytest.param("assert self.a", "assert 1", False, id="body-of-a-method"),
-        pytest.param("class TestB", "def test_new():\n    assert 1\n\nclass TestB", False, id="new-test"),
-        pytest.param("def test_c", "def test_new(self): ...\n\n    def test_c", False, id="new-method"),
-        pytest.param("class TestB", "class TestNew:\n    def test_a(self): ...\n\nclass TestB", False, id="new-class"),
-        pytest.param(
-            "class TestB",
-            'class TestNew:\n    "Doc."\n    class TestIn:\n        def test_a(self): ...\n\nclass TestB',
-            False,
-            id="new-nested-class-with-docstring",
-        ),
-        pytest.param(
-            "class TestB", "class TestNew(Base):\n    def test_a(self): ...\n\nclass TestB", True, id="new-derived"
-        ),
-        pytest.param("class TestB", "class Helper:\n    pass\n\nclass TestB", True, id="new-empty-helper"),
-        pytest.param(
-            "class TestB", 'class Helper:\n    "Doc."\n\nclass TestB', True, id="new-helper-with-a-docstring-only"
-        ),
-        pytest.param(
-            "class TestB", "class TestNew:\n    def setup_method(self): ...\n\nclass TestB", True, id="new-setup"
-        ),
-        pytest.param("import os\n", "# why\nimport os  # this\n\n\n", False, id="comments-and-blank-lines"),
-        pytest.param("Tests of a.", "All tests of a.", False, id="docstring-of-the-module"),
-        pytest.param("Builds one.", "Builds two.", False, id="docstring-of-a-fixture"),
-        pytest.param("Group.", "Other group.", False, id="docstring-of-a-class"),
-        pytest.param("import os", "import sys", True, id="import"),
-        pytest.param("LIMIT = 3", "LIMIT = 4", True, id="constant"),
-        pytest.param("return LIMIT", "return 0", True, id="fixture"),
-        pytest.param("def machine", "def machine_two", True, id="name-of-a-fixture"),
-        pytest.param("@pytest.fixture", "@pytest.fixture(autouse=True)", True, id="scope-of-a-fixture"),
-        pytest.param("self.a = 1", "self.a = 2", True, id="setup-method"),
-        pytest.param("size = 1", "size = 2", True, id="attribute-of-a-class"),
-        pytest.param("class TestB", "@pytest.mark.skip\nclass TestB", True, id="mark-of-a-class"),
-        pytest.param("class TestB", "class TestB(Base)", True, id="base-of-a-class"),
-        pytest.param("def test_a", "def helper_a", True, id="test-turned-into-a-helper"),
-    ],
-)
-def test_module_level_hash(old: str, new: str, changes: bool) -> None:
-    assert MODULE.count(old) == 1
-    before, after = (module_level_hash(parse_source(source)) for source in (MODULE, MODULE.replace(old, new)))
-    assert (before != after) is changes

@@ -1,0 +1,191 @@
+"""The code around tests: which additions may come, and which changes are found."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.module_code import find_changes, module_code
+from pytest_phase_gate.core.source_tests import find_tests, parse_source
+
+MODULE = '''\
+"""Tests of a."""
+import os
+from price import discount, total
+LIMIT = 3
+
+@pytest.fixture
+def machine():
+    """Builds one."""
+    return LIMIT
+
+def test_a(machine):
+    assert machine
+
+class TestB:
+    """Group."""
+    size = 1
+
+    def setup_method(self):
+        self.a = 1
+
+    def test_c(self):
+        assert self.a
+'''
+
+
+def changes(before: str, after: str) -> tuple[int, ...]:
+    """Return the lines of `after` that change what was frozen in `before`."""
+    tests = {test.name for source in (before, after) for test in find_tests(source)}
+    frozen, now = (module_code(parse_source(source), tests=tests) for source in (before, after))
+    return find_changes([row.hash for row in frozen], now)
+
+
+def replace(old: str, new: str) -> str:
+    assert MODULE.count(old) == 1
+    return MODULE.replace(old, new)
+
+
+def add(code: str) -> str:
+    return f"{MODULE}\n{code}\n"
+
+
+#: Where `add` puts the first line.
+ADDED = MODULE.count("\n") + 2
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(replace("assert machine", "assert not machine"), id="the-body-of-a-test"),
+        pytest.param(replace("assert self.a", "assert 1"), id="the-body-of-a-method"),
+        pytest.param(replace("import os\n", "# why\nimport os  # this\n\n\n"), id="comments-and-blank-lines"),
+        pytest.param(replace("Tests of a.", "All tests of a."), id="the-docstring-of-the-module"),
+        pytest.param(replace('"""Tests of a."""\n', ""), id="no-docstring-of-the-module"),
+        pytest.param(replace("Builds one.", "Builds two."), id="the-docstring-of-a-fixture"),
+        pytest.param(replace("Group.", "Other group."), id="the-docstring-of-a-class"),
+        pytest.param(replace("class TestB", "def test_new():\n    assert 1\n\nclass TestB"), id="a-new-test"),
+        pytest.param(replace("def test_c", "def test_new(self): ...\n\n    def test_c"), id="a-new-method"),
+        pytest.param(add("class TestNew:\n    def test_a(self): ..."), id="a-new-class"),
+        pytest.param(
+            add('class TestNew:\n    "Doc."\n    class TestIn:\n        def test_a(self): ...'), id="a-new-nested-class"
+        ),
+        pytest.param(add("class TestNew(Base):\n    def test_a(self): ..."), id="a-new-derived-class"),
+        pytest.param(
+            add("class TestNew:\n    def setup_method(self): ...\n    def test_a(self): ..."),
+            id="a-new-setup",
+        ),
+        pytest.param(add("class Helper:\n    pass"), id="a-new-helper-class"),
+        pytest.param(add("def build():\n    return 1"), id="a-new-helper"),
+        pytest.param(add("async def build():\n    return 1"), id="a-new-async-helper"),
+        pytest.param(add("@pytest.fixture\ndef other():\n    return 1"), id="a-new-fixture"),
+        pytest.param(add("@pytest.fixture(autouse=False)\ndef other(): ..."), id="a-new-fixture-that-nobody-gets"),
+        pytest.param(add("@pytest.fixture(scope='module')\ndef other(): ..."), id="a-new-fixture-with-a-scope"),
+        pytest.param(add("import sys"), id="a-new-import"),
+        pytest.param(add("import os as system"), id="a-module-under-a-second-name"),
+        pytest.param(add("from price import vat"), id="a-new-name-from-a-module"),
+        pytest.param(replace("discount, total", "discount, total, vat"), id="one-more-name-in-a-line"),
+        pytest.param(replace("discount, total", "total, discount"), id="names-sorted-anew"),
+        pytest.param(
+            replace("from price import discount, total", "from price import total\nfrom price import discount"),
+            id="a-line-of-imports-split",
+        ),
+        pytest.param(replace("import os\n", "import os, sys\n"), id="one-more-module-in-a-line"),
+        pytest.param(add("MORE = 4"), id="a-new-constant"),
+        pytest.param(add("MORE: int = 4"), id="a-new-annotated-constant"),
+        pytest.param(add("LEFT, RIGHT = 1, 2"), id="two-new-constants"),
+        pytest.param(add("if TYPE_CHECKING:\n    from price import Price"), id="an-import-for-type-checkers"),
+        pytest.param(add("if sys.platform == 'x':\n    A = 1\nelse:\n    B = 2"), id="a-choice-of-constants"),
+    ],
+)
+def test_what_may_come(after: str) -> None:
+    assert changes(MODULE, after) == ()
+
+
+@pytest.mark.parametrize(
+    ("after", "lines"),
+    [
+        pytest.param(replace("import os", "import sys"), (0,), id="an-import-replaced"),
+        pytest.param(replace("from price", "from fakes"), (0,), id="an-import-from-elsewhere"),
+        pytest.param(replace("discount, total", "discount"), (0,), id="a-name-is-no-longer-imported"),
+        pytest.param(replace("total\n", "total as total_\n"), (0,), id="a-name-imported-under-another"),
+        pytest.param(replace("LIMIT = 3", "LIMIT = 4"), (0,), id="a-constant"),
+        pytest.param(replace("LIMIT = 3\n", ""), (0,), id="a-constant-is-gone"),
+        pytest.param(replace("return LIMIT", "return 0"), (0,), id="a-fixture"),
+        pytest.param(replace("def machine", "def machine_two"), (0,), id="the-name-of-a-fixture"),
+        pytest.param(replace("@pytest.fixture", "@pytest.fixture(autouse=True)"), (0, 7), id="a-fixture-for-all"),
+        pytest.param(replace("self.a = 1", "self.a = 2"), (0,), id="a-setup-method"),
+        pytest.param(replace("size = 1", "size = 2"), (0,), id="an-attribute-of-a-class"),
+        pytest.param(replace("    size = 1\n", "    size = 1\n    __test__ = False\n"), (0,), id="a-class-gets-more"),
+        pytest.param(replace("class TestB", "@pytest.mark.skip\nclass TestB"), (0,), id="the-mark-of-a-class"),
+        pytest.param(replace("class TestB", "class TestB(Base)"), (0,), id="the-base-of-a-class"),
+    ],
+)
+def test_a_change_to_what_was_there_is_found(after: str, lines: tuple[int, ...]) -> None:
+    found = changes(MODULE, after)
+    assert found == lines
+    assert found[0] == 0, "something that was there is gone"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("LIMIT = 4", id="a-constant-given-anew"),
+        pytest.param("LIMIT: int = 4", id="a-constant-given-anew-with-a-type"),
+        pytest.param("OTHER, LIMIT = 1, 4", id="a-constant-among-others"),
+        pytest.param("LIMIT += 1", id="a-constant-counted-up"),
+        pytest.param("LIMIT.value = 4", id="an-attribute-of-what-is-there"),
+        pytest.param("CASES[0] = 4", id="an-item-of-what-is-there"),
+        pytest.param("def machine(): ...", id="a-second-fixture-of-the-name"),
+        pytest.param("def total(prices): return 0", id="a-function-in-the-place-of-the-code-under-test"),
+        pytest.param("from fakes import total", id="an-import-in-the-place-of-the-code-under-test"),
+        pytest.param("import fakes as os", id="a-module-in-the-place-of-another"),
+        pytest.param("class total: ...", id="a-class-in-the-place-of-the-code-under-test"),
+        pytest.param("if True:\n    from fakes import total", id="the-same-under-a-condition"),
+        pytest.param("from fakes import *", id="whatever-there-is"),
+        pytest.param("@pytest.fixture(autouse=True)\ndef other(): ...", id="a-fixture-for-all"),
+        pytest.param("@pytest.fixture(autouse=ALL)\ndef other(): ...", id="a-fixture-perhaps-for-all"),
+        pytest.param("pytestmark = pytest.mark.skip", id="a-mark-for-all"),
+        pytest.param("if True:\n    pytestmark = pytest.mark.skip", id="a-mark-for-all-under-a-condition"),
+        pytest.param("pytest_plugins = ['fakes']", id="plugins"),
+        pytest.param("collect_ignore = ['test_a.py']", id="files-left-out"),
+        pytest.param("__test__ = False", id="no-tests-here"),
+        pytest.param("def setup_module(): ...", id="a-setup-for-all"),
+        pytest.param("def teardown_function(function): ...", id="a-teardown-for-each"),
+        pytest.param("def pytest_runtest_makereport(item, call): ...", id="a-hook"),
+        pytest.param("from fakes import pytest_collection_modifyitems", id="a-hook-from-elsewhere"),
+        pytest.param("os.environ.clear()", id="a-call"),
+        pytest.param("del LIMIT", id="a-deletion"),
+        pytest.param("for name in dir(price):\n    setattr(price, name, None)", id="a-loop"),
+        pytest.param("with patch('price.total'):\n    pass", id="a-with"),
+        pytest.param("if FAKE:\n    price.total = None", id="an-attribute-under-a-condition"),
+        pytest.param("raise SystemExit", id="a-way-out"),
+        pytest.param("assert os.environ", id="an-assertion"),
+    ],
+)
+def test_an_addition_that_changes_what_was_there_is_found(code: str) -> None:
+    decorators = code.startswith("@")
+    assert changes(MODULE, add(code)) == (ADDED + decorators,), "the line is that of the definition itself"
+
+
+def test_the_same_statement_twice_has_to_be_there_twice() -> None:
+    twice = add("os.environ.clear()\nos.environ.clear()")
+    assert changes(twice, add("os.environ.clear()")) == (0,)
+    assert changes(add("os.environ.clear()"), twice) == (ADDED + 1,)
+
+
+def test_a_helper_without_tests_is_read_whole() -> None:
+    before = parse_source("def check(x):\n    assert x\n")
+    after = parse_source("def check(x):\n    pass\n")
+    frozen, now = module_code(before, tests=()), module_code(after, tests=())
+    assert find_changes([row.hash for row in frozen], now) == (0,)
+    assert [row.binds for row in now] == [{"check"}]
+
+
+def test_a_test_that_became_a_helper_is_code_now() -> None:
+    assert changes(MODULE, replace("def test_a", "def helper_a")) == (), "that it is gone as a test is found elsewhere"
+
+
+def test_an_empty_module() -> None:
+    assert module_code(parse_source(""), tests=()) == ()
+    assert changes("", "") == ()
+    assert changes(MODULE, "")[0] == 0
