@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
+from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
 
@@ -167,9 +168,14 @@ def _findings(evaluation: Evaluation) -> list[Line]:
     # Hard ones are named in their guard's line.
     rows = [finding for finding in evaluation.findings if finding.tier == "advisory"]
     lines = [
-        Line(f"  advisory: {finding.id or finding.file} {finding.detail} [{finding.slug}]", _YELLOW)
+        Line(f"  advisory: {_place(finding)}{finding.detail} [{finding.slug}]", _YELLOW)
         for finding in rows[:_FINDINGS_SHOWN]
     ]
     if len(rows) > _FINDINGS_SHOWN:
         lines.append(Line(f"  and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain"))
     return lines
+
+
+def _place(finding: Finding) -> str:
+    place = finding.id or finding.file
+    return f"{place} " if place else ""
