@@ -76,6 +76,22 @@ def test_a_state_that_the_ledger_does_not_give(begin: Begin) -> None:
     assert (ran.code, ran.document["problem"]["problem"]) == (11, "state.json is not what the ledger gives")
 
 
+@pytest.mark.parametrize("damage", ["gone", "another"])
+def test_the_evidence_that_the_state_names_is_verified_too(begin: Begin, damage: str) -> None:
+    desk = begin("green")
+    path = desk.folder / "objects" / f"{desk.store().look().state.known}.z"
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(b"another")
+    ran = desk.gate("audit", "--json")
+    assert (ran.code, ran.document["intact"], ran.document["problem"]["slug"]) == (11, False, "state-tampered")
+    assert ran.document["problem"]["problem"].startswith("objects/")
+    assert desk.gate("audit", "--repair").code == 0
+    assert desk.gate("audit").code == 0
+    assert desk.sample.pytest("--phase=red").code == 10, "its tests pass, but it can be run again"
+
+
 def test_repair_keeps_a_copy_and_the_task_goes_on(begin: Begin) -> None:
     desk = begin("green")
     damage_first_run(desk)

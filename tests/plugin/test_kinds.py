@@ -586,6 +586,38 @@ def test_tests_counted_from_source_are_kept_once_their_parameters_run(sample: Sa
     assert sample.pytest("--phase=green").code == 0
 
 
+# --- two outcomes on one tree
+
+ONCE = (
+    "import pathlib\n\n\ndef test_once():\n    assert pathlib.Path('fine').exists()\n\n\ndef test_last():\n    pass\n"
+)
+
+
+def test_two_outcomes_on_one_tree_are_shown_and_close_nothing(sample: Sample) -> None:
+    sample.write(test_a=ONCE)
+    assert sample.pytest("--phase=green").code == 1
+    sample.write({"fine": ""})
+    ran = sample.pytest("--phase=green")
+    assert ran.has("advisory: test_a.py::test_once another outcome on the same tree [two-outcomes]")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 0
+    assert "two-outcomes" not in ran.out
+
+
+def test_a_test_that_did_not_run_has_no_other_outcome(sample: Sample) -> None:
+    sample.write(test_a=FAILING, test_b=FAILING.replace("zero", "one"))
+    sample.pytest("--phase=red")
+    assert "two-outcomes" not in sample.pytest("--phase=red", "-x").out
+
+
+def test_a_mended_test_has_no_two_outcomes_on_one_tree(sample: Sample) -> None:
+    sample.write(test_a=FAILING, test_b="def test_fine():\n    pass\n")
+    sample.pytest("--phase=green")
+    sample.write(test_a=FAILING.replace("assert 0", "assert 1"))
+    assert "two-outcomes" not in sample.pytest("--phase=green", "-k", "zero").out
+    assert "two-outcomes" not in sample.pytest("--phase=green").out
+
+
 # --- overlapping
 
 

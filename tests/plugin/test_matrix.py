@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+from pytest_phase_gate.recording.collection import Collection
 from tests.plugin.looking import buckets_of, history_of, last_run, state_of, summary_of
 from tests.support import Sample
 
@@ -504,6 +505,63 @@ def test_groups_of_workers_leave_no_trace_in_ids(sample: Sample) -> None:
     ran = sample.pytest_process("--phase=green", *WORKERS, "--dist=loadgroup", plugins=("xdist",))
     assert buckets_of(sample) == alone
     assert (last_run(sample)["kind"], ran.code) == ("complete", 0), "the second green run of the same tests"
+
+
+#: A worker without xdist: it keeps what it would send.
+FAKE_WORKER = """\
+import json
+import pathlib
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    config.workerinput, config.workeroutput = {}, {}
+    config.option.loadgroup = True
+
+
+def pytest_unconfigure(config):
+    pathlib.Path("sent.json").write_text(json.dumps(config.workeroutput["phase_gate"]))
+"""
+
+
+def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) -> None:
+    sample.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, conftest=FAKE_WORKER, test_groups=GROUPED)
+    ran = sample.pytest("--phase=green", "-k", "not none")
+    assert ran.code == 0
+    assert "phase gate" not in ran.out
+    assert not (sample.root / ".phase-gate").exists()
+    assert sample.report("sent.json") == {
+        "deselected": ["test_groups.py::test_in_none"],
+        "paths": {"test_groups.py": str(sample.root / "test_groups.py")},
+        "groups": ["database", "database_files", "default"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        pytest.param("test_a.py::test_x@database", "test_a.py::test_x", id="one-group"),
+        pytest.param("test_a.py::test_x@database_files", "test_a.py::test_x", id="two-groups"),
+        pytest.param(
+            "test_a.py::test_x[a@database]@database", "test_a.py::test_x[a@database]", id="a-parameter-like-it"
+        ),
+        pytest.param("test_a.py::test_x[a@database]", "test_a.py::test_x[a@database]", id="only-a-parameter-like-it"),
+        pytest.param("test_a.py::test_x@other", "test_a.py::test_x@other", id="no-group-of-ours"),
+        pytest.param("far/test_a.py::test_x@database", "near/test_a.py::test_x", id="a-file-that-the-worker-placed"),
+    ],
+)
+def test_the_group_that_xdist_appends_to_an_id_is_taken_off(sample: Sample, node: str, expected: str) -> None:
+    collection = Collection(sample.pytester.parseconfig(), sample.root)
+    collection.see_worker_output(
+        {
+            "deselected": [],
+            "paths": {"far/test_a.py": str(sample.root / "near" / "test_a.py")},
+            "groups": ["database", "database_files"],
+        }
+    )
+    assert collection.test_id(node) == expected
 
 
 def test_deselected_tests_are_known_to_workers_only(sample: Sample) -> None:

@@ -73,6 +73,22 @@ def test_the_task_can_be_used_again_and_the_streak_starts_anew(store: TaskStore,
     assert facts(declare(store, "new"))[-1] == "new"
 
 
+def test_a_transaction_without_its_evidence_is_not_a_good_one(store: TaskStore) -> None:
+    (store.folder / "objects" / f"{store.look().state.known}.z").unlink()
+    again = open_store(store.folder)
+    done = repair(again)
+    assert done.kept_lines == 4, "the run's end named it"
+    assert facts(declare(again, "new")) == ["new"]
+    again.check_objects(again.look().state)
+
+
+def test_an_object_that_nothing_needs_any_more_is_not_missed(store: TaskStore) -> None:
+    unused = store.objects.keep(["of an earlier cycle"])
+    (store.folder / "objects" / f"{unused}.z").unlink()
+    with pytest.raises(NotAllowedError, match="nothing is damaged"):
+        repair(open_store(store.folder))
+
+
 def test_a_second_repair_keeps_the_first_copy(store: TaskStore) -> None:
     for number in (1, 2):
         store.state_file.write_bytes(b"damage %d" % number)
@@ -116,12 +132,17 @@ def test_what_is_not_damaged_is_not_repaired(store: TaskStore, error: type[Phase
     assert contents(store.folder) == before
 
 
-def test_without_its_key_a_ledger_is_not_repaired(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", [None, b"another"], ids=["without-its-key", "with-another-key"])
+@pytest.mark.parametrize("state", ["gone", "damaged"])
+def test_a_keyed_ledger_is_repaired_by_its_owner_only(tmp_path: Path, key: bytes | None, state: str) -> None:
     keyed = begin(open_store(tmp_path / "state", key=b"kept elsewhere"))
-    keyed.state_file.unlink()
+    if state == "gone":
+        keyed.state_file.unlink()
+    else:
+        keyed.state_file.write_bytes(b"damage")
     before = contents(keyed.folder)
     with pytest.raises(KeyMismatchError):
-        repair(open_store(keyed.folder))
+        repair(open_store(keyed.folder, key=key))
     assert contents(keyed.folder) == before
 
 

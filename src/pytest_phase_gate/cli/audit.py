@@ -43,7 +43,7 @@ def run(call: Call) -> Answer:
         for line in store.lines():
             kinds[line.event.kind] += 1
             last = line.seq
-        store.look()
+        store.check_objects(store.look().state)
     except StateError as error:
         problem = error
     document = {

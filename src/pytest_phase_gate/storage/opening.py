@@ -108,7 +108,7 @@ class Opener:
         last: Line | None = None
         lineage, key_check = "", None
         for line in self._read_lines(key):
-            state = _apply(state, line)
+            state = apply_line(state, line)
             if line.seq == 1:
                 lineage, key_check = line.event.data.get("lineage", ""), line.event.data.get("key_check")
             if stored is not None and line.seq == stored["serial"]:
@@ -208,7 +208,8 @@ class Opener:
         return self._key
 
 
-def _apply(state: State, line: Line) -> State:
+def apply_line(state: State, line: Line) -> State:
+    """Return the state after one more line. Raises TamperedError for an event that can't be one of ours."""
     try:
         return apply(state, line.event)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -9,10 +9,11 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.state import NEW_STATE, Event, State
 from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError, TamperedError
 from pytest_phase_gate.storage.files import cut_off, read_bytes, write_atomically
 from pytest_phase_gate.storage.lock import hold_lock
+from pytest_phase_gate.storage.opening import apply_line
 from pytest_phase_gate.storage.store import TaskStore
 
 
@@ -26,7 +27,7 @@ class Repaired:
 def repair(store: TaskStore) -> Repaired:
     """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
     try:
-        store.look()
+        store.check_objects(store.look().state)
     except RollbackError:
         raise
     except TamperedError:
@@ -45,9 +46,12 @@ def _cut(store: TaskStore) -> Repaired:
     raw = read_bytes(store.ledger_file) or b""
     state = read_bytes(store.state_file)
     kept, size = 0, 0
-    with contextlib.suppress(StateError):
+    # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
+    with contextlib.suppress(TamperedError):
+        after = NEW_STATE
         for line in store.lines():
-            if not line.more:
+            after = apply_line(after, line)
+            if not line.more and _has_objects(store, after):
                 kept, size = line.seq, line.end
     number = 1
     while (copy := store.folder / f"ledger.damaged-{number}").exists():
@@ -59,3 +63,12 @@ def _cut(store: TaskStore) -> Repaired:
     if raw:
         cut_off(store.files, store.ledger_file, size)
     return Repaired(kept_lines=kept, dropped_bytes=len(raw) - size, copy=copy)
+
+
+def _has_objects(store: TaskStore, state: State) -> bool:
+    """Tell whether all that the state names is still there: a transaction without its evidence is not a good one."""
+    try:
+        store.check_objects(state)
+    except StateError:
+        return False
+    return True

@@ -112,6 +112,14 @@ class TaskStore:
         seen = self._memory.recall()
         return seen is not None and seen.cycle_is_open and seen.lineage != opened.lineage
 
+    def check_objects(self, state: State) -> None:
+        """Raise TamperedError if an object that the state names is gone or damaged."""
+        snapshots = [snapshot for snapshot in (state.baseline, state.first, state.latest) if snapshot is not None]
+        names = [state.rules, state.known, state.targets]
+        for name in (*names, *(part for each in snapshots for part in (each.inventory, each.outcomes))):
+            if name is not None:
+                self.objects.load(name)
+
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
         return self._opener.lines()
