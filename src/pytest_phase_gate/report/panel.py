@@ -128,10 +128,13 @@ def _clause_line(clause: Clause) -> Line:
 def _guard_lines(evaluation: Evaluation) -> list[Line]:
     guards = evaluation.gate_1.guards
     lines = []
-    holding = [guard.name + (" (waived)" if guard.waived else "") for guard in guards if guard.holds]
+    # Waived ones first: nobody may find them only under "more".
+    waived = [f"{guard.name} (waived)" for guard in guards if guard.holds and guard.waived]
+    holding = waived + [guard.name for guard in guards if guard.holds and not guard.waived]
     if holding:
-        more = f", {len(holding) - _GUARDS_SHOWN} more" if len(holding) > _GUARDS_SHOWN else ""
-        lines.append(Line(f"  + guards  {', '.join(holding[:_GUARDS_SHOWN])}{more}", _GREEN))
+        shown = max(_GUARDS_SHOWN, len(waived))
+        more = f", {len(holding) - shown} more" if len(holding) > shown else ""
+        lines += _wrapped("  + guards", f"{', '.join(holding[:shown])}{more}", _GREEN, width=12)
     for guard in guards:
         if not guard.holds:
             lines += _wrapped(f"  {_MARKS[guard.satisfied]} guard", f"{guard.name}: {guard.detail}", _RED, width=12)
