@@ -1189,7 +1189,7 @@ def wrong_test(sample: Sample) -> Ran:
             one_test_deleted,
             10,
             ["closed", "guard   tests-kept: 1 known test(s) are no longer in the sources"],
-            "go on: tests-kept: 1 known test(s) are no longer in the sources: test_steps.py::test_step_2",
+            "go on: tests-kept: 1 known test(s) are no longer in the sources (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(

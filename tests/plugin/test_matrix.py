@@ -416,7 +416,10 @@ def test_a_class_that_cannot_be_collected_does_not_speak_for_its_module(sample: 
             "test_one.py::TestGood::test_three": "passed",
             "test_one.py::test_passes": "passed",
         }
-        assert ran.has("2 tests already pass, but a new test must fail first")
+        assert ran.has(
+            "- tests_failing == tests_total                       2 == 4",
+            "- guard   red-for-a-reason: 2 failing test(s) give no reason to write code",
+        )
 
 
 # --- workers

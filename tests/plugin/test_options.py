@@ -116,7 +116,9 @@ def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Sample) -> None:
     arguments = ("--phase=green", "--cov=calc", "--cov-fail-under=100", "--cov-report=", "--phase-report=verdict.json")
     ran = passing.pytest_process(*arguments, plugins=("pytest_cov",))
     assert ran.code == 1
-    assert (passing.report()["metrics"]["tests_failing"], passing.report()["findings"]) == (0, [])
+    verdict = passing.report()
+    assert (verdict["metrics"]["tests_failing"], verdict["metrics"]["outcomes_doubtful"]) == (0, 0)
+    assert [(row["slug"], row["tier"]) for row in verdict["findings"]] == [("red-was-seen", "advisory")]
     assert (last_run(passing)["kind"], state_of(passing).streak) == ("complete", 1)
 
 
@@ -493,8 +495,11 @@ def panel(ran: Ran) -> list[str]:
     return lines[start:]
 
 
-def test_quiet_leaves_title_verdict_and_next_step(passing: Sample) -> None:
-    title, verdict, following = panel(passing.pytest("--phase=green", "-q"))
+def test_quiet_leaves_title_notes_verdict_and_next_step(passing: Sample) -> None:
+    title, *notes, verdict, following = panel(passing.pytest("--phase=green", "-q"))
+    assert " ".join(" ".join(notes).split()) == (
+        "Note RED was never seen in this cycle: nothing shows that these tests can fail"
+    )
     assert re.fullmatch(r"=+ phase gate: GREEN · iteration 1 · 2 tests =+", title)
     assert verdict == "Verdict  go on: one more green run on this tree is needed: run again"
     assert following == "Next     pytest --phase=green"
