@@ -38,7 +38,7 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     if document["findings"]:
         lines += ["", "Findings:", ""]
         lines += [
-            f"- {row['tier']} `{row['slug']}`: {_escape(row['id'] or row['file'])} {_escape(row['detail'])}"
+            f"- {row['tier']} `{row['slug']}`: {_escape(' '.join((row['id'] or row['file'], row['detail'])).strip())}"
             for row in document["findings"]
         ]
     return "\n".join(lines) + "\n"

@@ -147,7 +147,7 @@ def _finding_lines(evaluation: Evaluation, guard: GuardResult) -> list[Line]:
     lines = []
     for finding in rows[:_FINDINGS_SHOWN]:
         place = finding.id or finding.file + (f":{finding.line}" if finding.line else "")
-        lines += [Line(f"      {row}") for row in _wrap(f"{place} {finding.detail}", WIDTH - 6)]
+        lines += [Line(f"      {row}") for row in _wrap(f"{place} {finding.detail}".strip(), WIDTH - 6)]
     if len(rows) > _FINDINGS_SHOWN:
         lines.append(Line(f"      and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain {guard.name}"))
     return lines
