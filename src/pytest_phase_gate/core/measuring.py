@@ -115,7 +115,7 @@ def find_findings(
     unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
         *unfinished,
-        *(() if phase.scope == "targets" else _frozen_findings(record, past, state)),
+        *(() if phase.scope == "targets" else _frozen_findings(record, past, state, phase)),
         *record.doubts,
         *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
@@ -143,13 +143,14 @@ def resolved_elsewhere(record: RunRecord) -> list[str]:
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
-def _frozen_findings(record: RunRecord, past: References, state: State) -> list[Finding]:
+def _frozen_findings(record: RunRecord, past: References, state: State, phase: Phase) -> list[Finding]:
     findings = [*find_altered_in(record, past), *find_rules_changed(record, past)]
     findings += [
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
         for module in resolved_elsewhere(record)
     ]
-    if not state.red_exited:
+    # A workflow without a red phase has nobody to ask for one.
+    if not state.red_exited and "red-was-seen" in phase.gate_1.guards:
         why = "the state folder vanished in the middle of a cycle" if state.vanished else "this cycle began without RED"
         findings.append(Finding(slug="red-was-seen", tier="hard" if state.vanished else "advisory", detail=why))
     return findings
