@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
 from pytest_phase_gate.core.words import run_command
-from pytest_phase_gate.errors import WorkflowError
+from pytest_phase_gate.errors import UsageError, WorkflowError
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
@@ -49,6 +49,8 @@ class Project:
         configuration = _configuration(root)
         # An empty option or variable is a mistake that must not quietly become the default.
         given = folder if folder is not None else environment.get("PHASE_GATE_DIR")
+        if given == "":
+            raise UsageError("the state folder's name is empty", remedy="name a folder, or leave the option out")
         state_folder = root / (configuration.run.dir or STATE_FOLDER) if given is None else start / given
         named = (task, environment.get("PHASE_GATE_TASK"), configuration.run.task)
         chosen = next((name for name in named if name is not None), DEFAULT_TASK)

@@ -256,7 +256,6 @@ class Controller:
             return render_problem(f"not counted: {why}", remedy="")
         return render_panel(
             self._evaluation,
-            tally=self._witness.buckets.tally(),
             is_quiet=self._config.get_verbosity() < 0,
             complaints=self._complaints,
         )

@@ -27,6 +27,7 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, who_am_i
+from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.lock import RunLock
 from pytest_phase_gate.storage.references import load_references
 from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
@@ -94,7 +95,7 @@ class RecordedRun:
                     )
                 )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
-            (self.store.folder / "runs").mkdir(exist_ok=True)
+            make_folder(self.store.files, self.store.folder / "runs")
             self._lock = RunLock(self.store.run_lock_file(self.id))
             self._lock.acquire()
         self._outer = os.environ.get(RUN_VARIABLE)

@@ -40,7 +40,6 @@ _GREEN, _RED, _YELLOW, _BOLD = {"green": True}, {"red": True}, {"yellow": True},
 def render_panel(
     evaluation: Evaluation,
     *,
-    tally: Mapping[str, int] | None = None,
     is_quiet: bool = False,
     complaints: Iterable[str] = (),
 ) -> list[Line]:

@@ -197,7 +197,7 @@ class Opener:
             return None
         if self._key is None:
             raise KeyMismatchError(
-                "the ledger was made with PHASE_GATE_KEY, and that is not set: it can only be looked at",
+                "the ledger was made with PHASE_GATE_KEY, and that is not set: nothing in it can be verified",
                 remedy="set PHASE_GATE_KEY to the key that it was made with",
             )
         lineage = self._read_first("lineage")
