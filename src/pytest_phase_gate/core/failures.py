@@ -70,6 +70,8 @@ class FailureFacts:
     statement: Statement = "other"
     #: `pytest.fail` or `self.fail`, called by the test itself.
     is_explicit_fail: bool = False
+    #: It runs only if something turns out so: under an `if`, in an `except`, after a `return` that was not taken.
+    is_conditional: bool = False
     #: The name of a module that could not be imported, or that lacks a name; and whose it is.
     missing: str = ""
     missing_owner: Owner | None = None
@@ -98,9 +100,10 @@ class Failure:
 
 def classify_failure(facts: FailureFacts) -> Failure:
     """Return the class of a failure."""
+    message = facts.message.strip()
     return Failure(
         reason=_reason(facts),
-        detail=_shorten(f"{facts.exception[0]}: {facts.message}" if facts.message else facts.exception[0]),
+        detail=_shorten(f"{facts.exception[0]}: {message}" if message else facts.exception[0]),
         file=facts.file,
         line=facts.line,
         missing=facts.missing if facts.missing_owner == "project" else "",
@@ -119,15 +122,17 @@ def _reason(facts: FailureFacts) -> Reason:
         return Reason.MISSING_FIXTURE
     if facts.message.startswith("Timeout ") and names[0] in ("Failed", "TimeoutError"):
         return Reason.TIMEOUT
-    if "ImportError" in names or facts.lacks_attribute:
+    if "ImportError" in names or (facts.lacks_attribute and facts.place != "project"):
         return _structural(facts)
-    if names[0] == "Failed":
-        return Reason.STUB if facts.is_explicit_fail else Reason.RAISES_NOT_MET
     if facts.is_explicit_fail:
-        return Reason.STUB
+        # `if got != want: pytest.fail()` is a check, spelled out.
+        return Reason.ASSERTION if facts.is_conditional else Reason.STUB
+    if names[0] == "Failed":
+        # pytest itself fails a test that it can't run.
+        return Reason.RAISES_NOT_MET if facts.place != "foreign" else Reason.TEST_ERROR
     if facts.place == "project":
         return Reason.PROJECT_ERROR
-    if facts.statement in ("raise", "constant assert"):
+    if facts.statement == "constant assert" or (facts.statement == "raise" and not facts.is_conditional):
         return Reason.STUB
     if "AssertionError" in names or "DocTestFailure" in names or "MultipleDoctestFailures" in names:
         return Reason.ASSERTION
@@ -145,7 +150,7 @@ def _structural(facts: FailureFacts) -> Reason:
 
 
 def _shorten(text: str) -> str:
-    line = text.strip().splitlines()[0] if text.strip() else ""
+    line = text.splitlines()[0]
     return line if len(line) <= 120 else f"{line[:117]}..."
 
 

@@ -165,7 +165,7 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
             id=test_id,
             file=failure.file,
             line=failure.line,
-            detail=f"{failure.reason}: {failure.detail}; {REMEDIES[failure.reason]}",
+            detail=": ".join(filter(None, (failure.reason, failure.detail))) + f"; {REMEDIES[failure.reason]}",
         )
         for test_id, failure in rows
     ]

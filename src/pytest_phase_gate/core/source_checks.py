@@ -6,14 +6,19 @@ Pure: syntax trees in, answers out.
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 from pytest_phase_gate.core.failures import Statement
 
-#: Calls whose name says that they check, however they do it.
-_CHECKING_WORDS = ("assert", "check", "expect", "verify", "raises", "warns", "should")
+#: Calls with one of these words in their name say that they check, however they do it.
+_CHECKING_WORDS = frozenset(
+    {"assert", "asserts", "check", "checks", "ensure", "expect", "must", "raises", "should", "verify", "warns"}
+)
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MUTABLE = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
 def find_function(tree: ast.Module, name: str) -> _Function | None:
@@ -39,28 +44,52 @@ def _walk_blocks(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _walk_blocks(handler.body)
 
 
-def has_check(function: _Function) -> bool:
-    """Tell whether the test's body asserts something that is not constant."""
+def has_check(function: _Function, tree: ast.Module) -> bool:
+    """Tell whether the test's body checks something that is not constant, or calls a helper in its file that does."""
+    seen: set[str] = set()
+    pending = [function]
+    while pending:
+        called = _check_or_calls(pending.pop())
+        if called is None:
+            return True
+        for name in called - seen:
+            pending += [node for node in ast.walk(tree) if isinstance(node, _Function) and node.name == name]
+        seen |= called
+    return False
+
+
+def _check_or_calls(function: _Function) -> set[str] | None:
+    """Return None if the function checks something, else the names of what it calls."""
     constants = _constant_names(function)
+    called: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Assert) and not _is_constant(node.test, constants):
-            return True
+            return None
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if any(word in called.lower() for word in _CHECKING_WORDS):
-                return True
+            called.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+    if any(_CHECKING_WORDS & _words(name) for name in called):
+        return None
+    for statement, is_conditional in _walk_conditions(function.body, constants, is_conditional=False):
+        if is_conditional and (isinstance(statement, ast.Raise) or _calls_fail(statement)):
+            return None
+    return called
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of `assertEqual` and `check_total`; `checkout` is another one."""
+    return set(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_"))
+
+
+def _calls_fail(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="fail") | ast.Name(id="fail"))):
+            return True
     return False
 
 
 def statement_at(tree: ast.Module, line: int) -> Statement:
     """Return what the innermost statement on that line does."""
-    best: ast.stmt | None = None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            if isinstance(node, _Function | ast.ClassDef):
-                continue
-            if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
-                best = node
+    best = _innermost(tree, line)
     if isinstance(best, ast.Raise):
         return "raise"
     if isinstance(best, ast.Assert):
@@ -68,6 +97,60 @@ def statement_at(tree: ast.Module, line: int) -> Statement:
         constants = frozenset() if function is None else _constant_names(function)
         return "constant assert" if _is_constant(best.test, constants) else "assert"
     return "other"
+
+
+def is_conditional_at(tree: ast.Module, line: int) -> bool:
+    """Tell whether the statement on that line runs only if something turns out so."""
+    function, wanted = _function_around(tree, line), _innermost(tree, line)
+    if function is None:
+        return False
+    walked = _walk_conditions(function.body, _constant_names(function), is_conditional=False)
+    return any(is_conditional for statement, is_conditional in walked if statement is wanted)
+
+
+def _walk_conditions(
+    body: list[ast.stmt], constants: frozenset[str], *, is_conditional: bool
+) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield the statements of a function, each with whether a condition decides that it runs."""
+    for node in body:
+        yield node, is_conditional
+        returns = False
+        for block, decides in _blocks(node, constants):
+            for inner, depends in _walk_conditions(block, constants, is_conditional=is_conditional or decides):
+                yield inner, depends
+                returns |= depends and isinstance(inner, ast.Return)
+        # What comes after a return that may be taken runs only if it was not.
+        is_conditional = is_conditional or returns
+
+
+def _blocks(node: ast.stmt, constants: frozenset[str]) -> Iterator[tuple[list[ast.stmt], bool]]:
+    """Yield the blocks of a statement, and whether something that is not constant decides about each."""
+    match node:
+        case ast.If(test=test, body=body, orelse=orelse):
+            decides = not _is_constant(test, constants)
+            yield from ((body, decides), (orelse, decides))
+        case ast.While(test=test, body=body, orelse=orelse):
+            yield from ((body, not _is_constant(test, constants)), (orelse, True))
+        case ast.For(body=body, orelse=orelse) | ast.AsyncFor(body=body, orelse=orelse):
+            yield from ((body, False), (orelse, True))
+        case ast.Try() | ast.TryStar():
+            yield from ((node.body, False), (node.orelse, True), (node.finalbody, False))
+            yield from ((handler.body, True) for handler in node.handlers)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            yield body, False
+        case ast.Match(cases=cases):
+            yield from ((case.body, True) for case in cases)
+
+
+def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
+    best: ast.stmt | None = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            if isinstance(node, _Function | ast.ClassDef):
+                continue
+            if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
+                best = node
+    return best
 
 
 def _function_around(tree: ast.Module, line: int) -> _Function | None:
@@ -80,20 +163,26 @@ def _function_around(tree: ast.Module, line: int) -> _Function | None:
 
 
 def _constant_names(function: _Function) -> frozenset[str]:
-    """Return the local names that are only ever given constants."""
+    """Return the local names that one plain assignment gives a constant, and nothing gives anything else."""
     constant: set[str] = set()
-    other: set[str] = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+    other: set[str] = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    stores: Counter[str] = Counter()
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
-            names = {target.id for target in node.targets if isinstance(target, ast.Name)}
-            (constant if _is_constant(node.value, frozenset()) else other).update(names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not _is_plain_target(function, node):
-            other.add(node.id)  # bound in some other way as well: a loop, a with, an unpacking, +=
-    return frozenset(constant - other)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                constant |= {name} if _is_fixed(value) else set()
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                constant |= {name} if _is_fixed(value) else set()
+            case ast.Nonlocal(names=names) | ast.Global(names=names):
+                other.update(names)
+            case ast.Name(id=name, ctx=ast.Store()):
+                stores[name] += 1
+    return frozenset(name for name in constant - other if stores[name] == 1)
 
 
-def _is_plain_target(function: _Function, name: ast.Name) -> bool:
-    return any(isinstance(node, ast.Assign) and name in node.targets for node in ast.walk(function))
+def _is_fixed(value: ast.expr) -> bool:
+    # A list, say, may be filled by the code under test.
+    return _is_constant(value, frozenset()) and not any(isinstance(node, _MUTABLE) for node in ast.walk(value))
 
 
 def _is_constant(expression: ast.expr, constants: frozenset[str]) -> bool:

@@ -21,7 +21,8 @@ class ReasonHooks:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._reader.see_test_files({item.path for item in session.items})
+        # A doctest stands in the code under test: that does not make it a test's own code.
+        self._reader.see_test_files({item.path for item in session.items if isinstance(item, pytest.Function)})
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -41,6 +42,8 @@ class ReasonHooks:
         report = yield
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
+            if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
+                self._reader.see_test_files({collector.path})
             # Which test it is about is not known yet: whoever counts the module's tests looks at each.
             failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
             setattr(report, FAILURE, failure_to_json(failure))

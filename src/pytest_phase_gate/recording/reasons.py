@@ -10,14 +10,14 @@ import ast
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
 import pytest
 
 from pytest_phase_gate.core.failures import Failure, FailureFacts, Owner, Place, classify_failure
-from pytest_phase_gate.core.source_checks import find_function, has_check, statement_at
+from pytest_phase_gate.core.source_checks import find_function, has_check, is_conditional_at, statement_at
 from pytest_phase_gate.storage.owners import find_owner, is_in_environment
 from pytest_phase_gate.storage.root import relative_id
 
@@ -27,49 +27,61 @@ class FailureReader:
 
     def __init__(self, root: Path) -> None:
         self._root = os.path.realpath(root)
-        #: Files that tests were collected from, and conftests: whatever is in them is the test's own code.
-        self.test_files: set[str] = set()
+        #: Files that test functions were collected from: like conftests, whatever is in them is the test's own code.
+        self._test_files: set[str] = set()
+        self._places: dict[str, Place] = {}
 
     def see_test_files(self, paths: Iterable[Path]) -> None:
-        self.test_files.update(map(os.path.realpath, paths))
+        self._test_files.update(map(os.path.realpath, paths))
+        self._places.clear()
 
     def read(self, error: BaseException, *, stage: str, test_file: Path, test_name: str) -> Failure:
         """Return the class of one failure."""
-        error = _unwrap(error)
-        self.test_files.add(os.path.realpath(test_file))
-        frames = [*_frames(error.__traceback__)]
+        error, frames = _unwrap(error)
         place, frame, line = self._place(frames)
-        path = frame.f_code.co_filename if frame is not None else str(test_file)
-        tree = parse_file(path) if frame is not None else None
+        file, line = _where(error, frame, line) or (str(test_file), 0)
+        tree = parse_file(file) if line else None
         missing, owner = self._missing(error)
         facts = FailureFacts(
             stage=stage,
             exception=tuple(each.__name__ for each in type(error).__mro__),
-            message=str(error),
+            message=_message(error),
             place=place,
             statement=statement_at(tree, line) if tree is not None else "other",
             is_explicit_fail=self._is_explicit_fail(error, frames),
+            is_conditional=tree is not None and is_conditional_at(tree, line),
             missing=missing,
             missing_owner=owner,
-            lacks_attribute=isinstance(error, AttributeError) and self._is_project_object(getattr(error, "obj", None)),
+            lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
             uses_project=any(self._uses_project(each) for each, _ in frames),
             has_check=test_has_check(test_file, test_name),
-            file=relative_id(Path(path), Path(self._root)),
+            file=relative_id(Path(file), Path(self._root)),
             line=line or None,
         )
         return classify_failure(facts)
 
     def _place(self, frames: list[tuple[FrameType, int]]) -> tuple[Place, FrameType | None, int]:
-        """Return the innermost frame that is the project's or the test's."""
-        for frame, line in reversed(frames):
-            place = self._place_of(frame.f_code.co_filename)
-            if place != "foreign":
-                return place, frame, line
-        return "foreign", None, 0
+        """Return whose code the failure came out of, and the innermost frame that is the project's or the test's."""
+        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
+        own = [index for index, place in enumerate(places) if place != "foreign"]
+        if not own:
+            return "foreign", None, 0
+        # What a test hands to the project's code and that code calls came out of the project's code all the same;
+        # a decorator of the project's around the test did not.
+        inside = places[places.index("test") :] if "test" in places else places
+        return "project" if "project" in inside else "test", *frames[own[-1]]
 
     def _place_of(self, filename: str) -> Place:
+        place = self._places.get(filename)
+        if place is None:
+            place = self._places[filename] = self._look_up_place(filename)
+        return place
+
+    def _look_up_place(self, filename: str) -> Place:
+        if filename.startswith("<"):  # code that has no file; of a doctest, it is the test
+            return "test" if filename.startswith("<doctest ") else "foreign"
         path = os.path.realpath(filename)
-        if path in self.test_files or os.path.basename(path) == "conftest.py":
+        if path in self._test_files or os.path.basename(path) == "conftest.py":
             return "test"
         if not path.startswith(self._root + os.sep) or is_in_environment(path, self._root):
             return "foreign"
@@ -83,12 +95,22 @@ class FailureReader:
 
     def _is_explicit_fail(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
         """Tell `pytest.fail()` and `self.fail()` in the test from the `fail` of a `pytest.raises` that was not met."""
+        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
+        last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=None)
+        if last_own is None:
+            return False
         if isinstance(error, pytest.fail.Exception):
             return not _is_from_raises(error, frames)
-        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
-        last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=-1)
         called = [frame.f_code.co_name for frame, _ in frames[last_own + 1 :]]
         return called[:1] == ["fail"]
+
+    def _is_projects(self, error: AttributeError, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell whether it is an object of the project's that lacks the attribute."""
+        if self._is_project_object(error.obj):
+            return True
+        # mock and monkeypatch look for what they are to patch, and raise an error of their own.
+        patched = [frames[-1][0].f_locals.get(name) for name in ("target", "obj")] if frames else []
+        return any(self._is_project_object(value) for value in patched)
 
     def _uses_project(self, frame: FrameType) -> bool:
         """Tell whether the code up here works with something that the project's code gave it."""
@@ -103,22 +125,59 @@ class FailureReader:
     def _is_project_object(self, value: object) -> bool:
         if value is None:
             return False
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        try:
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        except Exception:
+            name = None  # a proxy to nothing, say
         if not isinstance(name, str):
             name = type(value).__module__
         file = getattr(sys.modules.get(name), "__file__", None)
         return isinstance(file, str) and self._place_of(file) == "project"
 
 
-def _unwrap(error: BaseException) -> BaseException:
-    """Return what is behind a collector's error or a group of one."""
-    while True:
-        if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
-            error = error.__cause__
-        elif isinstance(error, BaseExceptionGroup) and error.exceptions:
-            error = error.exceptions[0]
-        else:
-            return error
+def _unwrap(error: BaseException) -> tuple[BaseException, list[tuple[FrameType, int]]]:
+    """Return what is behind a collector's error, a doctest's or a group, and the frames from the outermost inwards."""
+    frames = [*_frames(error.__traceback__)]
+    while (inner := _behind(error)) is not None:
+        error = inner
+        frames += _frames(error.__traceback__)
+    return error, frames
+
+
+def _behind(error: BaseException) -> BaseException | None:
+    if isinstance(error, pytest.Collector.CollectError):
+        return error.__cause__
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    # Not imported for this: it brings a debugger with it.
+    doctest = sys.modules.get("doctest")
+    if doctest is not None and isinstance(error, doctest.UnexpectedException):
+        found = error.exc_info[1]
+        return found if isinstance(found, BaseException) else None
+    if type(error).__name__ == "MultipleDoctestFailures":  # pytest's own, with --doctest-continue-on-failure
+        first = getattr(error, "failures", [None])[0]
+        return first if isinstance(first, BaseException) else None
+    return None
+
+
+def _where(error: BaseException, frame: FrameType | None, line: int) -> tuple[str, int] | None:
+    """Return file and line to show; None where only the test's file is known."""
+    if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
+        return error.filename, error.lineno or 0
+    if frame is None or frame.f_code.co_filename.startswith("<"):
+        return None
+    return frame.f_code.co_filename, line
+
+
+def _message(error: BaseException) -> str:
+    try:
+        if isinstance(error, pytest.FixtureLookupError) and error.argname:
+            return f"fixture {error.argname!r} not found"
+        if (doctest := sys.modules.get("doctest")) is not None and isinstance(error, doctest.DocTestFailure):
+            return f"expected {error.example.want.strip()}, got {error.got.strip()}"
+        return str(error)
+    except Exception:
+        return ""  # its text is the user's code, too
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
@@ -131,18 +190,25 @@ def _is_from_raises(error: BaseException, frames: list[tuple[FrameType, int]]) -
     return str(error).startswith("DID NOT ") or any(frame.f_code.co_name == "__exit__" for frame, _ in frames)
 
 
-@cache
 def parse_file(path: str) -> ast.Module | None:
-    """Return a file's syntax tree, read once; None if it has none."""
+    """Return a file's syntax tree, parsed once as long as the file stays as it is; None if it has none."""
     try:
-        return ast.parse(Path(path).read_bytes())
+        stat = os.stat(path)
+        return _parse(path, stat.st_mtime_ns, stat.st_size)
     except (OSError, SyntaxError, ValueError):
         return None
+
+
+@lru_cache(maxsize=256)
+def _parse(path: str, modified: int, size: int) -> ast.Module:
+    return ast.parse(Path(path).read_bytes())
 
 
 def test_has_check(test_file: Path, test_name: str) -> bool:
     """Tell whether a test's body checks anything that is not constant."""
     tree = parse_file(str(test_file))
-    function = None if tree is None else find_function(tree, test_name)
+    if tree is None:
+        return True
+    function = find_function(tree, test_name)
     # Where the source does not show the test (generated, doctest), nobody can say that it checks nothing.
-    return function is None or has_check(function)
+    return function is None or has_check(function, tree)

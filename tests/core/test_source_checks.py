@@ -1,0 +1,257 @@
+"""What the source of a test says: does it check anything, what does a line do, and who decides that it runs?"""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from pytest_phase_gate.core.source_checks import find_function, has_check, is_conditional_at, statement_at
+from pytest_phase_gate.core.source_tests import parse_source
+
+
+def one_test(body: str) -> str:
+    """Return a module with one test of that body, which begins in the second line."""
+    return "def test_it(given):\n" + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n"
+
+
+# --- does it check anything?
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("assert total([1]) == 1", id="an-assertion"),
+        pytest.param("assert total", id="a-name-from-elsewhere"),
+        pytest.param("assert given", id="an-argument"),
+        pytest.param("assert given.price", id="an-attribute"),
+        pytest.param("assert LIMIT == 3", id="a-constant-of-the-module-may-come-from-the-project"),
+        pytest.param("with pytest.raises(ValueError):\n    total()", id="raises"),
+        pytest.param("with pytest.warns(UserWarning):\n    total()", id="warns"),
+        pytest.param("self.assertEqual(total(), 1)", id="unittest"),
+        pytest.param("mock.assert_called_once_with(1)", id="a-mock"),
+        pytest.param("check_total(1)", id="a-helper-that-checks-by-its-name"),
+        pytest.param("expectThat(total()).isOne()", id="a-fluent-check"),
+        pytest.param("total().should.equal(1)\nshould_be(1)", id="should"),
+        pytest.param("np.testing.assert_allclose(total(), 1)", id="a-library-s-assertion"),
+        pytest.param("if total() != 1:\n    pytest.fail('no')", id="a-failure-under-a-condition"),
+        pytest.param("if total() != 1:\n    raise AssertionError('no')", id="an-error-under-a-condition"),
+        pytest.param("try:\n    total()\nexcept KeyError:\n    fail('no')", id="a-failure-for-an-error"),
+        pytest.param("for one in total():\n    assert one", id="in-a-loop"),
+        pytest.param("def inner():\n    assert total()\ninner()", id="in-a-function-inside"),
+        pytest.param("seen = []\nlisten(seen.append)\nassert seen == [1]", id="a-list-that-is-filled"),
+        pytest.param("seen = {}\nlisten(seen)\nassert seen", id="a-dictionary-that-is-filled"),
+        pytest.param(
+            "called = False\ndef callback():\n    nonlocal called\n    called = True\nrun(callback)\nassert called",
+            id="a-flag-that-a-callback-sets",
+        ),
+        pytest.param(
+            "found = False\nfor one in total():\n    found = True\nassert found", id="a-flag-that-a-loop-sets"
+        ),
+        pytest.param("count = 0\nfor one in total():\n    count += 1\nassert count == 3", id="a-counter"),
+        pytest.param("for ok in total():\n    pass\nassert ok", id="the-last-of-a-loop"),
+        pytest.param("with total() as ok:\n    assert ok", id="what-a-with-gives"),
+        pytest.param("a, b = 1, total()\nassert a == b", id="an-unpacking"),
+    ],
+)
+def test_a_check(body: str) -> None:
+    tree = parse_source(one_test(body))
+    function = find_function(tree, "test_it")
+    assert function is not None
+    assert has_check(function, tree)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("pass", id="nothing"),
+        pytest.param("total([1])", id="a-call"),
+        pytest.param("cart.checkout()", id="checkout-is-no-check"),
+        pytest.param("assert True", id="true"),
+        pytest.param("assert False, total()", id="false-with-a-message"),
+        pytest.param("assert 1 == 2", id="two-constants"),
+        pytest.param("assert not 'todo'", id="a-text"),
+        pytest.param("assert [] == [1]", id="two-lists"),
+        pytest.param("done = False\nassert done", id="a-local-constant"),
+        pytest.param("done: bool = False\nassert done", id="a-local-constant-with-a-type"),
+        pytest.param("total()\ndone = 1\nassert done == 2, 'todo'", id="a-local-constant-after-a-call"),
+        pytest.param("raise NotImplementedError", id="a-stub"),
+        pytest.param("pytest.fail('todo')", id="a-failure"),
+        pytest.param("if True:\n    pytest.fail('todo')", id="a-failure-under-no-condition"),
+        pytest.param("if total() != 1:\n    failing()", id="something-else-under-a-condition"),
+        pytest.param("print(total())", id="a-look-with-the-eyes"),
+    ],
+)
+def test_no_check(body: str) -> None:
+    tree = parse_source(one_test(body))
+    function = find_function(tree, "test_it")
+    assert function is not None
+    assert not has_check(function, tree)
+
+
+@pytest.mark.parametrize(
+    ("helper", "expected"),
+    [
+        pytest.param("def compare(one, two):\n    assert one == two\n", True, id="that-asserts"),
+        pytest.param("def compare(one, two):\n    print(one, two)\n", False, id="that-prints"),
+        pytest.param(
+            "def compare(one, two):\n    deeper(one)\ndef deeper(one):\n    assert one\n", True, id="deep-down"
+        ),
+        pytest.param("def compare(one, two):\n    compare(two, one)\n", False, id="that-calls-itself"),
+        pytest.param("class Base:\n    def compare(self, one):\n        assert one\n", True, id="a-method"),
+        pytest.param("", False, id="that-is-not-here"),
+    ],
+)
+def test_a_helper_in_the_same_file(helper: str, expected: bool) -> None:
+    tree = parse_source(helper + one_test("compare(total(), 1)"))
+    function = find_function(tree, "test_it")
+    assert function is not None
+    assert has_check(function, tree) is expected
+
+
+# --- what a line does
+
+LINES = """\
+def test_it(given):
+    if given:
+        assert given == (
+            1
+        )
+    done = False
+    assert done
+    raise ValueError(
+        given
+    )
+
+
+assert True
+raise SystemExit
+
+
+class TestC:
+    def test_in(self):
+        def inner():
+            raise KeyError
+        total(
+            inner
+        )
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "does"),
+    [
+        pytest.param(3, "assert", id="an-assertion"),
+        pytest.param(4, "assert", id="its-second-line"),
+        pytest.param(2, "other", id="the-condition-around-it"),
+        pytest.param(6, "other", id="an-assignment"),
+        pytest.param(7, "constant assert", id="a-constant-assertion"),
+        pytest.param(8, "raise", id="a-raise"),
+        pytest.param(9, "raise", id="its-argument"),
+        pytest.param(13, "constant assert", id="outside-of-functions"),
+        pytest.param(14, "raise", id="a-raise-outside-of-functions"),
+        pytest.param(20, "raise", id="in-a-function-inside"),
+        pytest.param(22, "other", id="a-call"),
+        pytest.param(11, "other", id="an-empty-line"),
+        pytest.param(99, "other", id="after-the-end"),
+    ],
+)
+def test_statement_at(line: int, does: str) -> None:
+    assert statement_at(parse_source(LINES), line) == does
+
+
+# --- who decides that it runs?
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param("HERE", False, id="nobody"),
+        pytest.param("total()\nHERE", False, id="after-a-call"),
+        pytest.param("if total():\n    HERE", True, id="if"),
+        pytest.param("if total():\n    pass\nelse:\n    HERE", True, id="else"),
+        pytest.param("if 1:\n    pass\nelif total():\n    HERE", True, id="elif"),
+        pytest.param("if True:\n    HERE", False, id="if-true"),
+        pytest.param("todo = True\nif todo:\n    HERE", False, id="if-a-local-constant"),
+        pytest.param("if total():\n    with given:\n        HERE", True, id="a-with-inside"),
+        pytest.param("with given:\n    HERE", False, id="a-with"),
+        pytest.param("for one in given:\n    HERE", False, id="for"),
+        pytest.param("for one in given:\n    if one:\n        HERE", True, id="an-if-in-a-loop"),
+        pytest.param("for one in given:\n    break\nelse:\n    HERE", True, id="a-loop-that-was-not-broken-off"),
+        pytest.param("while total():\n    HERE", True, id="while"),
+        pytest.param("while True:\n    HERE", False, id="while-true"),
+        pytest.param("try:\n    HERE\nexcept ValueError:\n    pass", False, id="try"),
+        pytest.param("try:\n    total()\nexcept ValueError:\n    HERE", True, id="except"),
+        pytest.param("try:\n    total()\nexcept ValueError:\n    pass\nelse:\n    HERE", True, id="no-error"),
+        pytest.param("try:\n    total()\nfinally:\n    HERE", False, id="finally"),
+        pytest.param("match total():\n    case 1:\n        HERE", True, id="match"),
+        pytest.param("try:\n    total()\nexcept ValueError:\n    return\nHERE", True, id="after-a-return"),
+        pytest.param("if total():\n    return\nHERE", True, id="after-a-return-under-a-condition"),
+        pytest.param("if False:\n    return\nHERE", False, id="after-a-return-that-never-comes"),
+        pytest.param("def inner():\n    if total():\n        return\nHERE", False, id="after-a-return-of-another"),
+        pytest.param("if total():\n    def inner():\n        HERE", False, id="a-function-inside-counts-for-itself"),
+    ],
+)
+def test_is_conditional_at(body: str, expected: bool) -> None:
+    source = one_test(body.replace("HERE", "raise KeyError"))
+    line = next(number for number, text in enumerate(source.splitlines(), 1) if "raise KeyError" in text)
+    assert is_conditional_at(parse_source(source), line) is expected
+
+
+def test_outside_of_functions_nothing_is_a_check() -> None:
+    assert not is_conditional_at(parse_source("if total():\n    raise KeyError\n"), 2)
+
+
+# --- which function
+
+NAMES = """\
+def test_a():
+    pass
+
+
+if WINDOWS:
+    def test_b():
+        pass
+else:
+    def test_b():
+        assert total()
+
+
+class TestC:
+    def test_d(self):
+        pass
+
+    class TestE:
+        async def test_f(self):
+            pass
+
+
+def test_a():
+    assert total()
+
+
+try:
+    pass
+except ImportError:
+    def test_g():
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        pytest.param("test_a", 22, id="the-last-of-two"),
+        pytest.param("test_b", 9, id="in-a-branch"),
+        pytest.param("TestC::test_d", 14, id="a-method"),
+        pytest.param("TestC::TestE::test_f", 18, id="a-nested-class"),
+        pytest.param("test_g", 29, id="in-a-handler"),
+        pytest.param("test_d", None, id="a-method-without-its-class"),
+        pytest.param("TestX::test_d", None, id="no-such-class"),
+        pytest.param("test_x", None, id="no-such-test"),
+        pytest.param("", None, id="no-name"),
+    ],
+)
+def test_find_function(name: str, line: int | None) -> None:
+    found = find_function(parse_source(NAMES), name)
+    assert (None if found is None else found.lineno) == line

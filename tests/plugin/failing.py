@@ -1,0 +1,328 @@
+"""A project of failing tests: each fails in its own way, and has the class that it must get."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_phase_gate.core.failures import Reason
+
+CODE = """\
+def total(prices, key=None):
+    for price in prices:
+        if key:
+            key(price)
+    return sum(prices)
+
+
+def find(name):
+    return None
+
+
+def boom():
+    raise KeyError("price")
+
+
+def todo():
+    raise NotImplementedError
+
+
+def deep(depth=0):
+    return deep(depth + 1)
+
+
+def several():
+    raise ExceptionGroup("two", [ValueError("bad"), TypeError("worse")])
+
+
+def retry(function):
+    return lambda: function()
+
+
+class Odd(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def odd():
+    raise Odd
+
+
+class Cart:
+    def __init__(self):
+        pass
+
+    def size(self):
+        return self.items
+"""
+
+CONFTEST = """\
+import json
+
+import pytest
+
+
+@pytest.fixture
+def cart():
+    from shop import Cart
+
+    return Cart("apples")
+
+
+@pytest.fixture
+def unwritten():
+    raise NotImplementedError
+
+
+@pytest.fixture
+def bad_end():
+    yield
+    raise RuntimeError("no end")
+
+
+def pytest_sessionfinish(session):
+    seen = session.config.pluginmanager.get_plugin("phase_gate_witness")
+    if seen is not None:  # on the controller
+        classes = {test: str(failure.reason) for test, failure in seen.failures().items()}
+        with open("classes.json", "w") as file:
+            json.dump(classes, file)
+"""
+
+PROJECT = {
+    "pyproject.toml": """\
+[project]
+name = "shop"
+version = "1"
+dependencies = ["left-pad_python>=1"]
+
+[tool.pytest.ini_options]
+pythonpath = ["."]
+asyncio_default_fixture_loop_scope = "function"
+""",
+    "conftest.py": CONFTEST,
+    "shop.py": CODE,
+    "bag/__init__.py": "",
+    "broken.py": "def broken(:\n",
+    "unset.py": "raise RuntimeError('not set up')\n",
+    "hollow.py": "import nothing_at_all\n",
+    "needy.py": "import left_pad_python\n",
+    "tests/comparing.py": "def compare(one, two):\n    assert one == two\n",
+}
+
+PLUGINS = ("pytest_timeout", "pytest_asyncio.plugin")
+
+HEAD = "import pytest\n\nimport shop\nfrom shop import *\n\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A module with one failing test, and the class of its failure."""
+
+    name: str
+    source: str
+    reason: Reason
+    suffix: str = "py"
+
+    @property
+    def file(self) -> str:
+        return f"tests/test_{self.name.replace('-', '_')}.{self.suffix}"
+
+
+def inside(name: str, body: str, reason: Reason, *, head: str = HEAD, mark: str = "", arguments: str = "") -> Case:
+    """A test function with that body, in a module that can be imported."""
+    indented = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+    return Case(name, f"{head}{mark}def test_it({arguments}):\n{indented}\n", reason)
+
+
+def method(name: str, body: str, reason: Reason) -> Case:
+    """A test of unittest."""
+    head = "import unittest\n\nfrom shop import total\n\n\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n"
+    return Case(name, head + textwrap.indent(textwrap.dedent(body).strip("\n"), "        ") + "\n", reason)
+
+
+ACCEPTED: tuple[Case, ...] = (
+    inside("assertion", "assert total([1]) == 2", Reason.ASSERTION),
+    inside("approx", "assert total([0.1]) == pytest.approx(5.0)", Reason.ASSERTION),
+    inside(
+        "parameters",
+        "assert total([n]) == 9",
+        Reason.ASSERTION,
+        arguments="n",
+        mark="@pytest.mark.parametrize('n', [1])\n",
+    ),
+    inside("none-instead-of-something", "assert find('apple') is not None", Reason.ASSERTION),
+    inside(
+        "mock-not-called",
+        "from unittest.mock import Mock\nmock = Mock()\ntotal([], mock)\nmock.assert_called()",
+        Reason.ASSERTION,
+    ),
+    inside("list-not-filled", "seen = []\ntotal([], seen.append)\nassert seen == [1]", Reason.ASSERTION),
+    inside(
+        "flag-not-set",
+        "called = False\ndef key(price):\n    nonlocal called\n    called = True\ntotal([], key)\nassert called",
+        Reason.ASSERTION,
+    ),
+    inside(
+        "helper-with-assert",
+        "compare(total([1]), 2)",
+        Reason.ASSERTION,
+        head=HEAD + "def compare(one, two):\n    assert one == two\n\n\n",
+    ),
+    inside("helper-elsewhere", "from comparing import compare\ncompare(total([1]), 2)", Reason.PROJECT_ERROR),
+    inside("fail-under-a-condition", "if total([1]) != 2:\n    pytest.fail('wrong')", Reason.ASSERTION),
+    inside("raise-under-a-condition", "if total([1]) != 2:\n    raise AssertionError('wrong')", Reason.ASSERTION),
+    inside("fail-for-an-error", "try:\n    boom()\nexcept KeyError:\n    pytest.fail('raised')", Reason.ASSERTION),
+    inside(
+        "fail-for-no-error",
+        "try:\n    total([1])\nexcept ValueError:\n    return\npytest.fail('no error')",
+        Reason.ASSERTION,
+    ),
+    inside("call-and-teardown", "assert total([1]) == 2", Reason.ASSERTION, arguments="bad_end"),
+    inside("async", "assert total([1]) == 2", Reason.ASSERTION, mark="@pytest.mark.asyncio\nasync "),
+    method("unittest-equal", "self.assertEqual(total([1]), 2)", Reason.ASSERTION),
+    method("unittest-raises", "with self.assertRaises(ValueError):\n    total([1])", Reason.ASSERTION),
+    Case("doctest", ">>> from shop import total\n>>> total([1])\n2\n", Reason.ASSERTION, "txt"),
+    inside("raises-not-met", "with pytest.raises(ValueError):\n    total([1])", Reason.RAISES_NOT_MET),
+    inside("raises-as-a-call", "pytest.raises(ValueError, total, [1])", Reason.RAISES_NOT_MET),
+    inside("raises-another-text", "with pytest.raises(KeyError, match='nothing'):\n    boom()", Reason.ASSERTION),
+    inside("warns-not-met", "with pytest.warns(UserWarning):\n    total([1])", Reason.RAISES_NOT_MET),
+    inside("raises-another-error", "with pytest.raises(ValueError):\n    boom()", Reason.PROJECT_ERROR),
+    inside("not-implemented-in-the-code", "assert todo() == 1", Reason.PROJECT_ERROR),
+    inside("recursion-in-the-code", "assert deep() == 1", Reason.PROJECT_ERROR),
+    inside("group-of-errors", "several()", Reason.PROJECT_ERROR),
+    inside("error-without-a-text", "odd()", Reason.PROJECT_ERROR),
+    inside("attribute-that-the-code-itself-lacks", "Cart().size()", Reason.PROJECT_ERROR),
+    inside(
+        "error-that-the-code-lets-through",
+        "def key(price):\n    raise ConnectionError\nassert total([1], key) == 1",
+        Reason.PROJECT_ERROR,
+    ),
+    Case(
+        "code-that-can-not-be-imported", "import unset\n\n\ndef test_it():\n    assert unset.x\n", Reason.PROJECT_ERROR
+    ),
+    inside("none-subscripted", "assert find('apple')['price'] == 1", Reason.MISUSE),
+    inside("none-attribute", "assert find('apple').price == 1", Reason.MISUSE),
+    inside("constructor-arguments", "assert Cart('apples')", Reason.MISUSE),
+    inside("unknown-keyword", "assert total([1], vat=2) == 1", Reason.MISUSE),
+    inside(
+        "fixture-that-builds-the-object",
+        "assert basket",
+        Reason.MISUSE,
+        arguments="basket",
+        head=HEAD + "@pytest.fixture\ndef basket():\n    return Cart('apples')\n\n\n",
+    ),
+    inside("fixture-of-a-conftest", "assert cart", Reason.MISUSE, arguments="cart", head=""),
+    Case(
+        "setup-method",
+        f"{HEAD}class TestIt:\n    def setup_method(self):\n        self.cart = Cart(1)\n\n"
+        "    def test_it(self):\n        assert self.cart\n",
+        Reason.MISUSE,
+    ),
+    Case("no-module-yet", "import basket\n\n\ndef test_it():\n    assert basket.x\n", Reason.STRUCTURAL),
+    Case(
+        "no-module-in-the-package-yet",
+        "from bag.handle import x\n\n\ndef test_it():\n    assert x\n",
+        Reason.STRUCTURAL,
+    ),
+    Case("no-name-yet", "from shop import vat\n\n\ndef test_it():\n    assert vat(1) == 1\n", Reason.STRUCTURAL),
+    Case(
+        "no-attribute-of-a-class-yet",
+        "from shop import Cart\n\n\nclass TestIt:\n    kind = Cart.kind\n\n"
+        "    def test_it(self):\n        assert self.kind\n",
+        Reason.STRUCTURAL,
+    ),
+    Case(
+        "code-that-imports-what-is-not-there-yet",
+        "import hollow\n\n\ndef test_it():\n    assert hollow.x\n",
+        Reason.STRUCTURAL,
+    ),
+    inside("no-module-yet-inside", "import basket\nassert basket.x", Reason.STRUCTURAL),
+    inside("no-name-yet-inside", "from shop import vat\nassert vat(1) == 1", Reason.STRUCTURAL),
+    inside("no-function-yet", "assert shop.vat(1) == 1", Reason.STRUCTURAL),
+    inside("no-method-yet", "assert Cart().checkout() == 1", Reason.STRUCTURAL),
+    inside(
+        "nothing-to-patch-yet",
+        "monkeypatch.setattr('shop.vat', 1)\nassert total([1]) == 2",
+        Reason.STRUCTURAL,
+        arguments="monkeypatch",
+        head="from shop import total\n\n\n",
+    ),
+    Case(
+        "nothing-to-mock-yet",
+        "from unittest.mock import patch\n\n\n@patch('shop.vat')\ndef test_it(vat):\n"
+        "    from shop import total\n\n    assert total([1]) == 2\n",
+        Reason.STRUCTURAL,
+    ),
+    inside(
+        "structural-with-a-helper",
+        "from shop import vat\ncompare(vat(1), 2)",
+        Reason.STRUCTURAL,
+        head="def compare(one, two):\n    assert one == two\n\n\n",
+    ),
+    Case("doctest-without-the-code", ">>> from shop import vat\n>>> vat(1)\n2\n", Reason.STRUCTURAL, "txt"),
+)
+
+REFUSED: tuple[Case, ...] = (
+    Case("syntax-error", "def test_it(:\n    assert 1\n", Reason.SYNTAX_ERROR),
+    Case(
+        "syntax-error-in-the-code",
+        "from broken import broken\n\n\ndef test_it():\n    assert broken()\n",
+        Reason.SYNTAX_ERROR,
+    ),
+    inside("missing-fixture", "assert nowhere == 1", Reason.MISSING_FIXTURE, arguments="nowhere"),
+    inside(
+        "fixture-missing-for-a-mark",
+        "assert total([1]) == 2",
+        Reason.MISSING_FIXTURE,
+        mark="@pytest.mark.usefixtures('nowhere')\n",
+    ),
+    Case(
+        "module-that-is-declared",
+        "import left_pad_python\n\n\ndef test_it():\n    assert left_pad_python.x\n",
+        Reason.FOREIGN_MODULE,
+    ),
+    inside("module-that-is-declared-inside", "import left_pad_python\nassert left_pad_python.x", Reason.FOREIGN_MODULE),
+    Case("module-that-the-code-needs", "import needy\n\n\ndef test_it():\n    assert needy.x\n", Reason.FOREIGN_MODULE),
+    Case(
+        "part-of-an-installed-module",
+        "import yaml.nothing\n\n\ndef test_it():\n    assert yaml.nothing\n",
+        Reason.FOREIGN_MODULE,
+    ),
+    Case(
+        "name-in-an-installed-module",
+        "from yaml import nothing\n\n\ndef test_it():\n    assert nothing\n",
+        Reason.FOREIGN_MODULE,
+    ),
+    inside("part-of-the-standard-library", "import json.nothing\nassert json.nothing", Reason.FOREIGN_MODULE),
+    inside("not-implemented-in-the-test", "raise NotImplementedError", Reason.STUB),
+    inside("not-implemented-after-a-call", "total([1])\nraise NotImplementedError", Reason.STUB),
+    inside("not-implemented-in-a-fixture", "assert unwritten", Reason.STUB, arguments="unwritten"),
+    inside("assert-false", "assert False", Reason.STUB),
+    inside("assert-false-after-a-call", "total([1])\nassert False, 'todo'", Reason.STUB),
+    inside("assert-false-in-a-decorated-test", "assert False", Reason.STUB, mark="@retry\n"),
+    inside("constant-through-a-local", "done = False\nassert done", Reason.STUB),
+    inside("pytest-fail", "total([1])\npytest.fail('todo')", Reason.STUB),
+    inside("pytest-fail-under-no-condition", "if True:\n    pytest.fail('todo')", Reason.STUB),
+    method("unittest-fail", "self.fail('todo')", Reason.STUB),
+    inside("structural-without-a-check", "from shop import vat\nvat(1)", Reason.NO_CHECK),
+    inside("no-method-yet-without-a-check", "Cart().checkout()", Reason.NO_CHECK),
+    Case("no-name-yet-without-a-check", "from shop import vat\n\n\ndef test_it():\n    vat(1)\n", Reason.NO_CHECK),
+    inside(
+        "time-out", "import time\nwhile True:\n    time.sleep(0.01)", Reason.TIMEOUT, mark="@pytest.mark.timeout(0.1)\n"
+    ),
+    inside("teardown-only", "assert total([1]) == 1", Reason.TEARDOWN_ONLY, arguments="bad_end"),
+    inside("own-name-misspelt", "assert totl([1]) == 1", Reason.TEST_ERROR, head=""),
+    inside("own-dictionary", "assert {}['price'] == 1", Reason.TEST_ERROR, head=""),
+    inside("own-recursion", "assert again() == 1", Reason.TEST_ERROR, head="def again():\n    return again()\n\n\n"),
+    Case("own-module-level", "X = 1 / 0\n\n\ndef test_it():\n    assert X\n", Reason.TEST_ERROR),
+    inside("async-without-a-plugin", "assert total([1]) == 2", Reason.TEST_ERROR, mark="async "),
+    inside("strict-xpass", "assert total([1]) == 1", Reason.UNEXPLAINED, mark="@pytest.mark.xfail(strict=True)\n"),
+)
+
+SUBTESTS = "for n in (1, 2):\n    with subtests.test(n=n):\n        assert total([1]) == n"
+if hasattr(pytest, "Subtests"):  # since pytest 9
+    ACCEPTED += (inside("subtest", SUBTESTS, Reason.ASSERTION, arguments="subtests"),)
+
+CRASH = inside("crash", "import os\nos._exit(3)", Reason.CRASH)

@@ -1,0 +1,199 @@
+"""RED for a reason: real failures in real runs, each with the class that it must get."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.failures import REMEDIES, Reason
+from tests.plugin.failing import ACCEPTED, CRASH, PLUGINS, PROJECT, REFUSED, Case
+from tests.support import Sample
+
+OPTIONS = ("--phase=red", "--doctest-glob=*.txt", "--tb=no", "--phase-report=verdict.json")
+
+
+def write(sample: Sample, *cases: Case) -> None:
+    sample.write({**PROJECT, **{case.file: case.source for case in cases}})
+
+
+def classes_of(sample: Sample) -> Any:
+    """Return the class of each failure of the last run, by the test's id."""
+    return json.loads((sample.root / "classes.json").read_text(encoding="utf-8"))
+
+
+def by_name(classes: Mapping[str, str], *cases: Case) -> dict[str, str]:
+    names = {case.file: case.name for case in cases}
+    return {names[test.partition("::")[0]]: reason for test, reason in classes.items()}
+
+
+def test_there_are_enough_of_them() -> None:
+    cases = (*ACCEPTED, *REFUSED, CRASH)
+    assert len({case.name for case in cases}) == len(cases) >= 25
+    assert {case.reason for case in cases} == set(Reason)
+
+
+def test_every_failure_gets_its_class(sample: Sample) -> None:
+    cases = (*ACCEPTED, *REFUSED)
+    write(sample, *cases)
+    assert sample.pytest_process(*OPTIONS, plugins=PLUGINS).code == 10
+    assert by_name(classes_of(sample), *cases) == {case.name: case.reason for case in cases}
+    report = sample.report()
+    assert report["metrics"]["tests_refused"] == len(REFUSED)
+    assert report["metrics"]["tests_failing"] == len(cases)
+    assert not report["gate_1"]["satisfied"]
+
+
+def test_every_failure_gets_its_class_on_workers(sample: Sample) -> None:
+    cases = (*ACCEPTED, *REFUSED, CRASH)
+    write(sample, *cases)
+    assert sample.pytest_process(*OPTIONS, "-n", "2", plugins=(*PLUGINS, "xdist.plugin")).code == 10
+    assert by_name(classes_of(sample), *cases) == {case.name: case.reason for case in cases}
+    assert sample.report()["metrics"]["tests_refused"] == len(REFUSED) + 1
+
+
+def test_accepted_failures_alone_open_the_gate(sample: Sample) -> None:
+    write(sample, *ACCEPTED)
+    assert sample.pytest(*OPTIONS, "--exit-signal=all of them are to be written", plugins=PLUGINS[1:]).code == 0
+    report = sample.report()
+    assert (report["metrics"]["tests_refused"], report["can_exit"]) == (0, True)
+
+
+# --- what people are told
+
+
+def of(*names: str) -> list[Case]:
+    found = [case for case in (*REFUSED, CRASH) if case.name in names]
+    assert len(found) == len(names)
+    return found
+
+
+def told(text: str) -> str:
+    """Return a panel as one line: where it wraps depends on the names in it."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("cases", "arguments"),
+    [
+        pytest.param(
+            of("syntax-error", "missing-fixture", "module-that-is-declared", "pytest-fail", "strict-xpass"),
+            (),
+            id="here",
+        ),
+        pytest.param(
+            of("time-out", "teardown-only", "own-name-misspelt", "no-name-yet-without-a-check", "crash"),
+            ("-n", "2", "-p", "xdist.plugin"),
+            id="on-workers",
+        ),
+    ],
+)
+def test_each_refused_test_is_named_with_its_class_and_a_remedy(
+    sample: Sample, cases: list[Case], arguments: tuple[str, ...]
+) -> None:
+    write(sample, *cases)
+    ran = sample.pytest_process(
+        "--phase=red", "--phase-report=verdict.json", "--phase-report=verdict.md", *arguments, plugins=PLUGINS
+    )
+    assert ran.code == 10
+    findings = {finding["id"].partition("::")[0]: finding for finding in sample.report()["findings"]}
+    explained = sample.gate("explain", "red-for-a-reason")
+    markdown = (sample.root / "verdict.md").read_text(encoding="utf-8")
+    for case in cases:
+        finding = findings.pop(case.file)
+        assert (finding["slug"], finding["tier"]) == ("red-for-a-reason", "hard")
+        assert finding["detail"].startswith(f"{case.reason}")
+        assert finding["detail"].endswith(f"; {REMEDIES[case.reason]}")
+        assert f"{finding['id']} {told(finding['detail'])}" in told(ran.out)
+        assert f"{finding['id']}: {finding['detail']}" in explained.out
+        assert finding["id"] in markdown
+    assert findings == {}
+    assert ran.has("- guard   red-for-a-reason: 5 failing test(s) give no reason to write code")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "line", "detail"),
+    [
+        ("syntax-error", "tests/test_syntax_error.py", 1, "SyntaxError: "),
+        ("syntax-error-in-the-code", "broken.py", 1, "SyntaxError: "),
+        ("missing-fixture", "tests/test_missing_fixture.py", None, "FixtureLookupError: fixture 'nowhere' not found"),
+        ("not-implemented-in-a-fixture", "conftest.py", 15, "NotImplementedError"),
+        ("assert-false-after-a-call", "tests/test_assert_false_after_a_call.py", 9, "AssertionError: todo"),
+        ("module-that-the-code-needs", "needy.py", 1, "ModuleNotFoundError: No module named 'left_pad_python'"),
+    ],
+)
+def test_a_refusal_points_to_the_line(sample: Sample, name: str, file: str, line: int | None, detail: str) -> None:
+    (case,) = of(name)
+    write(sample, case)
+    assert sample.pytest("--phase=red", "--phase-report=verdict.json").code == 10
+    (finding,) = [each for each in sample.report()["findings"] if each["slug"] == "red-for-a-reason"]
+    assert (finding["file"], finding["line"]) == (file, line)
+    assert f"{case.reason}: {detail}" in finding["detail"]
+
+
+# --- whose code it is
+
+
+def test_a_doctest_does_not_make_the_code_a_test(sample: Sample) -> None:
+    sample.write(PROJECT)
+    sample.write(
+        {
+            "price.py": 'def vat(price):\n    """\n    >>> vat(100)\n    19\n    """\n    raise NotImplementedError\n',
+            "tests/test_price.py": "from price import vat\n\n\ndef test_vat():\n    assert vat(100) == 19\n",
+        }
+    )
+    sample.pytest("--phase=red", "--doctest-modules", "tests", "price.py")
+    assert classes_of(sample) == {
+        "price.py::price.vat": "project-error",
+        "tests/test_price.py::test_vat": "project-error",
+    }
+
+
+def test_code_in_an_environment_below_the_root_is_somebody_else_s(sample: Sample) -> None:
+    sample.write(
+        {
+            **PROJECT,
+            "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = [".", "venv/lib"]\n',
+            "venv/pyvenv.cfg": "home = /usr/bin\n",
+            "venv/lib/theirs.py": "def give():\n    raise OSError('theirs')\n",
+            "tests/test_theirs.py": "from theirs import give\n\n\ndef test_it():\n    assert give()\n",
+        }
+    )
+    sample.pytest("--phase=red", "tests")
+    assert classes_of(sample) == {"tests/test_theirs.py::test_it": "test-error"}
+
+
+def test_a_test_that_is_mended_is_read_anew(sample: Sample) -> None:
+    sample.write({**PROJECT, "tests/test_it.py": "def test_it():\n    from shop import vat\n\n    vat(1)\n"})
+    sample.pytest("--phase=red")
+    assert classes_of(sample) == {"tests/test_it.py::test_it": "no-check"}
+    sample.write({"tests/test_it.py": "def test_it():\n    from shop import vat\n\n    assert vat(1) == 1\n"})
+    assert sample.pytest("--phase=red").code == 0
+    assert classes_of(sample) == {"tests/test_it.py::test_it": "structural"}
+
+
+def test_objects_that_can_not_be_looked_at_do_no_harm(sample: Sample) -> None:
+    sample.write(
+        {
+            **PROJECT,
+            "tests/test_it.py": """\
+class Proxy:
+    def __getattribute__(self, name):
+        raise RuntimeError("bound to nothing")
+
+
+proxy = Proxy()
+
+
+def test_it():
+    own = proxy
+    assert {}["price"] == own
+""",
+        }
+    )
+    ran = sample.pytest("--phase=red")
+    assert ran.code == 10
+    assert "INTERNALERROR" not in ran.out
+    assert classes_of(sample) == {"tests/test_it.py::test_it": "test-error"}
