@@ -18,7 +18,7 @@ _ENVIRONMENT_PARTS = frozenset({"site-packages", "dist-packages"})
 def find_owner(module: str, root: Path) -> Owner:
     """Return whose module this is, or is going to be. One that nobody has, and nobody declared, is the project's."""
     top = module.partition(".")[0]
-    if _is_in_root(top, root):
+    if _is_in_root(top, root) or _was_found_in_root(top, root):
         return "project"
     if top in sys.stdlib_module_names:
         return "standard library"
@@ -31,6 +31,15 @@ def find_owner(module: str, root: Path) -> Owner:
 
 def _is_in_root(top: str, root: Path) -> bool:
     return any((root / folder / top).is_dir() or (root / folder / f"{top}.py").is_file() for folder in _SOURCE_FOLDERS)
+
+
+def _was_found_in_root(top: str, root: Path) -> bool:
+    """Tell whether the package around a missing module is loaded from a folder of the project's, wherever that is."""
+    file = getattr(sys.modules.get(top), "__file__", None)
+    home = os.path.realpath(root)
+    if not isinstance(file, str) or not os.path.realpath(file).startswith(home + os.sep):
+        return False
+    return not is_in_environment(os.path.realpath(file), home)
 
 
 def normalise(name: str) -> str:

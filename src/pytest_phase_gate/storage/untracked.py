@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_phase_gate.storage.git import try_git
 
-#: Outputs of Python and pytest, wherever they lie.
+#: Outputs of Python, pytest and editors, wherever they lie.
 _NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})
 
 
@@ -29,4 +29,10 @@ def list_untracked(root: Path, folders: tuple[str, ...], *, state_folder: Path) 
 
 
 def _is_output(path: str) -> bool:
-    return bool(_NOT_DATA & set(path.split("/"))) or path.endswith((".pyc", ".pyo"))
+    name = path.rpartition("/")[2]
+    return (
+        bool(_NOT_DATA & set(path.split("/")))
+        or name.endswith((".pyc", ".pyo", ".swp", ".swo", "~"))
+        or name.startswith((".#", "#"))
+        or name == ".DS_Store"
+    )

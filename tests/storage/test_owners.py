@@ -1,0 +1,129 @@
+"""Whose a module is that could not be imported, and which files belong to an environment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pytest_phase_gate.storage.owners import declared_names, find_owner, is_in_environment, normalise
+
+PYPROJECT = """\
+[project]
+dependencies = ["left-pad_python>=1", "Big.Name[extra]; python_version > '3'"]
+
+[project.optional-dependencies]
+test = ["only.for.tests"]
+
+[dependency-groups]
+dev = ["for-developers", {include-group = "test"}]
+
+[tool.poetry.dependencies]
+by-poetry = "^1"
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("# ours\n-r other.txt\n  in_a_list==1.0  # why\n", encoding="utf-8")
+    (tmp_path / "requirements-dev.txt").write_text("in-another-list\n", encoding="utf-8")
+    (tmp_path / "shop.py").touch()
+    for folder in ("bag", "src/basket", "lib/crate", "json"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "src" / "tin.py").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("module", "owner"),
+    [
+        pytest.param("shop", "project", id="a-module-in-the-root"),
+        pytest.param("bag.handle", "project", id="a-part-of-a-package-in-the-root"),
+        pytest.param("basket.handle", "project", id="a-part-of-a-package-in-src"),
+        pytest.param("tin", "project", id="a-module-in-src"),
+        pytest.param("crate", "project", id="a-package-in-lib"),
+        pytest.param("nothing_at_all", "project", id="what-nobody-has-is-still-to-be-written"),
+        pytest.param("json.nothing", "project", id="a-folder-of-ours-wins-over-the-standard-library"),
+        pytest.param("os.nothing", "standard library", id="a-part-of-the-standard-library"),
+        pytest.param("left_pad_python", "declared", id="declared"),
+        pytest.param("left_pad_python.part", "declared", id="a-part-of-what-is-declared"),
+        pytest.param("Big_Name", "declared", id="declared-in-other-letters"),
+        pytest.param("only_for_tests", "declared", id="an-extra"),
+        pytest.param("for_developers", "declared", id="a-group"),
+        pytest.param("by_poetry", "declared", id="poetry"),
+        pytest.param("in_a_list", "declared", id="requirements"),
+        pytest.param("in_another_list", "declared", id="more-requirements"),
+        pytest.param("other", "project", id="a-file-of-requirements-is-none"),
+        pytest.param("yaml.nothing", "installed", id="a-part-of-what-is-installed"),
+        pytest.param("_pytest.nothing", "installed", id="a-second-package-of-a-distribution"),
+    ],
+)
+def test_owner(root: Path, module: str, owner: str) -> None:
+    assert find_owner(module, root) == owner
+
+
+@pytest.mark.parametrize(
+    ("place", "owner"),
+    [
+        pytest.param("packages/yaml/__init__.py", "project", id="a-package-deep-in-the-root"),
+        pytest.param("venv/lib/site-packages/yaml/__init__.py", "installed", id="one-in-an-environment-there"),
+        pytest.param("../elsewhere/yaml/__init__.py", "installed", id="one-elsewhere"),
+        pytest.param(None, "installed", id="one-without-a-file"),
+    ],
+)
+def test_where_the_package_around_it_was_found(
+    root: Path, monkeypatch: pytest.MonkeyPatch, place: str | None, owner: str
+) -> None:
+    loaded = ModuleType("yaml")
+    loaded.__file__ = None if place is None else str(root / place)
+    monkeypatch.setitem(sys.modules, "yaml", loaded)
+    assert find_owner("yaml.nothing", root) == owner
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(None, id="no-file"),
+        pytest.param("[project", id="no-toml"),
+        pytest.param("\x00", id="no-text"),
+        pytest.param("[tool.pytest]\n", id="nothing-about-it"),
+    ],
+)
+def test_a_project_that_declares_nothing(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_bytes(b"\xff\xfe")
+    assert declared_names(tmp_path) == frozenset()
+
+
+def test_names_are_compared_as_packaging_does() -> None:
+    assert normalise("Big__Name.of-A_Thing") == "big-name-of-a-thing"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("src/shop.py", False, id="our-code"),
+        pytest.param("venv/lib/theirs.py", True, id="an-environment-by-its-mark"),
+        pytest.param("conda/lib/theirs.py", True, id="an-environment-of-conda"),
+        pytest.param("x/site-packages/theirs.py", True, id="a-folder-of-packages"),
+        pytest.param("x/dist-packages/a/theirs.py", True, id="a-folder-of-a-system-s-packages"),
+        pytest.param("src/site-packages.py", False, id="a-file-of-that-name"),
+        pytest.param("venv.py", False, id="beside-it"),
+    ],
+)
+def test_files_of_an_environment(tmp_path: Path, path: str, expected: bool) -> None:
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    (tmp_path / "conda" / "conda-meta").mkdir(parents=True)
+    assert is_in_environment(str(tmp_path / path), str(tmp_path)) is expected
+
+
+def test_a_project_inside_an_environment_is_a_project(tmp_path: Path) -> None:
+    root = tmp_path / "venv" / "src" / "shop"
+    root.mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    assert not is_in_environment(str(root / "shop.py"), str(root))
