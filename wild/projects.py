@@ -21,6 +21,7 @@ class Project:
 
 PROJECTS = (
     Project(name="attrs", version="26.1.0", requires=("cloudpickle", "hypothesis", "pympler")),
+    Project(name="blinker", version="1.9.0", requires=("pytest-asyncio",)),
     Project(name="click", version="8.5.1"),
     Project(name="h11", version="0.16.0"),
     Project(name="idna", version="3.20", requires=("hypothesis",)),
@@ -31,5 +32,9 @@ PROJECTS = (
     Project(name="more-itertools", version="11.2.1"),
     Project(name="packaging", version="26.3", requires=("hypothesis", "pip", "pretend", "tomli_w")),
     Project(name="pluggy", version="1.7.0", requires=("pytest-benchmark",)),
+    Project(name="pygments", version="2.21.0", requires=("pytest-cov", "pytest-randomly", "wcag-contrast-ratio")),
+    Project(
+        name="structlog", version="26.1.0", requires=("pytest-asyncio", "pytest-randomly", "simplejson", "time-machine")
+    ),
     Project(name="wcwidth", version="0.9.4", requires=("pytest-cov",)),
 )
