@@ -408,7 +408,8 @@ def test_a_class_that_cannot_be_collected_does_not_speak_for_its_module(sample: 
         "    def test_two(self):\n        pass\n\n\nclass TestGood:\n    def test_three(self):\n        pass\n"
     )
     for workers in ((), WORKERS):
-        ran = sample.pytest_process("--phase=red", "--tb=no", *workers, plugins=("xdist",))
+        arguments = ("--phase=red", "--tb=no", "--phase-report=verdict.json")
+        ran = sample.pytest_process(*arguments, *workers, plugins=("xdist",))
         assert last_run(sample)["counts"] == summary_of(ran.out)
         assert buckets_of(sample) == {
             "test_one.py::TestBad::test_one": "uncollectable",
@@ -416,10 +417,8 @@ def test_a_class_that_cannot_be_collected_does_not_speak_for_its_module(sample: 
             "test_one.py::TestGood::test_three": "passed",
             "test_one.py::test_passes": "passed",
         }
-        assert ran.has(
-            "- tests_failing == tests_total                       2 == 4",
-            "- guard   red-for-a-reason: 2 failing test(s) give no reason to write code",
-        )
+        metrics = sample.report()["metrics"]
+        assert (metrics["tests_passing"], metrics["tests_failing"], ran.code) == (2, 2, 10)
 
 
 # --- workers
@@ -535,11 +534,10 @@ def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) ->
     assert ran.code == 0
     assert "phase gate" not in ran.out
     assert not (sample.root / ".phase-gate").exists()
-    assert sample.report("sent.json") == {
-        "deselected": ["test_groups.py::test_in_none"],
-        "paths": {"test_groups.py": str(sample.root / "test_groups.py")},
-        "groups": ["database", "database_files", "default"],
-    }
+    sent = sample.report("sent.json")
+    assert sent["deselected"] == ["test_groups.py::test_in_none"]
+    assert sent["paths"] == {"test_groups.py": str(sample.root / "test_groups.py")}
+    assert sent["groups"] == ["database", "database_files", "default"]
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,8 @@ def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Sample) -> None:
     arguments = ("--phase=green", "--cov=calc", "--cov-fail-under=100", "--cov-report=", "--phase-report=verdict.json")
     ran = passing.pytest_process(*arguments, plugins=("pytest_cov",))
     assert ran.code == 1
-    verdict = passing.report()
-    assert (verdict["metrics"]["tests_failing"], verdict["metrics"]["outcomes_doubtful"]) == (0, 0)
-    assert [(row["slug"], row["tier"]) for row in verdict["findings"]] == [("red-was-seen", "advisory")]
+    assert passing.report()["metrics"]["tests_failing"] == 0
+    assert [finding for finding in passing.report()["findings"] if finding["tier"] == "hard"] == []
     assert (last_run(passing)["kind"], state_of(passing).streak) == ("complete", 1)
 
 
@@ -497,9 +496,8 @@ def panel(ran: Ran) -> list[str]:
 
 def test_quiet_leaves_title_notes_verdict_and_next_step(passing: Sample) -> None:
     title, *notes, verdict, following = panel(passing.pytest("--phase=green", "-q"))
-    assert " ".join(" ".join(notes).split()) == (
-        "Note RED was never seen in this cycle: nothing shows that these tests can fail"
-    )
+    assert " ".join(" ".join(notes).split()).startswith("Note RED was never seen in this cycle")
+    assert not any(line.lstrip().startswith(("Gate", "+", "-")) for line in notes)
     assert re.fullmatch(r"=+ phase gate: GREEN · iteration 1 · 2 tests =+", title)
     assert verdict == "Verdict  go on: one more green run on this tree is needed: run again"
     assert following == "Next     pytest --phase=green"
