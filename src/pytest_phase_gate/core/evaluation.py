@@ -20,6 +20,9 @@ from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 #: Of the evaluation as JSON.
 SCHEMA = 1
 
+#: The guard that no workflow can leave out: it would be the first thing that another workflow leaves out.
+_RULES = "rules-unchanged"
+
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
 
 
@@ -138,7 +141,7 @@ def evaluate_gate_1(
     outcome = phase.gate_1.condition.evaluate(values)
     guards = tuple(
         _evaluate_guard(workflow.guards[name], values, findings, waivers)
-        for name in phase.gate_1.guards
+        for name in _guard_names(phase, values)
         if name in workflow.guards
     )
     return Gate1Result(
@@ -151,6 +154,12 @@ def evaluate_gate_1(
         guards=guards,
         replaced=phase.gate_1.replaced,
     )
+
+
+def _guard_names(phase: Phase, values: Metrics) -> tuple[str, ...]:
+    """Return the phase's guards. Rules that changed in mid-cycle close every gate, also one that does not ask."""
+    names = phase.gate_1.guards
+    return names if not values.get("rules_changed") or _RULES in names else (*names, _RULES)
 
 
 def _evaluate_guard(

@@ -58,6 +58,8 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     if phase.name == state.phase:
         return Entry(phase, How.STAY)
     current = workflow.phase(state.phase)
+    if current is None and state.phase != DONE:
+        raise _unknown_current(state, workflow)
     if current is not None and state.exited and phase.name == current.next:
         return Entry(phase, How.NEXT)
     if phase is workflow.first:
