@@ -13,7 +13,7 @@ from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
 from pytest_phase_gate.core.freeze import freeze, frozen_to_json
 from pytest_phase_gate.core.inventory import merge_inventories, split_id
-from pytest_phase_gate.core.measuring import find_findings, measure, note_unseen, take_notes
+from pytest_phase_gate.core.measuring import excuse_skips, find_findings, measure, note_unseen, take_notes
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
 from pytest_phase_gate.core.record import RunRecord
@@ -71,6 +71,7 @@ def finish_run(
     in_first_phase = phase.scope == "targets"
     audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
     judgement = judge_outcomes(record.outcomes, record.inventory, past, in_first_phase=in_first_phase)
+    judgement = excuse_skips(judgement, state.waivers, at=at)
     classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
     if classified.kind in (Kind.VOID, Kind.NESTED):
         data = _end_data(record, classified, judgement, metrics={}, iteration=None)

@@ -5,8 +5,11 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
-from pytest_phase_gate.core.findings import Finding, name_tests
+from pytest_phase_gate.core.findings import Finding, cap_findings, name_tests
 from pytest_phase_gate.core.freeze import find_altered, find_changed_settings
 from pytest_phase_gate.core.inventory import join_id
 from pytest_phase_gate.core.metrics import MetricValue
@@ -15,9 +18,11 @@ from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Classified, Green, Kind, count
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.state import OpenRun, State
+from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
+_NO_NEW_SKIPS = "no-new-skips"
 
 
 def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
@@ -53,7 +58,7 @@ def measure(
         "suite_passing": len(judged.passing),
         "suite_failing": len(judged.failing),
         "tests_skipped": buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF),
-        "tests_newly_skipped": len(judged.newly_skipped),
+        "tests_newly_skipped": len(judged.newly_skipped | judged.excused),
         "tests_xfailed": buckets.count(Bucket.XFAILED),
         "tests_xpassed": buckets.count(Bucket.XPASSED),
         "tests_errors": buckets.count(Bucket.ERROR),
@@ -119,7 +124,7 @@ def find_findings(
         *record.doubts,
         *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
-        *name_tests("no-new-skips", "hard", judged.newly_skipped, "skipped now, and not before"),
+        *_new_skips(judged),
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
@@ -128,6 +133,24 @@ def find_findings(
             "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
         ),
     )
+
+
+def excuse_skips(judged: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
+    """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
+    covered = {
+        key for waiver in waivers if waiver.guard == _NO_NEW_SKIPS and waiver.is_in_force(at) for key in waiver.findings
+    }
+    if not covered.issuperset(finding.key for finding in cap_findings(_new_skips(judged))):
+        return judged
+    return replace(
+        judged, newly_skipped=frozenset(), exempt=judged.exempt | judged.newly_skipped, excused=judged.newly_skipped
+    )
+
+
+def _new_skips(judged: Judgement) -> tuple[Finding, ...]:
+    # The excused ones, too: that they are waived has to be seen.
+    skipped = judged.newly_skipped | judged.excused
+    return name_tests(_NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before")
 
 
 def find_altered_in(record: RunRecord, past: References) -> list[Finding]:
@@ -202,7 +225,7 @@ def take_notes(record: RunRecord, judged: Judgement, classified: Classified, run
         notes.append("another run of this task was open at the same time: the streak is not extended")
     if record.narrowed_by and classified.kind is Kind.COMPLETE:
         notes.append(f"narrowed: {'; '.join(record.narrowed_by)}")
-    exempt = [record.outcomes[test_id] for test_id in judged.exempt]
+    exempt = [record.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
     marked = len(exempt) - skipped
     shown = [

@@ -72,8 +72,6 @@ class References:
     withdrawn: Inventory | None = None
     #: Bodies of tests that failed for a reason in this cycle.
     red: Mapping[str, str] = field(default_factory=dict)
-    #: Skipped tests that a person excused.
-    excused: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +89,8 @@ class Judgement:
     baseline_total: int
     baseline_failing: frozenset[str]
     recovered: frozenset[str]
+    #: Exempt only because a person let these skips pass.
+    excused: frozenset[str] = frozenset()
 
     @property
     def green(self) -> Green:
@@ -200,8 +200,6 @@ def _xmark_is_exempt(test_id: str, past: References) -> bool:
 def _skip_is_exempt(
     test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
 ) -> bool:
-    if test_id in past.excused:
-        return True
     if test_id in past.red:
         return False  # it was red: it has to become green, not silent
     by_condition = bucket is Bucket.SKIPPED_IF

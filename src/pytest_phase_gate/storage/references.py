@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_phase_gate.core.freeze import Frozen, frozen_from_json
@@ -47,7 +47,6 @@ def load_references(
         frozen=load_frozen(objects, state.frozen),
         withdrawn=_load_withdrawn(objects, state.withdrawn),
         red={} if state.red is None else objects.load(state.red)["bodies"],
-        excused=frozenset(_excused(state)),
     )
 
 
@@ -61,12 +60,6 @@ def load_frozen(objects: ObjectStore, name: str | None) -> Frozen | None:
 
 def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
     return None if name is None else load_inventory(objects, objects.load(name)["inventory"])
-
-
-def _excused(state: State) -> Iterator[str]:
-    for waiver in state.waivers:
-        if waiver.guard == "no-new-skips":
-            yield from (key.split("|")[1] for key in waiver.findings)
 
 
 def load_inventory(objects: ObjectStore, name: str) -> Inventory:

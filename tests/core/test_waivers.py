@@ -1,0 +1,183 @@
+"""Waivers: what they cover, how long, and what becomes of a guard and of skipped tests under one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from pytest_phase_gate.core.evaluation import GuardResult, Subject, evaluate, evaluate_gate_1, evaluation_to_json
+from pytest_phase_gate.core.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
+from pytest_phase_gate.core.inventory import Inventory
+from pytest_phase_gate.core.measuring import excuse_skips
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
+from pytest_phase_gate.core.signals import ABSENT
+from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
+from pytest_phase_gate.rules.workflow_files import load_shipped_workflow
+
+NOW = "2026-07-01T12:00:00.000Z"
+LATER = "2026-07-01T12:00:00.001Z"
+
+TDD = load_shipped_workflow("tdd")
+GREEN = next(phase for phase in TDD.phases if phase.name == "GREEN")
+METRICS: dict[str, MetricValue] = {
+    "tests_total": 2,
+    "tests_failing": 0,
+    "tests_passing": 2,
+    "consecutive_green_runs": 2,
+    "run_complete": True,
+    "run_kind": "complete",
+    "red_seen": True,
+    "red_resolved_elsewhere": 0,
+    "tests_missing": 0,
+    "tests_altered": 0,
+    "tests_newly_skipped": 0,
+    "outcomes_doubtful": 0,
+    "rules_changed": 0,
+}
+
+
+def altered(name: str, proof: str = "p") -> Finding:
+    return Finding(slug="tests-unchanged", tier="hard", id=f"t.py::{name}", file="t.py", detail="altered", proof=proof)
+
+
+def waive(*findings: Finding, guard: str = "tests-unchanged", expires: str = "") -> Waiver:
+    keys = tuple(finding.key for finding in findings)
+    return Waiver(guard=guard, findings=keys, reason="because", by="dev", at=NOW, expires=expires)
+
+
+@pytest.mark.parametrize(
+    ("expires", "at", "expected"),
+    [
+        pytest.param("", "9999-01-01T00:00:00.000Z", True, id="without-an-end-it-lasts"),
+        pytest.param(LATER, NOW, True, id="a-moment-before"),
+        pytest.param(NOW, NOW, False, id="the-very-moment"),
+        pytest.param(NOW, LATER, False, id="a-moment-after"),
+    ],
+)
+def test_in_force(expires: str, at: str, expected: bool) -> None:
+    assert waive(expires=expires).is_in_force(at) is expected
+
+
+# --- a guard under waivers
+
+
+def judge(present: Iterable[Finding], waivers: Iterable[Waiver], *, unmet: bool = True) -> tuple[bool, GuardResult]:
+    """Return whether Gate 1 holds, and how `tests-unchanged` was judged."""
+    metrics = {**METRICS, "tests_altered": 1 if unmet else 0}
+    gate = evaluate_gate_1(TDD, GREEN, metrics, tuple(present), tuple(waivers))
+    return gate.satisfied, next(guard for guard in gate.guards if guard.name == "tests-unchanged")
+
+
+ONE, TWO = altered("test_one"), altered("test_two")
+
+
+@pytest.mark.parametrize(
+    ("present", "waivers", "expected"),
+    [
+        pytest.param([ONE], [waive(ONE)], True, id="exactly-what-was-there"),
+        pytest.param([ONE], [waive(ONE, TWO)], True, id="less-than-what-was-there"),
+        pytest.param([ONE, TWO], [waive(ONE), waive(TWO)], True, id="two-waivers-together"),
+        pytest.param([ONE, TWO], [waive(ONE)], False, id="one-more-finding"),
+        pytest.param([altered("test_one", "other")], [waive(ONE)], False, id="the-same-test-altered-again"),
+        pytest.param([ONE], [waive(ONE, guard="tests-kept")], False, id="a-waiver-of-another-guard"),
+        pytest.param([ONE], [], False, id="no-waiver"),
+        pytest.param([], [waive(ONE)], False, id="unmet-and-nothing-named"),
+        pytest.param([replace(ONE, tier="advisory")], [waive(ONE)], False, id="an-advisory-finding-is-no-ground"),
+        pytest.param(
+            [ONE, Finding(slug="flaky", tier="advisory", detail="d")], [waive(ONE)], True, id="others-do-not-matter"
+        ),
+    ],
+)
+def test_a_guard_is_waived(present: list[Finding], waivers: list[Waiver], expected: bool) -> None:
+    holds, guard = judge(present, waivers)
+    assert (holds, guard.waived, guard.holds) == (expected, expected, expected)
+    assert guard.satisfied is False, "it is still not met, and says so"
+
+
+def test_a_guard_that_holds_is_not_waived() -> None:
+    holds, guard = judge([], [waive(ONE)], unmet=False)
+    assert (holds, guard.waived, guard.satisfied) == (True, False, True)
+
+
+def test_a_waiver_opens_no_other_guard() -> None:
+    gate = evaluate_gate_1(TDD, GREEN, {**METRICS, "tests_altered": 1, "tests_missing": 1}, (ONE,), (waive(ONE),))
+    assert [guard.name for guard in gate.guards if not guard.holds] == ["tests-kept"]
+    assert not gate.satisfied
+
+
+def test_a_waiver_changes_no_number() -> None:
+    gate = evaluate_gate_1(TDD, GREEN, {**METRICS, "tests_altered": 1, "tests_failing": 1}, (ONE,), (waive(ONE),))
+    assert not gate.satisfied
+
+
+@pytest.mark.parametrize(("at", "is_listed"), [(NOW, True), (LATER, False)], ids=["in-force", "expired"])
+def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
+    given = waive(ONE, expires=LATER)
+    subject = Subject(task="default", cycle=1, phase="GREEN", iteration=1, run="r", at=at)
+    verdict = evaluate(
+        TDD,
+        GREEN,
+        subject,
+        metrics={**METRICS, "tests_altered": 1},
+        reading=ABSENT,
+        findings=[ONE],
+        waivers=[given],
+    )
+    document = evaluation_to_json(verdict)
+    assert document["overrides"] == ([waiver_to_json(given)] if is_listed else [])
+    assert document["gate_1"]["satisfied"] is is_listed
+    assert waiver_to_json(given)["kind"] == "waive"
+
+
+# --- skips under a waiver
+
+
+def skips(*names: str) -> Judgement:
+    """A run in which these were skipped that had been red, and one test passed."""
+    ids = [f"t.py::{name}" for name in names]
+    outcomes = {**dict.fromkeys(ids, Bucket.SKIPPED), "t.py::test_fine": Bucket.PASSED}
+    past = References(red=dict.fromkeys(ids, "body"), targets=ids)
+    return judge_outcomes(outcomes, Inventory({}), past, in_first_phase=False)
+
+
+def waive_skips(*names: str, expires: str = "") -> Waiver:
+    found = name_tests("no-new-skips", "hard", [f"t.py::{name}" for name in names], "skipped now, and not before")
+    return waive(*found, guard="no-new-skips", expires=expires)
+
+
+@pytest.mark.parametrize(
+    ("waivers", "is_excused"),
+    [
+        pytest.param([waive_skips("test_a", "test_b")], True, id="both"),
+        pytest.param([waive_skips("test_a"), waive_skips("test_b")], True, id="one-after-the-other"),
+        pytest.param([waive_skips("test_a", "test_b", "test_c")], True, id="more-than-there-are-now"),
+        pytest.param([waive_skips("test_a")], False, id="one-more-closes-again"),
+        pytest.param([waive_skips("test_a", "test_b", expires=NOW)], False, id="expired"),
+        pytest.param([waive_skips("test_a", "test_b", expires=LATER)], True, id="not-yet-expired"),
+        pytest.param([replace(waive_skips("test_a", "test_b"), guard="tests-kept")], False, id="another-guard"),
+        pytest.param([], False, id="none"),
+    ],
+)
+def test_skips_that_a_person_lets_pass(waivers: list[Waiver], is_excused: bool) -> None:
+    judged = skips("test_a", "test_b")
+    assert judged.newly_skipped == {"t.py::test_a", "t.py::test_b"}
+    after = excuse_skips(judged, waivers, at=NOW)
+    assert (after.newly_skipped == frozenset()) is is_excused
+    assert after.excused == (judged.newly_skipped if is_excused else frozenset())
+    assert after.newly_skipped | after.exempt == judged.newly_skipped | judged.exempt
+
+
+def test_more_skips_than_a_report_names() -> None:
+    names = [f"test_{index:02}" for index in range(NAMED_AT_MOST + 5)]
+    ids = [f"t.py::{name}" for name in names]
+    found = cap_findings(name_tests("no-new-skips", "hard", ids, "skipped now, and not before"))
+    given = waive(*found, guard="no-new-skips")
+    assert excuse_skips(skips(*names), [given], at=NOW).newly_skipped == frozenset()
+    assert excuse_skips(skips(*names, "test_more"), [given], at=NOW).newly_skipped != frozenset()
+
+
+def test_without_skips_nothing_changes() -> None:
+    assert excuse_skips(skips(), [], at=NOW) == skips()
