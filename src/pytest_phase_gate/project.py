@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from pytest_phase_gate.storage.tree import Tree, take_tree
-from pytest_phase_gate.storage.untracked import list_untracked
+from pytest_phase_gate.storage.untracked import take_data
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricType
@@ -106,9 +106,9 @@ class Project:
         )
         return apply_overlay(workflow, self.configuration.overlay)
 
-    def untracked_files(self, folders: Iterable[str]) -> tuple[str, ...]:
-        """Return the files below these folders that are neither tracked nor ignored; all of them without git."""
-        return list_untracked(self.root, tuple(folders), state_folder=self.state_folder)
+    def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
+        """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
+        return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
     def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
         return take_tree(

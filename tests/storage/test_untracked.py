@@ -1,15 +1,18 @@
-"""Files beside the tests that nobody tracks: which are data, and which are somebody's output."""
+"""Files beside the tests: which are data, which are somebody's output, and what stands for their contents."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.storage.untracked import list_untracked
+from pytest_phase_gate.storage.tree import take_tree
+from pytest_phase_gate.storage.untracked import take_data
 from tests.support import Sample
 
-#: Data and its neighbours; the second half is what tools leave behind.
+#: Data and its neighbours; the last of them is what tools leave behind.
+TRACKED = ("tests/test_a.py", "tests/table.csv", "tests/notes.md")
 DATA = ("tests/data/prices.csv", "tests/new_helper.py", "tests/.env", "tests/größe ü.txt")
 OUTPUTS = (
     "tests/__pycache__/test_a.cpython-313.pyc",
@@ -33,47 +36,90 @@ def write(root: Path, *names: str) -> None:
 
 
 @pytest.fixture
-def repository(sample: Sample) -> Path:
-    write(sample.root, "tests/test_a.py", "tests/table.csv")
+def repository(sample: Sample) -> Sample:
+    write(sample.root, *TRACKED)
     sample.write({".gitignore": "*.log\n"})
     sample.commit_all()
     write(sample.root, *DATA, *OUTPUTS, "tests/run.log", "src/beside.csv")
-    return sample.root
+    return sample
 
 
-def test_in_a_repository(repository: Path) -> None:
-    found = list_untracked(repository, ("tests",), state_folder=repository / ".phase-gate")
-    assert found == tuple(sorted(DATA)), "neither tracked nor ignored, no output, and below that folder"
+def take(root: Path, *folders: str) -> dict[str, str]:
+    return take_data(root, folders, state_folder=root / ".phase-gate")
 
 
-def test_in_a_folder_of_a_repository(repository: Path) -> None:
-    root = repository / "tests"
-    assert list_untracked(root, ("data",), state_folder=root / ".phase-gate") == ("data/prices.csv",)
+def test_in_a_repository(repository: Sample) -> None:
+    found = take(repository.root, "tests")
+    assert sorted(found) == sorted((*TRACKED, *DATA)), "not ignored, no output, and below that folder"
+
+
+def test_in_a_folder_of_a_repository(repository: Sample) -> None:
+    assert list(take(repository.root / "tests", "data")) == ["data/prices.csv"]
+
+
+def test_committing_changes_no_id(repository: Sample) -> None:
+    before = take(repository.root, "tests")
+    repository.commit_all()
+    after = take(repository.root, "tests")
+    assert {name: after[name] for name in before} == before
+
+
+def test_an_id_is_what_the_tree_has_for_a_tracked_file(repository: Sample) -> None:
+    before = take(repository.root, "tests")["tests/data/prices.csv"]
+    repository.commit_all()
+    assert take_tree(repository.root).files["tests/data/prices.csv"] == before
+
+
+def test_what_changed_has_another_id(repository: Sample) -> None:
+    before = take(repository.root, "tests")
+    for name in ("tests/table.csv", "tests/data/prices.csv"):
+        (repository.root / name).write_text("y", encoding="utf-8")
+    after = take(repository.root, "tests")
+    changed = {name for name, content in before.items() if after[name] != content}
+    assert changed == {"tests/table.csv", "tests/data/prices.csv"}
+
+
+def test_a_tracked_file_that_is_gone_is_not_there(repository: Sample) -> None:
+    (repository.root / "tests" / "table.csv").unlink()
+    assert "tests/table.csv" not in take(repository.root, "tests")
+
+
+def test_only_what_is_wanted_is_read(repository: Sample) -> None:
+    found = take_data(
+        repository.root,
+        ("tests",),
+        state_folder=repository.root / ".phase-gate",
+        keep=lambda path: path.endswith(".csv"),
+    )
+    assert sorted(found) == ["tests/data/prices.csv", "tests/table.csv"]
 
 
 def test_without_git_it_is_everything(tmp_path: Path) -> None:
     write(tmp_path, "tests/test_a.py", "tests/run.log", *DATA, *OUTPUTS, "src/beside.csv")
-    found = list_untracked(tmp_path, ("tests",), state_folder=tmp_path / ".phase-gate")
-    assert found == tuple(sorted(("tests/test_a.py", "tests/run.log", *DATA)))
+    found = take(tmp_path, "tests")
+    assert sorted(found) == sorted(("tests/test_a.py", "tests/run.log", *DATA))
+    assert set(found.values()) == {hashlib.sha256(b"x").hexdigest()}
 
 
 def test_our_own_folder_is_none_of_them(tmp_path: Path) -> None:
     write(tmp_path, "tests/mine/state.json", "tests/mine/objects/a", "tests/data.csv")
-    assert list_untracked(tmp_path, ("tests",), state_folder=tmp_path / "tests" / "mine") == ("tests/data.csv",)
+    found = take_data(tmp_path, ("tests",), state_folder=tmp_path / "tests" / "mine")
+    assert list(found) == ["tests/data.csv"]
 
 
 def test_several_folders(tmp_path: Path) -> None:
     write(tmp_path, "a/tests/x.csv", "b/test/y.csv")
-    found = list_untracked(tmp_path, ("b/test", "a/tests"), state_folder=tmp_path / ".phase-gate")
-    assert found == ("a/tests/x.csv", "b/test/y.csv")
+    assert list(take(tmp_path, "b/test", "a/tests")) == ["a/tests/x.csv", "b/test/y.csv"]
 
 
 @pytest.mark.parametrize("folders", [(), ("nowhere",), ("file",)], ids=["none", "missing", "a-file"])
 def test_no_folder_no_file(tmp_path: Path, folders: tuple[str, ...]) -> None:
     write(tmp_path, "file", "tests/data.csv")
-    assert list_untracked(tmp_path, folders, state_folder=tmp_path / ".phase-gate") == ()
+    assert take(tmp_path, *folders) == {}
 
 
-def test_a_folder_that_looks_like_an_option(tmp_path: Path) -> None:
-    write(tmp_path, "-o/data.csv")
-    assert list_untracked(tmp_path, ("-o",), state_folder=tmp_path / ".phase-gate") == ("-o/data.csv",)
+def test_a_folder_that_looks_like_an_option(sample: Sample) -> None:
+    write(sample.root, "-o/data.csv")
+    assert list(take(sample.root, "-o")) == ["-o/data.csv"]
+    sample.commit_all()
+    assert list(take(sample.root, "-o")) == ["-o/data.csv"]

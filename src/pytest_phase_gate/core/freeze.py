@@ -5,6 +5,7 @@ Pure. From then on a test that is gone, altered, or means something else closes 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,8 @@ class Meaning:
     modules: Mapping[str, tuple[ModuleStatement, ...]] = field(default_factory=dict)
     #: Content and, for Python, statements of the files that tests use.
     support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]] = field(default_factory=dict)
+    #: Files among them that the run itself has written: they are its output.
+    written: frozenset[str] = frozenset()
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -69,7 +72,8 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
-            findings.append(_altered(path, "a file that the tests use is gone"))
+            if path not in meaning.written:
+                findings.append(_altered(path, "a file that the tests use is gone"))
         elif found[0] != file.content:
             if file.statements is not None and found[1] is not None:
                 findings += _code_changes(
@@ -89,6 +93,10 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
     for path, file in frozen.files.items():
         found = now.files.get(path)
         if found is None or found.content == file.content:
+            continue
+        if not path.endswith(".py"):
+            # A text with examples, say: the file itself is the test.
+            findings.append(_altered(path, "a file of tests is not the one that was frozen", proof=found.content))
             continue
         present = {bare_name(name) for name in found.ids}
         for name, body in file.bodies.items():
@@ -129,6 +137,7 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
             tier="hard",
             id=name,
             detail=f"was {_show(frozen.settings.get(name))}, is {_show(settings.get(name))}",
+            proof=hashlib.sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
         )
         for name in sorted({*frozen.settings, *settings})
         if frozen.settings.get(name) != settings.get(name)

@@ -178,7 +178,8 @@ class Controller:
         assert run.tree is not None, "the run was begun"
         assert run.phase is not None, "the run was begun"
         looked = run.store.look().state
-        frozen = load_frozen(run.store.objects, looked.frozen)
+        # In RED everything is frozen anew, whole.
+        frozen = None if run.phase.scope == "targets" else load_frozen(run.store.objects, looked.frozen)
         after = self._project.take_tree()
         outcomes = witness.outcomes()
         known = None if looked.known is None else load_inventory(run.store.objects, looked.known)

@@ -30,7 +30,8 @@ def _read_file(
     path: str, names: list[str], root: Path, contents: Mapping[str, str], known: Inventory | None
 ) -> TestFile:
     before = None if known is None else known.files.get(path)
-    content = contents.get(path)
+    # Where the file itself is the test, its content must be the same text whether git tracks it or not.
+    content = contents.get(path) if path.endswith(".py") else None
     source: bytes | None = None
     if content is None:
         source = _read(root / path)

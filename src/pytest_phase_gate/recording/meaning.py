@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -52,12 +52,23 @@ def take_meaning(
         before = None if frozen is None else frozen.inventory.files.get(path)
         if before is not None and before.content != file.content and path.endswith(".py"):
             modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
+    before_them = {} if frozen is None else frozen.support
     support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
-    for path, content in _support_files(config, project, inventory, contents, began=began):
-        known = None if frozen is None else frozen.support.get(path)
+    written: set[str] = set()
+    ended = time.time()
+    for path, content in _support_files(config, project, inventory, contents, was_support=before_them):
+        if _was_written(root / path, began, ended):
+            written.add(path)
+            continue
+        known = before_them.get(path)
         is_same = known is not None and known.content == content
         support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
-    return Meaning(modules=modules, support=support, settings=take_settings(config, project, workflow))
+    return Meaning(
+        modules=modules,
+        support=support,
+        written=frozenset(written),
+        settings=take_settings(config, project, workflow),
+    )
 
 
 def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:
@@ -68,24 +79,28 @@ def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]
 
 
 def _support_files(
-    config: pytest.Config, project: Project, inventory: Inventory, contents: Mapping[str, str], *, began: float
+    config: pytest.Config,
+    project: Project,
+    inventory: Inventory,
+    contents: Mapping[str, str],
+    *,
+    was_support: Collection[str],
 ) -> Iterator[tuple[str, str]]:
     """Yield the files that tests use, with the ids of their contents."""
-    root, tests = project.root, inventory.files
-    folders = _test_folders(config, root, (*tests, *contents))
+    tests = inventory.files
+    folders = _test_folders(config, project.root, (*tests, *contents))
     by_name = compile_globs(project.configuration.freeze)
 
     def is_support(path: str) -> bool:
-        return path not in tests and (
+        # One that has tests of its own by now is still what the others use.
+        return (path not in tests or path in was_support) and (
             path.rpartition("/")[2] == "conftest.py"
             or by_name(path)
             or any(path.startswith(f"{folder}/") for folder in folders)
         )
 
-    untracked = {path: "" for path in project.untracked_files(folders) if path not in contents}
-    for path, content in {**contents, **untracked}.items():
-        if is_support(path) and not _was_written_since(root / path, began):
-            yield path, content or _content(root / path)
+    yield from ((path, content) for path, content in contents.items() if is_support(path))
+    yield from project.take_data(folders, lambda path: path not in contents and is_support(path)).items()
 
 
 def _test_folders(config: pytest.Config, root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -103,18 +118,12 @@ def _test_folders(config: pytest.Config, root: Path, paths: Iterable[str]) -> fr
     return frozenset(found)
 
 
-def _was_written_since(file: Path, began: float) -> bool:
+def _was_written(file: Path, began: float, ended: float) -> bool:
     try:
-        return file.stat().st_mtime >= began
+        # Not what somebody dated into the future.
+        return began <= file.stat().st_mtime <= ended
     except OSError:
         return False
-
-
-def _content(file: Path) -> str:
-    try:
-        return f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
-    except OSError:
-        return "unreadable"
 
 
 def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -> dict[str, str]:

@@ -46,6 +46,11 @@ def take_git_files(top: str, keep: Callable[[str], bool], wanted: set[str]) -> d
     return files
 
 
+def hash_files(top: str, paths: Sequence[str]) -> dict[str, str]:
+    """Return path -> content id, as it is or would be once git tracks them; what is not there is left out."""
+    return dict(_hash_with_git(top, paths, 40))
+
+
 def _take_listing(
     folder: str, prefix: str, listing: _Listing, keep: Callable[[str], bool], wanted: set[str], files: dict[str, str]
 ) -> None:

@@ -1,31 +1,44 @@
-"""Files beside the tests that git does not track yet: data that a test reads may be new."""
+"""Files beside the tests that the tree does not have: data that git does not track yet, texts that count as docs."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+from pytest_phase_gate.storage.content_ids import UNREADABLE
 from pytest_phase_gate.storage.git import try_git
+from pytest_phase_gate.storage.git_files import hash_files
 
 #: Outputs of Python, pytest and editors, wherever they lie.
 _NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})
 
 
-def list_untracked(root: Path, folders: tuple[str, ...], *, state_folder: Path) -> tuple[str, ...]:
-    """Return paths relative to the root, sorted."""
+def take_data(
+    root: Path, folders: tuple[str, ...], *, state_folder: Path, keep: Callable[[str], bool] = lambda path: True
+) -> dict[str, str]:
+    """Return path -> content id of the files below these folders that git does not ignore; of all without git.
+
+    An id is what the tree has for the file once git tracks it: committing new data changes nothing.
+
+    :param keep: tells which paths are wanted; the others are not read.
+    """
     existing = [folder for folder in folders if (root / folder).is_dir()]
     if not existing:
-        return ()
-    listed = try_git(root, "ls-files", "-z", "-o", "--exclude-standard", "--", *existing)
+        return {}
+    listed = try_git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard", "--", *existing)
     if listed is not None:
-        return tuple(sorted(path for path in os.fsdecode(listed).split("\0") if path and not _is_output(path)))
-    found: list[str] = []
-    for folder in existing:
-        for path in (root / folder).rglob("*"):
-            relative = path.relative_to(root).as_posix()
-            if path.is_file() and not _is_output(relative) and not path.is_relative_to(state_folder):
-                found.append(relative)
-    return tuple(sorted(found))
+        names = sorted(set(os.fsdecode(listed).split("\0")) - {""})
+    else:
+        files = [path for folder in existing for path in (root / folder).rglob("*") if path.is_file()]
+        names = sorted(path.relative_to(root).as_posix() for path in files)
+    wanted = [
+        name for name in names if not _is_output(name) and not (root / name).is_relative_to(state_folder) and keep(name)
+    ]
+    if listed is not None:
+        return hash_files(str(root), wanted)
+    return {name: _hash_file(root / name) for name in wanted}
 
 
 def _is_output(path: str) -> bool:
@@ -36,3 +49,11 @@ def _is_output(path: str) -> bool:
         or name.startswith((".#", "#"))
         or name == ".DS_Store"
     )
+
+
+def _hash_file(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError:
+        return UNREADABLE

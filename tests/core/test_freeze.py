@@ -1,0 +1,248 @@
+"""What is frozen at RED's exit, and what counts as a change to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.freeze import (
+    Frozen,
+    Meaning,
+    SupportFile,
+    find_altered,
+    find_changed_settings,
+    freeze,
+    frozen_from_json,
+    frozen_to_json,
+)
+from pytest_phase_gate.core.inventory import Inventory, TestFile
+from pytest_phase_gate.core.module_code import ModuleStatement, module_code
+from pytest_phase_gate.core.source_tests import parse_source
+
+
+def statements(source: str) -> tuple[ModuleStatement, ...]:
+    return module_code(parse_source(source), tests=())
+
+
+def hashes(source: str) -> tuple[str, ...]:
+    return tuple(row.hash for row in statements(source))
+
+
+AROUND = "import pytest\nLIMIT = 3\n"
+CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef cart():\n    return 1\n"
+
+INVENTORY = Inventory(
+    {
+        "tests/test_a.py": TestFile(
+            content="a1",
+            ids=("test_one", "test_two[1]", "test_two[2]", "made_at_run_time"),
+            bodies={"test_one": "body-1", "test_two": "body-2"},
+            statements=hashes(AROUND),
+        ),
+        "tests/spec.txt": TestFile(content="s1", ids=("spec.txt",)),
+    }
+)
+SUPPORT = {
+    "tests/conftest.py": SupportFile(content="c1", statements=hashes(CONFTEST)),
+    "tests/data.csv": SupportFile(content="d1"),
+}
+FROZEN = Frozen(inventory=INVENTORY, support=SUPPORT, settings={"ini addopts": "-q"})
+SAME = Meaning(support={"tests/conftest.py": ("c1", None), "tests/data.csv": ("d1", None)})
+
+
+#: `conftest` or `data`, with its content, and its source where that is read; None where it is gone.
+Used = Mapping[str, tuple[str, str | None] | None]
+
+
+def altered(
+    file: TestFile | None = None,
+    *,
+    path: str = "tests/test_a.py",
+    around: str | None = None,
+    support: Used | None = None,
+) -> list[Finding]:
+    """Return what is found if one file of tests is another, or one that they use."""
+    files = dict(INVENTORY.files)
+    if file is not None:
+        files[path] = file
+    used = dict(SAME.support)
+    for name, found in (support or {}).items():
+        place = {"conftest": "tests/conftest.py", "data": "tests/data.csv"}[name]
+        if found is None:
+            del used[place]
+        else:
+            used[place] = (found[0], None if found[1] is None else statements(found[1]))
+    modules = {} if around is None else {path: statements(around)}
+    return find_altered(FROZEN, Inventory(files), Meaning(modules=modules, support=used))
+
+
+def changed(**more: object) -> TestFile:
+    return replace(INVENTORY.files["tests/test_a.py"], content="a2", **more)  # type: ignore[arg-type]
+
+
+# --- tests
+
+
+def test_nothing_changed() -> None:
+    assert altered() == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(changed(), id="another-content-and-the-same-bodies"),
+        pytest.param(changed(bodies={"test_one": "body-1", "test_two": "body-2", "test_new": "n"}), id="one-more-test"),
+        pytest.param(changed(ids=("test_one", "test_two[1]", "test_two[2]", "test_two[3]")), id="one-more-parameter"),
+        pytest.param(
+            changed(ids=("test_two[1]",), bodies={"test_two": "body-2"}), id="one-is-gone-which-another-guard-tells"
+        ),
+    ],
+)
+def test_what_may_happen_to_tests(file: TestFile) -> None:
+    assert altered(file, around=AROUND) == []
+
+
+def test_an_altered_body_is_named_once_with_its_hash() -> None:
+    (finding,) = altered(changed(bodies={"test_one": "body-1", "test_two": "other"}), around=AROUND)
+    assert (finding.slug, finding.tier, finding.id) == ("tests-unchanged", "hard", "tests/test_a.py::test_two")
+    assert (finding.proof, finding.file) == ("other", "tests/test_a.py")
+
+
+def test_a_body_that_can_no_longer_be_seen_is_altered() -> None:
+    (finding,) = altered(changed(bodies={"test_two": "body-2"}), around=AROUND)
+    assert (finding.id, finding.proof) == ("tests/test_a.py::test_one", "")
+
+
+def test_a_file_of_tests_without_bodies_is_the_test() -> None:
+    (finding,) = altered(TestFile(content="s2", ids=("spec.txt",)), path="tests/spec.txt")
+    assert (finding.file, finding.proof) == ("tests/spec.txt", "s2")
+
+
+def test_a_file_that_is_gone_is_told_by_another_guard() -> None:
+    assert find_altered(FROZEN, Inventory({}), SAME) == []
+
+
+# --- the code around them
+
+
+def test_code_around_tests_may_grow() -> None:
+    assert altered(changed(), around=f"{AROUND}import os\nMORE = 1\n") == []
+
+
+@pytest.mark.parametrize(
+    ("around", "lines"),
+    [
+        pytest.param("import pytest\nLIMIT = 4\n", [None], id="a-constant-is-another"),
+        pytest.param("import pytest\n", [None], id="a-constant-is-gone"),
+        pytest.param(f"{AROUND}LIMIT = 4\n", [3], id="a-constant-is-given-anew"),
+        pytest.param(f"{AROUND}pytestmark = pytest.mark.skip\nLIMIT = 4\n", [3, 4], id="two-lines"),
+    ],
+)
+def test_code_around_tests_changed(around: str, lines: list[int | None]) -> None:
+    found = altered(changed(), around=around)
+    assert [finding.line for finding in found] == lines
+    assert {(finding.file, finding.proof) for finding in found} == {("tests/test_a.py", "a2")}
+
+
+def test_a_new_file_of_tests_is_free() -> None:
+    new = TestFile(content="n", ids=("test_new",), bodies={"test_new": "n"})
+    assert altered(new, path="tests/test_new.py", around="pytestmark = 1\n") == []
+
+
+# --- files that they use
+
+
+@pytest.mark.parametrize(
+    ("support", "details"),
+    [
+        pytest.param({"data": ("d2", None)}, ["a file that the tests use changed"], id="data-changed"),
+        pytest.param({"data": None}, ["a file that the tests use is gone"], id="data-gone"),
+        pytest.param({"conftest": ("c2", CONFTEST)}, [], id="code-reformatted"),
+        pytest.param({"conftest": ("c2", f"{CONFTEST}\ndef more(): ...\n")}, [], id="code-grew"),
+        pytest.param(
+            {"conftest": ("c2", CONFTEST.replace("1", "2"))}, ["a file that the tests use changed"], id="code-changed"
+        ),
+        pytest.param(
+            {"conftest": ("c2", f"{CONFTEST}\ndef pytest_configure(): ...\n")},
+            ["a file that the tests use changed"],
+            id="a-hook-came",
+        ),
+        pytest.param({"conftest": None}, ["a file that the tests use is gone"], id="code-gone"),
+        pytest.param({"conftest": ("c2", None)}, ["a file that the tests use changed"], id="code-that-nobody-read"),
+    ],
+)
+def test_files_that_tests_use(support: Used, details: list[str]) -> None:
+    found = altered(support=support)
+    assert [finding.detail for finding in found] == details
+
+
+def test_what_the_run_itself_wrote_is_its_output() -> None:
+    support = {"tests/conftest.py": ("c1", None)}
+    assert find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"}))) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "is_change"),
+    [
+        pytest.param("conftest.py", True, id="at-the-root"),
+        pytest.param("tests/unit/conftest.py", False, id="below-where-no-frozen-test-is"),
+        pytest.param("src/conftest.py", False, id="beside"),
+        pytest.param("test/conftest.py", False, id="a-folder-whose-name-begins-alike"),
+        pytest.param("tests/helper.py", False, id="another-new-file"),
+    ],
+)
+def test_a_new_conftest_above_frozen_tests(path: str, is_change: bool) -> None:
+    meaning = Meaning(support={**SAME.support, path: ("new", statements(""))})
+    found = find_altered(FROZEN, INVENTORY, meaning)
+    assert [(finding.file, finding.proof) for finding in found] == ([(path, "new")] if is_change else [])
+
+
+# --- settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        pytest.param({"ini addopts": "-q"}, [], id="the-same"),
+        pytest.param({"ini addopts": "-v"}, ["ini addopts: was '-q', is '-v'"], id="another-value"),
+        pytest.param({}, ["ini addopts: was '-q', is not set"], id="gone"),
+        pytest.param(
+            {"ini addopts": "-q", "ini b": "1", "ini a": "2"},
+            ["ini a: was not set, is '2'", "ini b: was not set, is '1'"],
+            id="two-more-in-order",
+        ),
+        pytest.param({"ini addopts": "x" * 99}, [f"ini addopts: was '-q', is '{'x' * 57}...'"], id="a-long-one-is-cut"),
+    ],
+)
+def test_settings(settings: dict[str, str], told: list[str]) -> None:
+    found = find_changed_settings(FROZEN, settings)
+    assert [f"{finding.id}: {finding.detail}" for finding in found] == told
+    assert all((finding.slug, finding.tier) == ("rules-unchanged", "hard") for finding in found)
+
+
+def test_two_long_values_are_two_findings() -> None:
+    one, two = (find_changed_settings(FROZEN, {"ini addopts": "x" * 99 + end}) for end in "ab")
+    assert one[0].detail == two[0].detail
+    assert one[0].key != two[0].key, "a waiver of one does not cover the other"
+
+
+# --- keeping it
+
+
+def test_a_freeze_keeps_hashes_of_code_and_contents_of_data() -> None:
+    meaning = Meaning(
+        support={"tests/conftest.py": ("c1", statements(CONFTEST)), "tests/data.csv": ("d1", None)},
+        settings={"ini addopts": "-q"},
+    )
+    assert freeze(INVENTORY, meaning) == FROZEN
+    assert find_altered(freeze(INVENTORY, meaning), INVENTORY, meaning) == []
+
+
+def test_through_json() -> None:
+    document = json.loads(json.dumps(frozen_to_json(FROZEN, inventory="digest")))
+    assert document["inventory"] == "digest"
+    assert frozen_from_json(document, INVENTORY) == FROZEN
