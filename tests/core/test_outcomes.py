@@ -219,12 +219,6 @@ def references(base: References = LATER, **changes: object) -> References:
             "newly_skipped",
             id="nor-if-the-first-run-of-the-cycle-did",
         ),
-        pytest.param(
-            Bucket.SKIPPED,
-            references(targets=(ME,), red={ME: "body"}, excused=(ME,)),
-            "exempt",
-            id="unless-a-person-excused-it",
-        ),
     ],
 )
 def test_what_an_outcome_counts_as(bucket: Bucket, given: References, expected: str) -> None:
@@ -416,7 +410,6 @@ def histories(draw: st.DrawFn) -> Past | None:
     targets=st.lists(st.sampled_from(IDS), unique=True),
     recovered=st.lists(st.sampled_from(IDS), unique=True),
     red=st.lists(st.sampled_from(IDS), unique=True),
-    excused=st.lists(st.sampled_from(IDS), unique=True),
     head=st.dictionaries(st.sampled_from(["test_a.py", "test_b.py"]), st.just({"test_x": "new"})),
     in_first_phase=st.booleans(),
 )
@@ -429,7 +422,6 @@ def test_every_test_stands_in_exactly_one_place(
     targets: list[str],
     recovered: list[str],
     red: list[str],
-    excused: list[str],
     head: Mapping[str, Mapping[str, str]],
     in_first_phase: bool,
 ) -> None:
@@ -441,7 +433,6 @@ def test_every_test_stands_in_exactly_one_place(
         targets=targets,
         recovered=recovered,
         red=dict.fromkeys(red, body),
-        excused=excused,
         head=head,
     )
     judged = judge_outcomes(outcomes, inventory(*outcomes, body=body), references, in_first_phase=in_first_phase)
