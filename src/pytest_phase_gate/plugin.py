@@ -3,6 +3,8 @@
 Every pytest start pays for this module, so it imports nothing that pytest has not loaded. Without `--phase` nothing
 is recorded, said or imported; only the hook specifications and the `criterion` marker are registered, so that strict
 projects work.
+
+PYTEST_DONT_REWRITE: there is no assert in here, and rewriting would cost every start.
 """
 
 from __future__ import annotations

@@ -128,15 +128,23 @@ class Workbench:
     def gate(self, root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self._run(root, ["-m", "pytest_phase_gate.cli", *arguments], {})
 
-    def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def environment(self, more: dict[str, str]) -> dict[str, str]:
+        """Return what a run gets: nothing of this machine's own settings, and a user's state directory of its own."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PHASE_GATE_", "PYTEST_"))}
-        environment = {
+        return {
             **kept,
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "XDG_STATE_HOME": str(self._folder / "user-state"),
             **more,
         }
+
+    def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True, check=False
+            [sys.executable, *words],
+            cwd=root,
+            env=self.environment(more),
+            capture_output=True,
+            text=True,
+            check=False,
         )

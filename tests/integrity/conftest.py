@@ -1,0 +1,48 @@
+"""A bench with an honest RED, one for each process that runs tests: making it takes a second, copying it nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Attempt, Row
+from pytest_phase_gate.proofs.runner import Workbench
+from tests.integrity.forks import Forks
+
+
+class FastWorkbench(Workbench):
+    """`doctor`'s bench, with forked processes where the interpreter itself is not asked for options."""
+
+    def __init__(self, folder: Path) -> None:
+        self._forks = Forks(folder)
+        super().__init__(folder)
+
+    def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        if words[0] != "-m" or any(name.startswith("PYTHON") for name in more):
+            return super()._run(root, words, more)
+        return self._forks.run(root, words, self.environment(more))
+
+    def close(self) -> None:
+        self._forks.close()
+
+    def check_cheat(self, row: Row, *more: str) -> None:
+        """The gate stays closed, and what was said names the reason."""
+        tried = self.attempt(row.cheat, *more)
+        assert not tried.holds, tried.output
+        assert row.told_by in tried.output, tried.output
+
+    def check_twin(self, twin: Attempt, *more: str) -> None:
+        """The gate opens, and nothing was said against it."""
+        tried = self.attempt(twin, *more)
+        assert tried.holds, tried.output
+        assert "Warning" not in tried.output, tried.output
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastWorkbench]:
+    bench = FastWorkbench(tmp_path_factory.mktemp("bench"))
+    yield bench
+    bench.close()

@@ -1,0 +1,19 @@
+"""What `phase-gate doctor --prove` tries: the same table, row by row."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Row
+from pytest_phase_gate.proofs.table import TABLE
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_refuses_the_cheat(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.twin_name)
+def test_opens_for_the_honest_twin(bench: FastWorkbench, row: Row) -> None:
+    bench.check_twin(row.twin)
