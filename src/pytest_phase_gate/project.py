@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.errors import UsageError, WorkflowError
 from pytest_phase_gate.storage.memory import Memory
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 STATE_FOLDER = ".phase-gate"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
+class Project(Value):
     root: Path
     configuration: Configuration
     state_folder: Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -17,6 +16,7 @@ from pytest_phase_gate.core.failures import (
     failure_from_json,
     failure_to_json,
 )
+from pytest_phase_gate.core.values import replace
 
 ERROR = ("Exception", "BaseException", "object")
 ASSERTION = ("AssertionError", *ERROR)
@@ -26,7 +26,7 @@ ATTRIBUTE = ("AttributeError", *ERROR)
 
 
 def facts(*exception: str, **more: object) -> FailureFacts:
-    return replace(FailureFacts(stage="call", exception=exception, place="test"), **more)  # type: ignore[arg-type]
+    return replace(FailureFacts(stage="call", exception=exception, place="test"), **more)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -22,6 +21,7 @@ from pytest_phase_gate.core.freeze import (
 from pytest_phase_gate.core.inventory import Inventory, TestFile
 from pytest_phase_gate.core.module_code import ModuleStatement, module_code
 from pytest_phase_gate.core.source_tests import parse_source
+from pytest_phase_gate.core.values import replace
 
 
 def statements(source: str) -> tuple[ModuleStatement, ...]:
@@ -81,7 +81,7 @@ def altered(
 
 
 def changed(**more: object) -> TestFile:
-    return replace(INVENTORY.files["tests/test_a.py"], content="a2", **more)  # type: ignore[arg-type]
+    return replace(INVENTORY.files["tests/test_a.py"], content="a2", **more)
 
 
 # --- tests

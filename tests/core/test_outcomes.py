@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from pytest_phase_gate.core.outcomes import Bucket, Judgement, Past, References, judge_outcomes
 from pytest_phase_gate.core.runs import Green
+from pytest_phase_gate.core.values import replace
 
 ME, OTHER = "test_a.py::test_me", "test_a.py::test_other"
 SIX = ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd")
@@ -54,8 +55,7 @@ def where(judged: Judgement, test_id: str = ME) -> list[str]:
 
 
 def references(base: References = LATER, **changes: object) -> References:
-    fields = {name: getattr(base, name) for name in References.__slots__}
-    return References(**{**fields, **changes})
+    return replace(base, **changes)
 
 
 # --- the table

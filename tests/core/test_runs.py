@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pytest_phase_gate.core.runs import Kind, RunFacts, classify_run, count
+from pytest_phase_gate.core.values import replace
 
 WHOLE = RunFacts(collected=5, executed=5)
 
@@ -125,7 +124,7 @@ MAKES = (
 )
 def test_the_first_kind_that_fits_wins(first: int, second: int) -> None:
     (wins, one), (_, other) = MAKES[first], MAKES[second]
-    assert classify_run(replace(WHOLE, **{**other, **one})).kind is wins  # type: ignore[arg-type]
+    assert classify_run(replace(WHOLE, **{**other, **one})).kind is wins
 
 
 def test_the_kinds_are_listed_in_the_order_of_the_table() -> None:

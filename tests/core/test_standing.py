@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_phase_gate.core.standing import assess
 from pytest_phase_gate.core.state import NEW_STATE, OpenRun, RunSummary, State
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE
 
 TREE = "tree-1"

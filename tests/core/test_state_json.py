@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import fields, replace
 from functools import reduce
 from typing import Any
 
@@ -27,6 +26,7 @@ from pytest_phase_gate.core.state import (
     apply,
 )
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
+from pytest_phase_gate.core.values import as_dict, replace
 from pytest_phase_gate.core.waivers import Waiver
 
 # --- a state and its document
@@ -127,8 +127,8 @@ def test_round_trip(state: State, before: State | None) -> None:
 
 
 def test_every_field_of_a_state_is_stored() -> None:
-    drawn = {f.name: getattr(FULL, f.name) for f in fields(State)}
-    defaults = {f.name: getattr(NEW_STATE, f.name) for f in fields(State)}
+    drawn = as_dict(FULL)
+    defaults = as_dict(NEW_STATE)
     assert [name for name, value in drawn.items() if value == defaults[name]] == []
     assert set(state_to_json(FULL)) == set(drawn)
     assert state_from_json(through_json(state_to_json(FULL))) == FULL

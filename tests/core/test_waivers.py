@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 
@@ -14,6 +13,7 @@ from pytest_phase_gate.core.measuring import excuse_skips
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
 from pytest_phase_gate.core.signals import ABSENT
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
 from pytest_phase_gate.rules.workflow_files import load_shipped_workflow
 

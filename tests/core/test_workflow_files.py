@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +14,7 @@ import pytest_phase_gate
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType
 from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 from pytest_phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
 from pytest_phase_gate.rules.overlay import apply_overlay

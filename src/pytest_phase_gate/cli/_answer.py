@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.project import Project, who_am_i
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.storage.store import TaskStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Value):
     """One answer, printed as text or as JSON."""
 
     text: str
@@ -26,8 +25,7 @@ class Answer:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Value):
     """A command line, and where it was typed."""
 
     arguments: argparse.Namespace

@@ -9,10 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.storage.files import refuse
 
@@ -81,8 +81,7 @@ class Basket:
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Value):
     """Something that is said, written and run, and how the run has to end."""
 
     says: str
@@ -141,13 +140,14 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-@dataclass(slots=True)
-class _Colours:
+class _Colours(Value):
     enabled: bool
-    codes: dict[str, str] = field(default_factory=lambda: {"say": "1;36", "type": "1", "done": "1;32"})
 
     def paint(self, what: str, text: str) -> str:
-        return f"\x1b[{self.codes[what]}m{text}\x1b[0m" if self.enabled else text
+        return f"\x1b[{_CODES[what]}m{text}\x1b[0m" if self.enabled else text
+
+
+_CODES = {"say": "1;36", "type": "1", "done": "1;32"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -174,7 +174,7 @@ def _new_folder(folder: Path) -> Path:
 
 
 def _drive(call: Call, folder: Path) -> Answer:
-    colours = _Colours(_wants_colour(call))
+    colours = _Colours(enabled=_wants_colour(call))
     quiet = call.arguments.json
     # A configuration of its own: the demo must not find a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")

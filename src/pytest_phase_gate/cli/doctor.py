@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Literal
 
 from pytest_phase_gate._version import __version__
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.values import Value, as_dict
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.storage.lock import is_free
@@ -23,8 +23,7 @@ Mark = Literal["good", "note", "bad"]
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(Value):
     """One thing that was looked at."""
 
     what: str
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     looks = list(_look_around(call))
     rows = [f"{_SIGNS[look.mark]} {look.what:14}{look.says}" for look in looks]
-    document: dict[str, object] = {"looks": [asdict(look) for look in looks]}
+    document: dict[str, object] = {"looks": [as_dict(look) for look in looks]}
     is_well = all(look.mark != "bad" for look in looks)
     if call.arguments.prove:
         from pytest_phase_gate.proofs.runner import prove_all
@@ -47,7 +46,7 @@ def run(call: Call) -> Answer:
         print("\n".join(rows), file=sys.stderr if call.arguments.json else sys.stdout, flush=True)
         proofs = prove_all(show=None if call.arguments.json else lambda text: print(text, flush=True))
         failed = [proof for proof in proofs if not proof.holds]
-        document["proofs"] = [asdict(proof) for proof in proofs]
+        document["proofs"] = [as_dict(proof) for proof in proofs]
         is_well = is_well and not failed
         rows = [f"{len(proofs) - len(failed)} of {len(proofs)} proofs hold"]
     return Answer(text="\n".join(rows), document=document, exit_code=0 if is_well else 1)

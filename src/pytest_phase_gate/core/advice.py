@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.metrics import Metrics
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import Reading
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import DONE, run_command, signal_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Value, kw_only=False):
     reason: str
     next: str
 

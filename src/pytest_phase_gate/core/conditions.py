@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from math import isfinite
 
 from pytest_phase_gate.core._condition_names import substitute
@@ -44,6 +43,7 @@ from pytest_phase_gate.core._condition_tree import (
 )
 from pytest_phase_gate.core._condition_types import TYPE_NAMES, check_leaf, find_mismatch
 from pytest_phase_gate.core.metrics import MetricType, MetricValue
+from pytest_phase_gate.core.values import Value
 
 __all__ = [
     "MAX_CLAUSES",
@@ -72,8 +72,7 @@ _COMPARE: Mapping[str, Callable[..., bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clause:
+class Clause(Value):
     """One comparison of a condition, evaluated."""
 
     #: Canonical text, with the NOTs that stand right before it.
@@ -92,24 +91,31 @@ class Clause:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Value, kw_only=False):
     """What a condition says for given values; None means unknown, which opens nothing."""
 
     satisfied: bool | None
     clauses: tuple[Clause, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Value):
     """A parsed condition; two of them are equal if their canonical texts are. Made by `parse_condition`."""
 
     #: Canonical, in one line; it parses to an equal condition.
     text: str
     #: As written.
-    source: str = field(compare=False)
-    names: frozenset[str] = field(compare=False)
-    tree: Node = field(compare=False, repr=False)
+    source: str
+    names: frozenset[str]
+    tree: Node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Condition({self.text!r})"
 
     def evaluate(self, values: Mapping[str, MetricValue]) -> Outcome:
         """Return the outcome with every clause in it, the ones that no longer matter too."""

@@ -6,7 +6,6 @@ Pure: no files, no clock, no pytest. Whatever a rule needs is an argument.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_phase_gate.core.advice import Advice, advise
@@ -14,6 +13,7 @@ from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.findings import Finding, findings_to_json
 from pytest_phase_gate.core.metrics import Metrics, MetricValue
 from pytest_phase_gate.core.signals import Reading
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 
@@ -26,8 +26,7 @@ _RULES = "rules-unchanged"
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardResult:
+class GuardResult(Value):
     name: str
     satisfied: bool | None
     detail: str
@@ -39,8 +38,7 @@ class GuardResult:
         return self.satisfied is True or self.waived
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate1Result:
+class Gate1Result(Value):
     satisfied: bool
     name: str
     condition: str
@@ -50,8 +48,7 @@ class Gate1Result:
     replaced: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(Value):
     """What an evaluation speaks of. `iteration` is None for a run that did not count."""
 
     task: str
@@ -67,8 +64,7 @@ class Subject:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Value):
     """The verdict of one iteration, with everything that a renderer needs."""
 
     subject: Subject

@@ -6,9 +6,10 @@ Pure. The shell describes the exception, where it came from and what the test's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
+
+from pytest_phase_gate.core.values import Value
 
 
 class Reason(StrEnum):
@@ -56,8 +57,7 @@ Owner = Literal["project", "standard library", "declared", "installed"]
 Statement = Literal["assert", "constant assert", "raise", "other"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureFacts:
+class FailureFacts(Value):
     """What one failing stage showed."""
 
     stage: str
@@ -84,8 +84,7 @@ class FailureFacts:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Value):
     reason: Reason
     detail: str = ""
     file: str = ""

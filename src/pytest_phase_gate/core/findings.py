@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from pytest_phase_gate.core.values import Value, as_dict
 
 Tier = Literal["hard", "advisory"]
 
@@ -16,8 +17,7 @@ Tier = Literal["hard", "advisory"]
 NAMED_AT_MOST = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Value):
     slug: str
     tier: Tier
     detail: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    return [asdict(finding) for finding in findings]
+    return [as_dict(finding) for finding in findings]
 
 
 def findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:

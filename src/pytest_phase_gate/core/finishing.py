@@ -6,7 +6,6 @@ Pure. The shell hands over what it saw; what comes back is written as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
@@ -21,6 +20,7 @@ from pytest_phase_gate.core.runs import Classified, Green, Kind, RunFacts, class
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State, apply, streak_after
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.verdicts import fact_values, judgement_events
 from pytest_phase_gate.core.workflow import Workflow
 
@@ -28,8 +28,7 @@ from pytest_phase_gate.core.workflow import Workflow
 Keep = Callable[[str, Any], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Counted(Value):
     """What Gate 2 has to know of a run that counts."""
 
     iteration: int
@@ -44,8 +43,7 @@ ReadSignal = Callable[[Counted], Reading]
 ReadText = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Value, kw_only=False):
     events: tuple[Event, ...]
     evaluation: Evaluation | None
     kind: Kind

@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.inventory import Inventory, bare_name, join_id
 from pytest_phase_gate.core.module_code import ModuleStatement, find_changes
+from pytest_phase_gate.core.values import Value, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupportFile:
+class SupportFile(Value):
     """A file that tests use: its content, and for Python the hashes of its statements."""
 
     content: str
     statements: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
+class Meaning(Value):
     """Everything beside the tests' own bodies that decides what they say, at one moment."""
 
     #: Statements of the files with tests whose content is not the frozen one.
@@ -37,8 +35,7 @@ class Meaning:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frozen:
+class Frozen(Value):
     """What was so when the tests were frozen."""
 
     inventory: Inventory

@@ -6,12 +6,12 @@ Pure values. An id is a path relative to the root, `::`, and the name with its p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_phase_gate.core.values import Value, field
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestFile:
+
+class TestFile(Value):
     """One file with tests: the id of its content, bodies by bare name, and the ids that were collected from it."""
 
     #: pytest would take a class of this name for a test.
@@ -26,8 +26,7 @@ class TestFile:
     statements: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Value, kw_only=False):
     files: Mapping[str, TestFile]
 
     def ids(self) -> Iterator[str]:

@@ -6,7 +6,6 @@ Pure. A name that is not among the metrics was not measured.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
 from pytest_phase_gate.core.findings import Finding, cap_findings, name_tests
@@ -18,6 +17,7 @@ from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Classified, Green, Kind, count
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.state import OpenRun, State
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.workflow import Phase, Workflow
 

@@ -6,16 +6,16 @@ A metric that was not measured has no value at all. Unknown is never zero and ne
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from pytest_phase_gate.core.values import Value
 
 MetricType = Literal["int", "number", "bool", "text"]
 MetricValue = int | float | str | bool | None
 Metrics = Mapping[str, MetricValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Value, kw_only=False):
     """One name, its type, and what it says in a sentence."""
 
     name: str

@@ -10,9 +10,9 @@ import ast
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from pytest_phase_gate.core.body_hash import HASH_LENGTH, hash_body
+from pytest_phase_gate.core.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
 _READ_BY_PYTEST = frozenset(
@@ -33,8 +33,7 @@ _READ_BY_PYTEST = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleStatement:
+class ModuleStatement(Value, kw_only=False):
     """One statement at the module's level, its tests left out."""
 
     hash: str

@@ -5,10 +5,10 @@ Pure. Given the state and the workflow, say how a run in a phase begins, or refu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
@@ -29,8 +29,7 @@ class How(StrEnum):
     REWIND = "rewind"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Value, kw_only=False):
     phase: Phase
     how: How
 

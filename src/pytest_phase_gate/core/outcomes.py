@@ -6,12 +6,12 @@ Pure. Every id has exactly one bucket; what that bucket is worth depends on what
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_phase_gate.core.freeze import Frozen
 from pytest_phase_gate.core.inventory import Inventory, bare_name, split_id
 from pytest_phase_gate.core.runs import Green
+from pytest_phase_gate.core.values import Value, field
 
 
 class Bucket(StrEnum):
@@ -38,8 +38,7 @@ XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
 Outcomes = Mapping[str, Bucket]
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Value, kw_only=False):
     """Tests and outcomes of an earlier run."""
 
     inventory: Inventory
@@ -51,8 +50,7 @@ class Past:
         return cls(inventory, outcomes, frozenset(inventory.ids()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class References:
+class References(Value):
     """What this run's outcomes are compared with."""
 
     baseline: Past | None = None
@@ -74,8 +72,7 @@ class References:
     red: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Value):
     """Each id of the run in exactly one of the first six sets."""
 
     passing: frozenset[str]

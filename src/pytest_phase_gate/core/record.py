@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
@@ -12,10 +11,10 @@ from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Outcomes
 from pytest_phase_gate.core.selection import Audit
+from pytest_phase_gate.core.values import Value, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
+class RunRecord(Value):
     """Everything that one session showed us."""
 
     run: str

@@ -5,8 +5,9 @@ Pure: the facts of a run are arguments. Only a complete run may open Gate 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pytest_phase_gate.core.values import Value
 
 
 class Kind(StrEnum):
@@ -30,8 +31,7 @@ class Green(StrEnum):
     NOT_GREEN = "not-green"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
+class RunFacts(Value):
     """What classification needs to know of a run that has ended."""
 
     collected: int
@@ -47,8 +47,7 @@ class RunFacts:
     narrowed_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Classified:
+class Classified(Value, kw_only=False):
     kind: Kind
     why: str = ""
 

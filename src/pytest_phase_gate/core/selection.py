@@ -6,17 +6,16 @@ Pure. What the sources hold is asked through a function, so that only files in d
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from pytest_phase_gate.core.inventory import Inventory, bare_name, join_id
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
+from pytest_phase_gate.core.values import Value
 
 #: Bare names of the tests that a file's source defines; None if the file is gone.
 NamesIn = Callable[[str], Collection[str] | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Value):
     """How the session came to its tests."""
 
     deselected: Collection[str] = frozenset()
@@ -26,8 +25,7 @@ class Selection:
     narrowed_files: Collection[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Value, kw_only=False):
     #: Known, still in the sources, and not run.
     unselected: tuple[str, ...]
     #: Known, and no longer in the sources.

@@ -6,8 +6,9 @@ Light on purpose: commands that only look need the defaults and never the parser
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from pytest_phase_gate.core.values import Value, field
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.conditions import Condition
@@ -27,8 +28,7 @@ DEFAULT_LOCK_TIMEOUT = 10.0
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseOverlay:
+class PhaseOverlay(Value):
     """What a project does to one phase: one more condition (or another one), more guards."""
 
     condition: Condition | None = None
@@ -36,8 +36,7 @@ class PhaseOverlay:
     replace: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overlay:
+class Overlay(Value):
     """What a project lays over a workflow; `places` maps dotted keys to `file:line:column`, for messages."""
 
     parameters: Mapping[str, MetricValue] = field(default_factory=dict)
@@ -50,8 +49,7 @@ class Overlay:
         return self.places.get(key, key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDefaults:
+class RunDefaults(Value):
     """What options of `pytest --phase` are when the call leaves them out."""
 
     task: str | None = None
@@ -63,8 +61,7 @@ class RunDefaults:
     dir: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
+class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
     workflow: str = DEFAULT_WORKFLOW

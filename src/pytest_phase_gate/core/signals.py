@@ -5,8 +5,9 @@ Pure. A signal is given on purpose by somebody; nothing here infers one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pytest_phase_gate.core.values import Value
 
 Given = Literal["done", "not-done", "blocked", "test-wrong"]
 Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]
@@ -25,8 +26,7 @@ SHOWN: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
+class Signal(Value):
     """What somebody said, and what they said it of."""
 
     answer: Given
@@ -37,8 +37,7 @@ class Signal:
     iteration: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Value):
     """What an evaluation finds at Gate 2."""
 
     answer: Answer = "absent"

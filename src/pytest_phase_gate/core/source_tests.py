@@ -10,9 +10,9 @@ import ast
 import fnmatch
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pytest_phase_gate.core.body_hash import hash_alternatives
+from pytest_phase_gate.core.values import Value
 
 #: What makes a function with a test's name something else.
 NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"))
@@ -20,8 +20,7 @@ NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTest:
+class SourceTest(Value):
     """A test as the source has it: `test_x`, `TestC::test_x` or `TestC::TestD::test_x`."""
 
     name: str
@@ -74,8 +73,7 @@ def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
 _Path = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Binding:
+class _Binding(Value, kw_only=False):
     node: _Function | ast.ClassDef | None  # None: the name is taken away again
     path: _Path
 

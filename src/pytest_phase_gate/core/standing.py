@@ -5,15 +5,13 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Value):
     holds: bool
     reason: str
     next: str

@@ -7,10 +7,10 @@ the state again, bit for bit, so nothing here may look at a clock or a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.runs import Green, Kind
+from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.words import DONE
 
@@ -23,8 +23,7 @@ SCHEMA = 1
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Value):
     """One thing that happened."""
 
     kind: str
@@ -32,8 +31,7 @@ class Event:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRun:
+class OpenRun(Value):
     """A run that has begun and not ended yet."""
 
     id: str
@@ -46,8 +44,7 @@ class OpenRun:
     rewinds: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
+class RunSummary(Value):
     """The last run that ended, of whatever kind."""
 
     id: str
@@ -58,8 +55,7 @@ class RunSummary:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(Value):
     """What the last complete run of this phase measured: a signal that comes later is judged with it."""
 
     run: str
@@ -70,8 +66,7 @@ class Measurement:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Value):
     """Something that a person declared for this phase."""
 
     name: str
@@ -81,16 +76,14 @@ class Fact:
     at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Value):
     """Tests and outcomes of one complete run, as digests of stored objects."""
 
     inventory: str
     outcomes: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Value):
     task: str = "default"
     workflow: str = ""
     cycle: int = 0
@@ -153,8 +146,7 @@ class State:
         return next((each for each in self.open_runs if each.id == run), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(Value, kw_only=False):
     """The state before a run began, and entered a phase perhaps: one that turns out to be void changes nothing."""
 
     run: str

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
+from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.core.waivers import Waiver
 
 
@@ -16,7 +17,7 @@ def state_to_json(state: State) -> dict[str, Any]:
     """Return the state as plain JSON; absent and empty fields are left out, so that additions stay readable."""
     return {
         name: value
-        for name in State.__slots__
+        for name in fields(State)
         if (value := _plain(getattr(state, name))) not in (None, [], {}, "") and value is not False
     }
 
@@ -27,7 +28,7 @@ def _plain(value: object) -> Any:
     if isinstance(value, Undo):
         return {"run": value.run, "state": state_to_json(value.state)}
     if isinstance(value, OpenRun | RunSummary | Measurement | Fact | Snapshot | Waiver):
-        return {name: _plain(getattr(value, name)) for name in type(value).__slots__}
+        return {name: _plain(getattr(value, name)) for name in fields(type(value))}
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     return value
@@ -35,17 +36,17 @@ def _plain(value: object) -> Any:
 
 def state_from_json(document: Json) -> State:
     """Return the state that `state_to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
-    fields: dict[str, Any] = dict(document)
-    unknown = set(fields) - set(State.__slots__)
+    given: dict[str, Any] = dict(document)
+    unknown = set(given) - set(fields(State))
     if unknown:
         raise ValueError(f"unknown field {min(unknown)!r}")
     for name in ("visited", "recovered"):
-        if name in fields:
-            fields[name] = tuple(fields[name])
+        if name in given:
+            given[name] = tuple(given[name])
     for name, build in _BUILDERS.items():
-        if name in fields:
-            fields[name] = build(fields[name])
-    return State(**fields)
+        if name in given:
+            given[name] = build(given[name])
+    return State(**given)
 
 
 def _measurement(data: Json) -> Measurement:

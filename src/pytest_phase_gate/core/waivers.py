@@ -5,12 +5,12 @@ Pure. A waiver covers exactly what was there when it was given, until the cycle 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from pytest_phase_gate.core.values import Value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiver:
+
+class Waiver(Value):
     guard: str
     #: Keys of the findings that it covers.
     findings: tuple[str, ...]

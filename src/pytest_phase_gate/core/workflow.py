@@ -6,8 +6,9 @@ Data only. `loading` makes it from text; `order` and `evaluation` read it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from pytest_phase_gate.core.values import Value, field
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.conditions import Condition
@@ -18,8 +19,7 @@ Scope = Literal["suite", "targets"]
 Start = Literal["any", "first"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class Guard(Value):
     """A named rule about the evidence itself: a condition over metrics, with a remedy."""
 
     name: str
@@ -29,8 +29,7 @@ class Guard:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate1:
+class Gate1(Value):
     name: str
     condition: Condition
     guards: tuple[str, ...] = ()
@@ -39,8 +38,7 @@ class Gate1:
     replaced: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class Phase(Value):
     name: str
     gate_1: Gate1
     next: str
@@ -50,8 +48,7 @@ class Phase:
     may_end_cycle: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow:
+class Workflow(Value):
     name: str
     phases: tuple[Phase, ...]
     start: Start = "any"

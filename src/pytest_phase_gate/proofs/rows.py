@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from pytest_phase_gate.core.values import Value, field
 
 #: The project that every row begins with: an honest RED is recorded on it, then the code is written.
 CONFIGURATION = "[pytest]\npythonpath = .\ntestpaths = tests\n"
@@ -47,8 +47,7 @@ def discount(amount):
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Value):
     """What somebody does after an honest RED, and how they then run pytest."""
 
     code: str = GOOD
@@ -61,8 +60,7 @@ class Attempt:
     python: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Value):
     name: str
     cheat: Attempt
     #: What has to stand in the output, so that people know what happened.

@@ -8,17 +8,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.proofs.rows import CONFIGURATION, TESTS, Attempt, Row
 from pytest_phase_gate.proofs.table import TABLE
 
 _TEST_FILE = "tests/test_price.py"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Proof(Value):
     """How one row came out."""
 
     name: str
@@ -33,8 +32,7 @@ class Proof:
         return self.is_refused and self.is_named and self.twin_opens
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Value, kw_only=False):
     """What came of an attempt: does Gate 1 hold afterwards, and what was said?"""
 
     holds: bool

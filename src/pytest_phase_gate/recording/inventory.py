@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from pytest_phase_gate.core.module_code import module_code
 from pytest_phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
+from pytest_phase_gate.core.values import replace
 
 
 def take_inventory(

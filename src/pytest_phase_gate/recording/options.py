@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from pytest_phase_gate.core.exit_status import ExitMeaning
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import CriteriaError, UsageError
 from pytest_phase_gate.project import Project
 
@@ -15,8 +15,7 @@ from pytest_phase_gate.project import Project
 REPORT_SUFFIXES = (".json", ".md")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Value):
     phase: str
     exit_meaning: ExitMeaning
     confirms: bool

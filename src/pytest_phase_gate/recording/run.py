@@ -11,7 +11,6 @@ import secrets
 import socket
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, who_am_i
@@ -38,8 +38,7 @@ from pytest_phase_gate.storage.tree import Tree
 RUN_VARIABLE = "PHASE_GATE_RUN"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Value):
     """What the command line asked for."""
 
     phase: str

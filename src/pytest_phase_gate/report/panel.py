@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
+from pytest_phase_gate.core.values import Value, field
 
 WIDTH = 80
 #: Where a clause's values begin.
@@ -27,8 +27,7 @@ _FINDINGS_SHOWN = 5
 _MARKS = {True: "+", False: "-", None: "?"}
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Value, kw_only=False):
     text: str
     markup: Mapping[str, bool] = field(default_factory=dict)
     is_title: bool = False

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import DocumentError
 
 BEGIN = "---PRP_PHASE_STATUS---"
 END = "---END_PRP_PHASE_STATUS---"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusBlock:
+class StatusBlock(Value):
     """What a block says."""
 
     phase: str

@@ -5,9 +5,8 @@ Guards and Gate 2 stay whatever the project says, and a condition that it replac
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.workflow import Gate1, Workflow
 from pytest_phase_gate.errors import ConfigurationError
 from pytest_phase_gate.rules.parts import Vocabulary, check_condition, conjoin, digest_rules, name_types, type_of

@@ -9,12 +9,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import get_args
 
 from pytest_phase_gate.core.conditions import Condition, parse_condition
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.workflow import Guard, Workflow
 from pytest_phase_gate.errors import ConditionError, PhaseGateError
 from pytest_phase_gate.rules.yaml_fields import Fields, closest_first, shorten
@@ -45,8 +45,7 @@ RESERVED_NAMES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+class Vocabulary(Value):
     """What the gates of a workflow may speak of, and how a slip is reported."""
 
     types: Mapping[str, MetricType]

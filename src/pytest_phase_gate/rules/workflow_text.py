@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import replace
 from pathlib import PurePath
 from typing import get_args
 
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
 from pytest_phase_gate.errors import WorkflowError

@@ -11,9 +11,9 @@ import re
 import stat
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import DocumentError, PhaseGateError
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ _ODD_CHARACTER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YamlScalar:
+class YamlScalar(Value):
     """One text; `is_plain` if it stood there without quotes, so that it may be read as a number or a boolean."""
 
     text: str
@@ -42,15 +41,13 @@ class YamlScalar:
     column: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YamlSequence:
+class YamlSequence(Value):
     items: tuple[YamlNode, ...]
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YamlMapping:
+class YamlMapping(Value):
     """Keys in the order of the file; no key comes twice."""
 
     entries: tuple[tuple[YamlScalar, YamlNode], ...]
@@ -141,16 +138,14 @@ def _place(before: str) -> str:
     return f"{len(lines)}:{len(lines[-1])}"
 
 
-@dataclass(slots=True)
 class _Open:
     """A collection whose end has not come yet."""
 
-    line: int
-    column: int
-    is_mapping: bool
-    key: YamlScalar | None = None
-    items: list[YamlNode] = field(default_factory=list)
-    entries: dict[str, tuple[YamlScalar, YamlNode]] = field(default_factory=dict)
+    def __init__(self, *, line: int, column: int, is_mapping: bool) -> None:
+        self.line, self.column, self.is_mapping = line, column, is_mapping
+        self.key: YamlScalar | None = None
+        self.items: list[YamlNode] = []
+        self.entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
 
     @property
     def wants_key(self) -> bool:
@@ -183,7 +178,7 @@ def _build(events: Iterable[yaml.Event], *, name: str) -> list[YamlNode]:
             if len(stack) == MAX_DEPTH:
                 problem = f"nested deeper than {MAX_DEPTH} levels"
                 raise _refusal(name, place, problem, "flatten the file")
-            stack.append(_Open(line, column, isinstance(event, yaml.MappingStartEvent)))
+            stack.append(_Open(line=line, column=column, is_mapping=isinstance(event, yaml.MappingStartEvent)))
         elif isinstance(event, yaml.CollectionEndEvent):
             node = stack.pop().close()
         elif isinstance(event, yaml.ScalarEvent):

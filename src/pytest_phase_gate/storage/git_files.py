@@ -15,8 +15,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.storage.content_ids import LINK, UNREADABLE
 from pytest_phase_gate.storage.git import NoGitError, is_linked_worktree, run_git
 
@@ -26,8 +26,7 @@ MAX_NAMES = 24_000
 GIT_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
 
 
-@dataclass(frozen=True, slots=True)
-class _Listing:
+class _Listing(Value, kw_only=False):
     indexed: dict[str, str]  # path -> content id, as git sees it
     doubtful: set[str]  # whose content has to be looked at
     nested: set[str]  # folders with an index of their own

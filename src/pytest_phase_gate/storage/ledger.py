@@ -11,10 +11,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import TamperedError
 
 #: What stands in `prev` of the first line.
@@ -23,8 +23,7 @@ GENESIS = "0" * 64
 REPAIR = "phase-gate audit shows the place; phase-gate audit --repair keeps a copy and goes on from the last good line"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Value):
     seq: int
     event: Event
     prev: str

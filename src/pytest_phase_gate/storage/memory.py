@@ -11,15 +11,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.storage.files import REAL, write_atomically
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Value):
     """The highest serial of a lineage, the hash of that line, and whether a cycle was open then."""
 
     lineage: str

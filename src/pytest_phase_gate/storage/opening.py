@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, State, apply
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
 from pytest_phase_gate.storage.files import open_file, read_bytes
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
@@ -23,8 +23,7 @@ from pytest_phase_gate.storage.memory import Memory, Seen
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME, or bring the newer folder back'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Value):
     """A task as it stands on disk."""
 
     state: State = NEW_STATE

@@ -6,10 +6,10 @@ Nothing is thrown away, and nothing that was damaged counts: after a repair the 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_phase_gate.core.state import NEW_STATE, Event, State
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError, TamperedError
 from pytest_phase_gate.storage.files import cut_off, read_bytes, write_atomically
 from pytest_phase_gate.storage.lock import hold_lock
@@ -17,8 +17,7 @@ from pytest_phase_gate.storage.opening import apply_line
 from pytest_phase_gate.storage.store import TaskStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
+class Repaired(Value):
     kept_lines: int
     dropped_bytes: int
     copy: Path

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.signals import Given, Signal
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError, SignalError
 from pytest_phase_gate.storage.files import REAL, read_bytes, write_atomically
 
@@ -28,8 +28,7 @@ _ANSWERS: dict[str, Given] = {
 _NOTHING_LEFT = ("none", "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignalFile:
+class SignalFile(Value):
     """What the file says: a signal, or the problem with it."""
 
     digest: str

@@ -10,7 +10,6 @@ import contextlib
 import json
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from pytest_phase_gate.core.inventory import inventory_to_json
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.core.state import SCHEMA, Event, State, apply
 from pytest_phase_gate.core.state_json import state_to_json
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import StorageError
 from pytest_phase_gate.storage.files import (
     REAL,
@@ -36,14 +36,12 @@ from pytest_phase_gate.storage.objects import ObjectStore
 from pytest_phase_gate.storage.opening import Opened, Opener
 
 
-@dataclass(slots=True)
 class Transaction:
     """One change of a task: record events, then leave the block to write them."""
 
-    opened: Opened
-    at: str
-    state: State
-    events: list[Event] = field(default_factory=list)
+    def __init__(self, opened: Opened, *, at: str) -> None:
+        self.opened, self.at, self.state = opened, at, opened.state
+        self.events: list[Event] = []
 
     def record(self, *events: Event) -> None:
         for event in events:
@@ -132,7 +130,7 @@ class TaskStore:
         make_folder(self.files, self.folder)
         with hold_lock(self.lock_file, timeout=self._lock_timeout, command=self._command):
             opened = self._opener.open(accept_rollback=accept_rollback)
-            change = Transaction(opened, at=now(), state=opened.state)
+            change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
             yield change

@@ -12,10 +12,10 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.settings import DEFAULT_DOCS
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.storage.git import NoGitError
 from pytest_phase_gate.storage.git_files import take_git_files
 from pytest_phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 _PYTEST_CONFIGURATION = frozenset((*PYTEST_FILES, *PYTEST_SECTIONS))
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Value, kw_only=False):
     """A fingerprint. The digest says how it was taken, too: `git:…` and `walk:…` can't be compared."""
 
     digest: str
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Value):
     """Names of files, sorted."""
 
     added: tuple[str, ...]

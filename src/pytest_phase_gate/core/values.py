@@ -1,0 +1,133 @@
+"""Frozen values with slots: what a frozen dataclass is, made without generating code.
+
+Pure. A dataclass writes and compiles its methods when its module is imported: four million instructions a class, on
+top of the eighty that importing `dataclasses` takes. With some seventy values that was half of what a short run paid
+for us, and most of what `phase-gate check` took. Here all values share their methods; making one is a little slower,
+which does not matter where there are some hundred of them and not some hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T", bound="Value")
+
+
+class _Factory:
+    """A default that is made anew for each value."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self.make = make
+
+
+def field(*, default_factory: Callable[[], Any]) -> Any:
+    """Give a field a default that is made anew for each value."""
+    return _Factory(default_factory)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+class _ValueType(type):
+    """Turns the annotations of a class into slots and its assignments into defaults."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, kw_only: bool = True
+    ) -> _ValueType:
+        names = tuple(namespace.get("__annotations__", ()))
+        defaults = {each: namespace.pop(each) for each in names if each in namespace}
+        made = super().__new__(mcls, name, bases, {**namespace, "__slots__": names})
+        fields = tuple(each for base in reversed(made.__mro__) for each in getattr(base, "__slots__", ()))
+        made._fields = fields
+        made._defaults = {**getattr(made, "_defaults", {}), **defaults}
+        made._setters = tuple((each, getattr(made, each).__set__) for each in fields)
+        made._by_place = () if kw_only else fields
+        return made
+
+    _fields: tuple[str, ...]
+    _defaults: dict[str, Any]
+    _setters: tuple[tuple[str, Callable[[object, object], None]], ...]
+    #: The fields that may be given without their names.
+    _by_place: tuple[str, ...]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, kw_only: bool = True) -> None:
+        super().__init__(name, bases, namespace)
+
+
+class Value(metaclass=_ValueType):
+    """Base of all values: `class Finding(Value):` with annotated fields; `kw_only=False` where order is plain."""
+
+    if not TYPE_CHECKING:  # the type checker makes the constructor from the fields
+
+        def __init__(self, *given: object, **named: object) -> None:
+            kind = type(self)
+            if given:
+                named = _name_them(kind, given, named)
+            defaults = kind._defaults
+            for name, put in kind._setters:
+                if name in named:
+                    put(self, named.pop(name))
+                elif name in defaults:
+                    default = defaults[name]
+                    put(self, default.make() if type(default) is _Factory else default)
+                else:
+                    raise TypeError(f"{kind.__name__}: {name!r} is missing")
+            if named:
+                raise TypeError(f"{kind.__name__} has no field {min(named)!r}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self)._fields)
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, name) for name in type(self)._fields))
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self)._fields)
+        return f"{type(self).__qualname__}({rows})"
+
+    def __replace__(self, /, **changes: Any) -> Self:
+        return replace(self, **changes)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remake, (type(self), as_dict(self))
+
+
+def fields(kind: type[Value]) -> tuple[str, ...]:
+    """Return the names of a value's fields, in order."""
+    return kind._fields
+
+
+def as_dict(value: Value) -> dict[str, Any]:
+    """Return the fields with what they hold; values inside stay values."""
+    return {name: getattr(value, name) for name in type(value)._fields}
+
+
+def replace(value: T, /, **changes: Any) -> T:
+    """Return the value with some fields changed."""
+    return type(value)(**{**as_dict(value), **changes})
+
+
+def _remake(kind: type[T], named: dict[str, Any]) -> T:
+    return kind(**named)
+
+
+def _name_them(kind: _ValueType, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
+    names = kind._by_place
+    if len(given) > len(names):
+        raise TypeError(f"{kind.__name__} takes {len(names)} fields by place, {len(given)} were given")
+    twice = set(names[: len(given)]) & named.keys()
+    if twice:
+        raise TypeError(f"{kind.__name__}: {min(twice)!r} is given twice")
+    return {**dict(zip(names, given, strict=False)), **named}

@@ -1,0 +1,86 @@
+"""Values: frozen, slotted, compared by what they hold; made without generating code."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from pytest_phase_gate.core.values import Value, as_dict, field, fields, replace
+
+
+class Point(Value):
+    """A place."""
+
+    x: int
+    y: int = 0
+    names: list[str] = field(default_factory=list)
+
+
+class Deep(Point):
+    z: int = 3
+
+
+class Pair(Value, kw_only=False):
+    left: int
+    right: str = "r"
+
+
+def test_takes_fields_by_name_and_fills_in_defaults() -> None:
+    point = Point(x=1)
+    assert (point.x, point.y, point.names) == (1, 0, [])
+    assert fields(Point) == ("x", "y", "names")
+    assert Point.__doc__ == "A place."
+
+
+def test_makes_a_new_default_for_each_value() -> None:
+    assert Point(x=1).names is not Point(x=1).names
+
+
+def test_inherits_fields_and_defaults() -> None:
+    assert as_dict(Deep(x=1)) == {"x": 1, "y": 0, "names": [], "z": 3}
+
+
+def test_takes_fields_by_place_where_the_class_says_so() -> None:
+    assert Pair(1, "a") == Pair(left=1, right="a")
+    assert Pair(1) == Pair(left=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: Point(), "Point: 'x' is missing"),  # type: ignore[call-arg]
+        (lambda: Point(x=1, w=2), "Point has no field 'w'"),  # type: ignore[call-arg]
+        (lambda: Point(1), "Point takes 0 fields by place, 1 were given"),  # type: ignore[call-arg]
+        (lambda: Pair(1, "a", 2), "Pair takes 2 fields by place, 3 were given"),  # type: ignore[call-arg]
+        (lambda: Pair(1, left=2), "Pair: 'left' is given twice"),  # type: ignore[misc]
+        (lambda: replace(Point(x=1), w=2), "Point has no field 'w'"),
+    ],
+)
+def test_refuses_what_does_not_fit(make: object, problem: str) -> None:
+    with pytest.raises(TypeError, match=problem):
+        make()  # type: ignore[operator]
+
+
+def test_is_frozen_and_has_no_room_for_more() -> None:
+    point = Point(x=1)
+    with pytest.raises(AttributeError, match="Point is frozen: 'x' can't be set"):
+        point.x = 2  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="Point is frozen: 'y' can't be deleted"):
+        del point.y
+    assert not hasattr(point, "__dict__")
+
+
+def test_compares_by_class_and_content() -> None:
+    assert Pair(1, "a") == Pair(1, "a")
+    assert Pair(1, "a") != Pair(2, "a")
+    assert Deep(x=1) != Point(x=1)
+    assert hash(Pair(1, "a")) == hash(Pair(1, "a"))
+    assert repr(Pair(1, "a")) == "Pair(left=1, right='a')"
+
+
+def test_replaces_copies_and_travels() -> None:
+    point = Point(x=1, names=["a"])
+    assert replace(point, x=2) == Point(x=2, names=["a"])
+    assert copy.copy(point) == copy.deepcopy(point) == pickle.loads(pickle.dumps(point)) == point
