@@ -6,7 +6,6 @@ A page keeps its own words; only what stands between `<!-- generated: NAME -->` 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import inspect
 import re
 import sys
@@ -21,8 +20,10 @@ from pytest_phase_gate.cli._dispatch import build_full_parser
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import RunDefaults
 from pytest_phase_gate.core.state import EVENT_KINDS, HISTORY_KINDS
+from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
+from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
 from pytest_phase_gate.rules.parts import ANNOUNCED_GUARDS
 from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
 from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
@@ -72,7 +73,7 @@ def _cell(text: str) -> str:
 def options() -> str:
     parser = Parser(_ispytest=True)
     plugin.pytest_addoption(parser)
-    in_file = {*(field.name for field in dataclasses.fields(RunDefaults)), "workflow"}
+    in_file = {*fields(RunDefaults), "workflow"}
     rows = []
     for option in parser.getgroup("phase gate").options:
         attributes = option.attrs()
@@ -217,9 +218,9 @@ def pages() -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     outdated = []
-    for page in pages():
+    for page in (*pages(), COMPILED_FILE):
         text = page.read_text(encoding="utf-8")
-        fresh = render(text)
+        fresh = compile_shipped() if page == COMPILED_FILE else render(text)
         if fresh != text:
             outdated.append(page.relative_to(DOCS.parent))
             if "--check" not in arguments:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
+from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration, Overlay
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.errors import UsageError, WorkflowError
@@ -86,10 +86,16 @@ class Project(Value):
         extra_workflows: Mapping[str, Path] | None = None,
     ) -> Workflow:
         """Return the workflow with what the project's file lays over it."""
+        wanted = name or self.configuration.workflow
+        if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
+            from pytest_phase_gate.rules.compiled import load_compiled
+
+            compiled = load_compiled(wanted)
+            if compiled is not None:
+                return compiled
         from pytest_phase_gate.rules.overlay import apply_overlay
         from pytest_phase_gate.rules.workflow_files import load_workflow, shipped_workflow_names
 
-        wanted = name or self.configuration.workflow
         taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
         if taken:
             raise WorkflowError(

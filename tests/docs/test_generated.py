@@ -10,6 +10,7 @@ from docs import generate
 from pytest_phase_gate.core.state import EVENT_KINDS
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
+from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
 
 #: Classes that others derive from; nobody raises these.
 BASES = {"phase-gate-error", "state-unusable"}
@@ -25,6 +26,10 @@ def name(page: Path) -> str:
 def test_a_page_is_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert generate.render(text) == text, "run: python docs/generate.py"
+
+
+def test_the_compiled_workflows_are_up_to_date() -> None:
+    assert COMPILED_FILE.read_text(encoding="utf-8") == compile_shipped(), "run: python docs/generate.py"
 
 
 def test_every_part_stands_on_a_page() -> None:

@@ -59,7 +59,7 @@ def _answer(given: list[str]) -> Answer:
 
 def _call(given: list[str]) -> Answer:
     name = next((word for word in given if not word.startswith("-")), None)
-    parser = _parser(name)
+    parser = _parser(name, only=bool(given) and given[0] in COMMANDS)
     arguments = parser.parse_args(given)
     if not hasattr(arguments, "command"):
         return Answer(text=parser.format_help().rstrip())
@@ -83,21 +83,35 @@ def _print(answer: Answer, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _parser(wanted: str | None) -> argparse.ArgumentParser:
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # With a width, argparse does not import shutil to find one out, which it does for every argument.
+    try:
+        width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError, AttributeError):
+        width = 80
+    return argparse.HelpFormatter(prog, width=width - 2)
+
+
+def _parser(wanted: str | None, *, only: bool = False) -> argparse.ArgumentParser:
+    """Return the parser; with `only`, of the one command that is called: `check` must not pay for `demo`."""
     parser = _Parser(
         prog="phase-gate",
         description="Decide from evidence whether a test-driven step is really done.",
         allow_abbrev=False,
+        formatter_class=_formatter,
     )
     parser.add_argument("--version", action="version", version=f"pytest-phase-gate {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phase-gate")
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
+        if only and name != wanted:
+            continue
+        command = commands.add_parser(
+            name, help=summary, description=f"{summary}.", allow_abbrev=False, formatter_class=_formatter
+        )
         command.set_defaults(command=name)
         command.add_argument("--json", action="store_true", help="answer as JSON")
         command.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")
         command.add_argument("--dir", metavar="DIR", help="other state folder (also PHASE_GATE_DIR)")
-        # Only the command that is called is imported: `check` must not pay for `demo`.
         if name == wanted:
             _module(name).add_arguments(command)
     return parser

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
-import socket
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +26,7 @@ from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, who_am_i
 from pytest_phase_gate.storage.files import make_folder
-from pytest_phase_gate.storage.lock import RunLock
+from pytest_phase_gate.storage.lock import RunLock, host_name
 from pytest_phase_gate.storage.references import load_references
 from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from pytest_phase_gate.storage.store import TaskStore, Transaction, now
@@ -54,7 +52,7 @@ class RecordedRun:
 
     def __init__(self, project: Project, workflow: Workflow, store: TaskStore, request: Request) -> None:
         self.project, self.workflow, self.store, self.request = project, workflow, store, request
-        self.id = secrets.token_hex(8)
+        self.id = os.urandom(8).hex()
         self.warnings: list[str] = []
         self.notes: list[str] = []
         self.tree: Tree | None = None
@@ -125,7 +123,7 @@ class RecordedRun:
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
             "arguments": list(self.request.arguments),
             "pid": os.getpid(),
-            "host": socket.gethostname(),
+            "host": host_name(),
             "python": platform.python_version(),
             "pytest": pytest.__version__,
             "optimize": sys.flags.optimize,

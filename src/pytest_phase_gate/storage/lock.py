@@ -10,7 +10,6 @@ import contextlib
 import errno
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,10 +109,15 @@ def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageErr
 def _myself(command: str) -> dict[str, object]:
     return {
         "pid": os.getpid(),
-        "host": socket.gethostname(),
+        "host": host_name(),
         "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": command,
     }
+
+
+def host_name() -> str:
+    """Return this machine's name; importing `socket` for it would cost more than the rest of a lock."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
 def _describe_holder(path: Path) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,7 +138,7 @@ class TaskStore:
                 self._commit(change)
 
     def _begin(self, change: Transaction) -> None:
-        lineage = secrets.token_hex(16)
+        lineage = os.urandom(16).hex()
         check = None if self._key is None else digest(lineage, self._key)[:32]
         change.opened = replace(change.opened, lineage=lineage, key_check=check)
         created = {"task": self.task, "lineage": lineage, "key_check": check}
