@@ -6,7 +6,7 @@ Pure. From then on a test that is gone, altered, or means something else closes 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,7 +68,9 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
         before = frozen.inventory.files.get(path)
         if before is not None:
             proof = inventory.files[path].content
-            findings += _code_changes(path, before.statements, now, "the code around its tests changed", proof)
+            names = frozenset(name.partition("::")[0] for name in before.bodies)
+            what = "the code around its tests changed"
+            findings += _code_changes(path, before.statements, now, what, proof, tests=names)
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
@@ -115,9 +117,15 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
 
 
 def _code_changes(
-    path: str, before: tuple[str, ...], now: tuple[ModuleStatement, ...], what: str, proof: str
+    path: str,
+    before: tuple[str, ...],
+    now: tuple[ModuleStatement, ...],
+    what: str,
+    proof: str,
+    *,
+    tests: Collection[str] = frozenset(),
 ) -> list[Finding]:
-    return [_altered(path, what, line or None, proof) for line in find_changes(before, now)]
+    return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests)]
 
 
 def _altered(path: str, detail: str, line: int | None = None, proof: str = "") -> Finding:
