@@ -101,6 +101,19 @@ def load_cases():
     return json.loads((Path(__file__).parent / "data" / "cases.json").read_text())
 """
 
+#: What somebody would like the helpers to be.
+EASY_HELPERS = """\
+TOLERANCE = 1
+
+
+def check_total(*ignored):
+    pass
+
+
+def load_cases():
+    return [[10, 10], [300, 270]]
+"""
+
 CONFTEST = """\
 import pytest
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_phase_gate.core.body_hash import HASH_LENGTH, hash_body
+from pytest_phase_gate.core.fixtures import provided_name, requested_names
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
 _READ_BY_PYTEST = frozenset(
@@ -49,6 +50,10 @@ class ModuleStatement:
     binds: frozenset[str]
     #: Whether it is of a kind that can come without changing what was there.
     is_harmless: bool
+    #: The name of the fixture that it defines.
+    provides: str = ""
+    #: The fixtures that it asks for itself.
+    requests: frozenset[str] = frozenset()
 
 
 def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStatement, ...]:
@@ -67,6 +72,8 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
                     line=statement.lineno,
                     binds=binds,
                     is_harmless=_is_harmless(part, binds),
+                    provides=provided_name(part),
+                    requests=requested_names(part),
                 )
             )
     return tuple(found)
@@ -98,11 +105,15 @@ def _test_nodes(body: list[ast.stmt], prefix: str, tests: Collection[str]) -> se
 
 
 def find_changes(
-    frozen: Iterable[str], now: Sequence[ModuleStatement], tests: Collection[str] = frozenset()
+    frozen: Iterable[str],
+    now: Sequence[ModuleStatement],
+    tests: Collection[str] = frozenset(),
+    requested: Collection[str] = frozenset(),
 ) -> tuple[int, ...]:
     """Return the lines that change the meaning of what was frozen; 0 stands for something that is gone.
 
     :param tests: names in the module that frozen tests stand under, theirs or their classes'.
+    :param requested: fixtures that frozen tests ask for: one more of that name would come between.
     """
     missing = Counter(frozen)
     added = []
@@ -116,7 +127,9 @@ def find_changes(
         statement.line
         for statement in added
         # A second binding of a name replaces what tests have been using under it, or a test itself.
-        if not statement.is_harmless or any(bound[name] > 1 or name in tests for name in statement.binds)
+        if not statement.is_harmless
+        or statement.provides in requested
+        or any(bound[name] > 1 or name in tests for name in statement.binds)
     ]
     if +missing:
         lines.insert(0, 0)
