@@ -82,6 +82,8 @@ _OLD = Base(
     ),
     commands=(("phase-gate", "baseline"),),
     has_red=False,
+    # `baseline` runs pytest itself, and the bench has autoloading off.
+    environment=(("PYTEST_PLUGINS", "pytest_phase_gate.plugin"),),
 )
 
 #: Row 24.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.proofs.rows import BAD, TEST_FILE, Attempt, Row, conftest, edit
+from pytest_phase_gate.proofs.rows import BAD, GOOD, TEST_FILE, Attempt, Row, conftest, edit
 from tests.integrity.shared import NOTHING_ASSERT, NOTHING_TEST, cheat
 from tests.integrity.wide import change, change_file, write
 
@@ -62,6 +62,8 @@ _NEW_TEST = """\
 def test_more():
     assert total([5]) == 5
 """
+
+_SKIPS_ONE = "    pytest.skip() if amount == 200 else 0\n    return amount"
 
 #: Row 7.
 _SKIPPED: tuple[Row, ...] = (
@@ -134,6 +136,11 @@ _SKIPPED: tuple[Row, ...] = (
     ),
     cheat("the code under test skips", _code_says("pytest.skip('later')"), _NOTHING),
     cheat("the code under test wants a module", _code_says("pytest.importorskip('no_such_module')"), _NOTHING),
+    cheat(
+        "the code under test skips one set of parameters",
+        Attempt(code=f"import pytest\n\n\n{GOOD.replace('    return amount', _SKIPS_ONE)}"),
+        f"{TEST_FILE}::test_discount[200-180]",
+    ),
     cheat(
         "the code under test skips its importers",
         Attempt(code=f"import pytest\n\npytest.skip('later', allow_module_level=True)\n{BAD}"),

@@ -6,7 +6,7 @@ Pure. The shell hands over what it saw; what comes back is written as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
@@ -69,6 +69,9 @@ def finish_run(
     phase = workflow.phase(run.phase)
     assert phase is not None, "a run starts only in a phase of its workflow"
     in_first_phase = phase.scope == "targets"
+    if run.rewinds and state.phase != phase.name and past.frozen is not None:
+        # This very run takes the freeze back: RED is about what changed since, from now on.
+        past = replace(past, withdrawn=past.frozen.inventory)
     audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
     judgement = judge_outcomes(record.outcomes, record.inventory, past, in_first_phase=in_first_phase)
     judgement = excuse_skips(judgement, state.waivers, at=at)

@@ -77,7 +77,8 @@ class Workbench:
             _write(root / name, text)
         environment = dict(base.environment)
         for command in base.commands:
-            self._command(root, command, environment)
+            done = self._command(root, command, environment)
+            assert done.returncode == 0, done.stdout + done.stderr
         if base.has_red:
             red = self.pytest(root, "--phase=red", environment=environment)
             signal = self._command(root, SIGNAL, environment)
