@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_phase_gate.proofs.rows import Attempt
+from tests.integrity.cheats_order import ORDER
 from tests.integrity.cheats_outcomes import OUTCOMES
 from tests.integrity.cheats_red import RED
 from tests.integrity.cheats_removal import REMOVAL
@@ -15,7 +16,7 @@ from tests.integrity.conftest import FastWorkbench
 from tests.integrity.shared import distinct_twins
 from tests.integrity.twins import TWINS
 
-ALL = {**distinct_twins((*SELECTION, *REMOVAL, *SILENCE, *WEAKENED, *OUTCOMES, *RED)), **TWINS}
+ALL = {**distinct_twins((*SELECTION, *REMOVAL, *SILENCE, *WEAKENED, *OUTCOMES, *ORDER, *RED)), **TWINS}
 
 
 @pytest.mark.parametrize("twin", ALL.values(), ids=ALL)
