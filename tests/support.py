@@ -9,13 +9,13 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pytest_phase_gate
+from pytest_phase_gate.core.values import Value
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.
@@ -29,8 +29,7 @@ LOADED = tuple(
 OURS = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class Ran(Value):
     """How a command ended."""
 
     code: int

@@ -34,6 +34,7 @@ def hashes(source: str) -> tuple[str, ...]:
 
 AROUND = "import pytest\nLIMIT = 3\n"
 CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef cart():\n    return 1\n"
+HELPERS = "@pytest.fixture\ndef other(till):\n    return till\n"
 
 INVENTORY = Inventory(
     {
@@ -42,6 +43,7 @@ INVENTORY = Inventory(
             ids=("test_one", "test_two[1]", "test_two[2]", "made_at_run_time"),
             bodies={"test_one": "body-1", "test_two": "body-2"},
             statements=hashes(AROUND),
+            requests=("cart", "tmp_path"),
         ),
         "tests/spec.txt": TestFile(content="s1", ids=("spec.txt",)),
     }
@@ -49,9 +51,16 @@ INVENTORY = Inventory(
 SUPPORT = {
     "tests/conftest.py": SupportFile(content="c1", statements=hashes(CONFTEST)),
     "tests/data.csv": SupportFile(content="d1"),
+    "tests/helpers.py": SupportFile(content="h1", statements=hashes(HELPERS), requests=("till",)),
 }
 FROZEN = Frozen(inventory=INVENTORY, support=SUPPORT, settings={"ini addopts": "-q"})
-SAME = Meaning(support={"tests/conftest.py": ("c1", None), "tests/data.csv": ("d1", None)})
+SAME = Meaning(
+    support={
+        "tests/conftest.py": ("c1", None),
+        "tests/data.csv": ("d1", None),
+        "tests/helpers.py": ("h1", None),
+    }
+)
 
 
 #: `conftest` or `data`, with its content, and its source where that is read; None where it is gone.
@@ -164,7 +173,9 @@ def test_a_new_file_of_tests_is_free() -> None:
         pytest.param({"conftest": ("c2", CONFTEST)}, [], id="code-reformatted"),
         pytest.param({"conftest": ("c2", f"{CONFTEST}\ndef more(): ...\n")}, [], id="code-grew"),
         pytest.param(
-            {"conftest": ("c2", CONFTEST.replace("1", "2"))}, ["a file that the tests use changed"], id="code-changed"
+            {"conftest": ("c2", CONFTEST.replace("1", "2"))},
+            ["a file that the tests use changed", "a file that the tests use changed"],  # one is gone, another came
+            id="code-changed",
         ),
         pytest.param(
             {"conftest": ("c2", f"{CONFTEST}\ndef pytest_configure(): ...\n")},
@@ -181,7 +192,7 @@ def test_files_that_tests_use(support: Used, details: list[str]) -> None:
 
 
 def test_what_the_run_itself_wrote_is_its_output() -> None:
-    support = {"tests/conftest.py": ("c1", None)}
+    support = {path: row for path, row in SAME.support.items() if path != "tests/data.csv"}
     assert find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"}))) == []
 
 
@@ -235,7 +246,11 @@ def test_two_long_values_are_two_findings() -> None:
 
 def test_a_freeze_keeps_hashes_of_code_and_contents_of_data() -> None:
     meaning = Meaning(
-        support={"tests/conftest.py": ("c1", statements(CONFTEST)), "tests/data.csv": ("d1", None)},
+        support={
+            "tests/conftest.py": ("c1", statements(CONFTEST)),
+            "tests/data.csv": ("d1", None),
+            "tests/helpers.py": ("h1", statements(HELPERS)),
+        },
         settings={"ini addopts": "-q"},
     )
     assert freeze(INVENTORY, meaning) == FROZEN
@@ -246,3 +261,43 @@ def test_through_json() -> None:
     document = json.loads(json.dumps(frozen_to_json(FROZEN, inventory="digest")))
     assert document["inventory"] == "digest"
     assert frozen_from_json(document, INVENTORY) == FROZEN
+
+
+# --- what comes between a test and what it uses
+
+
+def fixture(name: str) -> str:
+    return f"@pytest.fixture\ndef {name}():\n    return 2\n"
+
+
+@pytest.mark.parametrize("name", ["cart", "tmp_path", "till"])
+def test_a_new_fixture_between_a_test_and_what_it_asks_for(name: str) -> None:
+    (in_file,) = altered(changed(), around=AROUND + fixture(name))
+    assert (in_file.file, in_file.line) == ("tests/test_a.py", 4)
+
+
+@pytest.mark.parametrize("name", ["tmp_path", "till"])
+def test_a_new_fixture_above_a_test_that_asks_for_it(name: str) -> None:
+    (above,) = altered(support={"conftest": ("c2", CONFTEST + fixture(name))})
+    assert (above.file, above.line) == ("tests/conftest.py", 8)
+
+
+def test_a_new_fixture_that_nobody_asked_for_may_come() -> None:
+    assert altered(changed(), around=AROUND + fixture("other")) == []
+    assert altered(support={"conftest": ("c2", CONFTEST + fixture("other"))}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "packages", "is_hiding"),
+    [
+        pytest.param("tests/helpers/__init__.py", (), True, id="a-package-wins-over-a-module"),
+        pytest.param("tests/a/helpers.py", (), True, id="a-folder-that-is-put-first-on-the-path"),
+        pytest.param("tests/a/helpers.py", ("tests/a",), False, id="a-module-of-a-package-has-another-name"),
+        pytest.param("tests/more.py", (), False, id="another-name"),
+        pytest.param("tests/helpers.txt", (), False, id="no-module"),
+    ],
+)
+def test_a_new_module_of_the_name_of_a_helper(path: str, packages: tuple[str, ...], is_hiding: bool) -> None:
+    new = dict.fromkeys((path, *(f"{package}/__init__.py" for package in packages)), ("n1", ()))
+    found = find_altered(FROZEN, INVENTORY, replace(SAME, support={**SAME.support, **new}))
+    assert [finding.file for finding in found] == ([path] if is_hiding else [])

@@ -37,7 +37,8 @@ def changes(before: str, after: str) -> tuple[int, ...]:
     """Return the lines of `after` that change what was frozen in `before`."""
     tests = {test.name for source in (before, after) for test in find_tests(source)}
     frozen, now = (module_code(parse_source(source), tests=tests) for source in (before, after))
-    return find_changes([row.hash for row in frozen], now)
+    names = {test.name.partition("::")[0] for test in find_tests(before)}
+    return find_changes([row.hash for row in frozen], now, names)
 
 
 def replace(old: str, new: str) -> str:
@@ -75,6 +76,13 @@ ADDED = MODULE.count("\n") + 2
             id="a-new-setup",
         ),
         pytest.param(add("class Helper:\n    pass"), id="a-new-helper-class"),
+        pytest.param(
+            add(
+                "class Helper(Base):\n    'Doc.'\n    size: int = 1\n    def set(self):\n        setattr(self, 'a', 1)"
+            ),
+            id="a-new-helper-class-that-does-something-when-called",
+        ),
+        pytest.param(add("later = lambda: setattr(price, 'a', 1)"), id="a-new-helper-in-a-lambda"),
         pytest.param(add("def build():\n    return 1"), id="a-new-helper"),
         pytest.param(add("async def build():\n    return 1"), id="a-new-async-helper"),
         pytest.param(add("@pytest.fixture\ndef other():\n    return 1"), id="a-new-fixture"),
@@ -113,11 +121,13 @@ def test_what_may_come(after: str) -> None:
         pytest.param(replace("return LIMIT", "return 0"), (0,), id="a-fixture"),
         pytest.param(replace("def machine", "def machine_two"), (0,), id="the-name-of-a-fixture"),
         pytest.param(replace("@pytest.fixture", "@pytest.fixture(autouse=True)"), (0, 7), id="a-fixture-for-all"),
-        pytest.param(replace("self.a = 1", "self.a = 2"), (0,), id="a-setup-method"),
-        pytest.param(replace("size = 1", "size = 2"), (0,), id="an-attribute-of-a-class"),
-        pytest.param(replace("    size = 1\n", "    size = 1\n    __test__ = False\n"), (0,), id="a-class-gets-more"),
-        pytest.param(replace("class TestB", "@pytest.mark.skip\nclass TestB"), (0,), id="the-mark-of-a-class"),
-        pytest.param(replace("class TestB", "class TestB(Base)"), (0,), id="the-base-of-a-class"),
+        pytest.param(replace("self.a = 1", "self.a = 2"), (0, 14), id="a-setup-method"),
+        pytest.param(replace("size = 1", "size = 2"), (0, 14), id="an-attribute-of-a-class"),
+        pytest.param(
+            replace("    size = 1\n", "    size = 1\n    __test__ = False\n"), (0, 14), id="a-class-gets-more"
+        ),
+        pytest.param(replace("class TestB", "@pytest.mark.skip\nclass TestB"), (0, 15), id="the-mark-of-a-class"),
+        pytest.param(replace("class TestB", "class TestB(Base)"), (0, 14), id="the-base-of-a-class"),
     ],
 )
 def test_a_change_to_what_was_there_is_found(after: str, lines: tuple[int, ...]) -> None:
@@ -160,6 +170,16 @@ def test_a_change_to_what_was_there_is_found(after: str, lines: tuple[int, ...])
         pytest.param("if FAKE:\n    price.total = None", id="an-attribute-under-a-condition"),
         pytest.param("raise SystemExit", id="a-way-out"),
         pytest.param("assert os.environ", id="an-assertion"),
+        pytest.param("test_a = lambda: None", id="a-value-in-the-place-of-a-test"),
+        pytest.param("from fakes import test_a", id="an-import-in-the-place-of-a-test"),
+        pytest.param("from fakes import TestB", id="an-import-in-the-place-of-a-class-of-tests"),
+        pytest.param("class test_a: ...", id="a-class-in-the-place-of-a-test"),
+        pytest.param("_ = setattr(price, 'total', None)", id="a-change-in-passing"),
+        pytest.param("_ = globals().update(test_a=print)", id="a-test-replaced-in-passing"),
+        pytest.param("_ = [price.__setattr__('total', None)]", id="a-change-inside-a-value"),
+        pytest.param("class Helper:\n    price.total = None", id="a-change-in-the-body-of-a-class"),
+        pytest.param("class Helper:\n    for name in dir(price): setattr(price, name, 1)", id="a-loop-in-a-class"),
+        pytest.param("def helper(a=setattr(price, 'total', None)): ...", id="a-change-in-a-default"),
     ],
 )
 def test_an_addition_that_changes_what_was_there_is_found(code: str) -> None:
@@ -183,6 +203,26 @@ def test_a_helper_without_tests_is_read_whole() -> None:
 
 def test_a_test_that_became_a_helper_is_code_now() -> None:
     assert changes(MODULE, replace("def test_a", "def helper_a")) == (), "that it is gone as a test is found elsewhere"
+
+
+PURE = "class TestB:\n    def test_c(self):\n        assert 1\n"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(f"{PURE}\n    def setup_method(self): ...\n", id="a-setup"),
+        pytest.param(f"{PURE}\n    test_c = None\n", id="another-value-for-a-test"),
+        pytest.param(PURE.replace("TestB", "TestB(Base)"), id="a-base"),
+        pytest.param(f"@pytest.mark.skip\n{PURE}", id="a-mark"),
+    ],
+)
+def test_a_class_of_nothing_but_tests_gets_more(after: str) -> None:
+    assert changes(PURE, after) != ()
+
+
+def test_a_class_of_nothing_but_tests_gets_one_more_test() -> None:
+    assert changes(PURE, f"{PURE}\n    def test_d(self): ...\n") == ()
 
 
 def test_an_empty_module() -> None:

@@ -219,6 +219,24 @@ def references(base: References = LATER, **changes: object) -> References:
             "newly_skipped",
             id="nor-if-the-first-run-of-the-cycle-did",
         ),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            references(first=past(Bucket.UNCOLLECTABLE), targets=(ME,), red={ME: "body"}),
+            "exempt",
+            id="but-a-skipif-that-stood-in-a-module-that-could-not-be-imported-may-show-now",
+        ),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            references(first=past(Bucket.UNCOLLECTABLE), targets=(ME,), red={ME: "without skipif"}),
+            "newly_skipped",
+            id="not-one-that-was-added-since",
+        ),
+        pytest.param(
+            Bucket.SKIPPED,
+            references(first=past(Bucket.UNCOLLECTABLE), targets=(ME,), red={ME: "body"}),
+            "newly_skipped",
+            id="nor-any-other-skip",
+        ),
     ],
 )
 def test_what_an_outcome_counts_as(bucket: Bucket, given: References, expected: str) -> None:
@@ -446,3 +464,12 @@ def test_every_test_stands_in_exactly_one_place(
     if judged.green is Green.GREEN:
         assert judged.passing
         assert not judged.failing | judged.newly_skipped | judged.odd | judged.flaky
+
+
+@pytest.mark.parametrize("bucket", [Bucket.SKIPPED, Bucket.SKIPPED_IF])
+def test_a_set_of_parameters_was_red_if_its_test_was(bucket: Bucket) -> None:
+    """While a module can't be imported its tests are counted from the source, where parameters do not show."""
+    one = f"{ME}[1]"
+    past = references(first=LATER.first, targets=(ME,), red={ME: "body"})
+    judged = judge_outcomes({one: bucket, OTHER: Bucket.PASSED}, inventory(one, OTHER), past, in_first_phase=False)
+    assert where(judged, one) == ["newly_skipped"]

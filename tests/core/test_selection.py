@@ -172,6 +172,15 @@ WHOLE_FILE = Selection(collected_files={A})
             [],
             id="a-bare-id-counted-from-source-is-kept-by-any-of-its-parameters",
         ),
+        pytest.param(
+            known("test_x", "test_x[1]", "test_x[2]", "test_y"),
+            ran("test_y"),
+            Selection(collected_files={A}, deselected={f"{A}::test_x[1]", f"{A}::test_x[2]"}),
+            sources(a=("test_x", "test_y")),
+            ["test_x[1]", "test_x[2]"],
+            [],
+            id="a-bare-id-is-not-counted-beside-its-parameters",
+        ),
         # modules that can't be imported
         pytest.param(
             known("test_x[1]", "test_x[2]", "test_y"),

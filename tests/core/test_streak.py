@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import NEW_STATE, Event, OpenRun, State, apply, streak_after
+from pytest_phase_gate.core.values import Value
 
 #: Trees: what the files were.
 T, EDITED, REWRITTEN = "tree-1", "tree-2", "tree-3"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Value):
     """One run of a story: the tree it began on, the one it left, and what it was."""
 
     before: str = T

@@ -20,8 +20,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from pytest_phase_gate.core.values import Value
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -35,8 +36,7 @@ _ANY_TEXT = "[...]"
 _LAST_STATUS = "echo $?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Value):
     page: Path
     #: Of the opening fence, from 1.
     line: int
@@ -61,16 +61,14 @@ class Block:
         return "file" if self.title is not None else self.info.strip()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Value):
     typed: str
     expected: tuple[str, ...]
     #: Of its `$` line, from 1.
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class Ran(Value):
     command: Command
     code: int
     output: tuple[str, ...]

@@ -20,7 +20,7 @@ from pytest_phase_gate.core.runs import Classified, Green, Kind, RunFacts, class
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State, apply, streak_after
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.verdicts import fact_values, judgement_events
 from pytest_phase_gate.core.workflow import Workflow
 
@@ -67,6 +67,9 @@ def finish_run(
     phase = workflow.phase(run.phase)
     assert phase is not None, "a run starts only in a phase of its workflow"
     in_first_phase = phase.scope == "targets"
+    if run.rewinds and state.phase != phase.name and past.frozen is not None:
+        # This very run takes the freeze back: RED is about what changed since, from now on.
+        past = replace(past, withdrawn=past.frozen.inventory)
     audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
     judgement = judge_outcomes(record.outcomes, record.inventory, past, in_first_phase=in_first_phase)
     judgement = excuse_skips(judgement, state.waivers, at=at)

@@ -6,11 +6,11 @@ Pure. From then on a test that is gone, altered, or means something else closes 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.inventory import Inventory, bare_name, join_id
+from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, join_id
 from pytest_phase_gate.core.module_code import ModuleStatement, find_changes
 from pytest_phase_gate.core.values import Value, field
 
@@ -20,6 +20,8 @@ class SupportFile(Value):
 
     content: str
     statements: tuple[str, ...] | None = None
+    #: Fixtures that its own fixtures ask for.
+    requests: tuple[str, ...] = ()
 
 
 class Meaning(Value):
@@ -47,7 +49,11 @@ def freeze(inventory: Inventory, meaning: Meaning) -> Frozen:
     return Frozen(
         inventory=inventory,
         support={
-            path: SupportFile(content=content, statements=None if rows is None else _hashes(rows))
+            path: SupportFile(
+                content=content,
+                statements=None if rows is None else _hashes(rows),
+                requests=tuple(sorted({name for row in rows or () for name in row.requests})),
+            )
             for path, (content, rows) in meaning.support.items()
         },
         settings=dict(meaning.settings),
@@ -65,7 +71,10 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
         before = frozen.inventory.files.get(path)
         if before is not None:
             proof = inventory.files[path].content
-            findings += _code_changes(path, before.statements, now, "the code around its tests changed", proof)
+            names = frozenset(name.partition("::")[0] for name in before.bodies)
+            what = "the code around its tests changed"
+            asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
+            findings += _code_changes(path, before.statements, now, what, proof, tests=names, requested=asked)
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
@@ -73,16 +82,16 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
                 findings.append(_altered(path, "a file that the tests use is gone"))
         elif found[0] != file.content:
             if file.statements is not None and found[1] is not None:
-                findings += _code_changes(
-                    path, file.statements, found[1], "a file that the tests use changed", found[0]
-                )
+                asked = _requested_below(path, frozen)
+                what = "a file that the tests use changed"
+                findings += _code_changes(path, file.statements, found[1], what, found[0], requested=asked)
             else:
                 findings.append(_altered(path, "a file that the tests use changed", proof=found[0]))
     folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
     for path in meaning.support:
         if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
             findings.append(_altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0]))
-    return findings
+    return findings + _find_hiding(frozen, inventory, meaning)
 
 
 def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
@@ -112,9 +121,46 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
 
 
 def _code_changes(
-    path: str, before: tuple[str, ...], now: tuple[ModuleStatement, ...], what: str, proof: str
+    path: str,
+    before: tuple[str, ...],
+    now: tuple[ModuleStatement, ...],
+    what: str,
+    proof: str,
+    *,
+    tests: Collection[str] = frozenset(),
+    requested: Collection[str] = frozenset(),
 ) -> list[Finding]:
-    return [_altered(path, what, line or None, proof) for line in find_changes(before, now)]
+    return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests, requested)]
+
+
+def _requested_below(path: str, frozen: Frozen) -> set[str]:
+    """Return the fixtures that are asked for below a file's folder: that is how far a conftest reaches."""
+    home = path.rpartition("/")[0]
+    files: list[tuple[str, TestFile | SupportFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
+    return {asked for name, file in files if not home or name.startswith(f"{home}/") for asked in file.requests}
+
+
+def _module_name(path: str, packages: Collection[str]) -> str:
+    """Return the name that a file is imported by: dotted as far up as there are packages."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    start = len(parts) - 1
+    while start > 0 and "/".join(parts[:start]) in packages:
+        start -= 1
+    return ".".join(parts[start:])
+
+
+def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
+    """Return new modules of a name that tests have been importing another one by."""
+    present = {path for path in (*meaning.support, *inventory.files) if path.endswith(".py")}
+    packages = {path.removesuffix("/__init__.py") for path in present if path.endswith("/__init__.py")}
+    before = {_module_name(path, packages): path for path in frozen.support if path.endswith(".py")}
+    findings = []
+    for path in sorted(present - {*frozen.support, *frozen.inventory.files}):
+        hidden = before.get(_module_name(path, packages))
+        if hidden is not None and not path.endswith("conftest.py"):
+            proof = meaning.support[path][0] if path in meaning.support else inventory.files[path].content
+            findings.append(_altered(path, f"a new module of the same name as {hidden}", proof=proof))
+    return findings
 
 
 def _altered(path: str, detail: str, line: int | None = None, proof: str = "") -> Finding:
@@ -152,7 +198,11 @@ def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
     return {
         "inventory": inventory,
         "support": {
-            path: {"content": file.content, "statements": None if file.statements is None else list(file.statements)}
+            path: {
+                "content": file.content,
+                "statements": None if file.statements is None else list(file.statements),
+                "requests": list(file.requests),
+            }
             for path, file in frozen.support.items()
         },
         "settings": dict(frozen.settings),
@@ -164,7 +214,9 @@ def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Froze
         inventory=inventory,
         support={
             path: SupportFile(
-                content=row["content"], statements=None if row["statements"] is None else tuple(row["statements"])
+                content=row["content"],
+                statements=None if row["statements"] is None else tuple(row["statements"]),
+                requests=tuple(row.get("requests", ())),
             )
             for path, row in document["support"].items()
         },

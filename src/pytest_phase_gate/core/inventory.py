@@ -24,6 +24,8 @@ class TestFile(Value):
     hidden: tuple[str, ...] = ()
     #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
     statements: tuple[str, ...] = ()
+    #: Fixtures that its tests and fixtures ask for.
+    requests: tuple[str, ...] = ()
 
 
 class Inventory(Value, kw_only=False):
@@ -76,6 +78,7 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             bodies={**before.bodies, **file.bodies},
             hidden=file.hidden,
             statements=file.statements,
+            requests=file.requests,
         )
     return Inventory(files)
 
@@ -89,6 +92,7 @@ def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
                 "bodies": dict(file.bodies),
                 "hidden": list(file.hidden),
                 "statements": list(file.statements),
+                "requests": list(file.requests),
             }
             for path, file in sorted(inventory.files.items())
         }
@@ -104,6 +108,7 @@ def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
                 bodies=row["bodies"],
                 hidden=tuple(row["hidden"]),
                 statements=tuple(row["statements"]),
+                requests=tuple(row.get("requests", ())),
             )
             for path, row in document["files"].items()
         }

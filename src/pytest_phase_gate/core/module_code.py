@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from pytest_phase_gate.core.body_hash import HASH_LENGTH, hash_body
+from pytest_phase_gate.core.fixtures import provided_name, requested_names
 from pytest_phase_gate.core.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
@@ -32,6 +33,13 @@ _READ_BY_PYTEST = frozenset(
     }
 )
 
+#: Ways to bind, in passing, what no assignment names.
+_CHANGES_OTHERS = frozenset(
+    {"setattr", "delattr", "exec", "eval", "globals", "vars", "modules", "__setattr__", "__setitem__", "__dict__"}
+)
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 
 class ModuleStatement(Value, kw_only=False):
     """One statement at the module's level, its tests left out."""
@@ -41,6 +49,10 @@ class ModuleStatement(Value, kw_only=False):
     binds: frozenset[str]
     #: Whether it is of a kind that can come without changing what was there.
     is_harmless: bool
+    #: The name of the fixture that it defines.
+    provides: str = ""
+    #: The fixtures that it asks for itself.
+    requests: frozenset[str] = frozenset()
 
 
 def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStatement, ...]:
@@ -59,6 +71,8 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
                     line=statement.lineno,
                     binds=binds,
                     is_harmless=_is_harmless(part, binds),
+                    provides=provided_name(part),
+                    requests=requested_names(part),
                 )
             )
     return tuple(found)
@@ -78,7 +92,7 @@ def _test_nodes(body: list[ast.stmt], prefix: str, tests: Collection[str]) -> se
     """Return the tests' own nodes, and the classes in which nothing else is: one more of those is no change."""
     omitted: set[int] = set()
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and f"{prefix}{node.name}" in tests:
+        if isinstance(node, _Function) and f"{prefix}{node.name}" in tests:
             omitted.add(id(node))
         elif isinstance(node, ast.ClassDef):
             inner = _test_nodes(node.body, f"{prefix}{node.name}::", tests)
@@ -89,8 +103,17 @@ def _test_nodes(body: list[ast.stmt], prefix: str, tests: Collection[str]) -> se
     return omitted
 
 
-def find_changes(frozen: Iterable[str], now: Sequence[ModuleStatement]) -> tuple[int, ...]:
-    """Return the lines that change the meaning of what was frozen; 0 stands for something that is gone."""
+def find_changes(
+    frozen: Iterable[str],
+    now: Sequence[ModuleStatement],
+    tests: Collection[str] = frozenset(),
+    requested: Collection[str] = frozenset(),
+) -> tuple[int, ...]:
+    """Return the lines that change the meaning of what was frozen; 0 stands for something that is gone.
+
+    :param tests: names in the module that frozen tests stand under, theirs or their classes'.
+    :param requested: fixtures that frozen tests ask for: one more of that name would come between.
+    """
     missing = Counter(frozen)
     added = []
     for statement in now:
@@ -102,8 +125,10 @@ def find_changes(frozen: Iterable[str], now: Sequence[ModuleStatement]) -> tuple
     lines = [
         statement.line
         for statement in added
-        # A second binding of a name replaces what tests have been using under it.
-        if not statement.is_harmless or any(bound[name] > 1 for name in statement.binds)
+        # A second binding of a name replaces what tests have been using under it, or a test itself.
+        if not statement.is_harmless
+        or statement.provides in requested
+        or any(bound[name] > 1 or name in tests for name in statement.binds)
     ]
     if +missing:
         lines.insert(0, 0)
@@ -119,16 +144,22 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
-    if any(name in _READ_BY_PYTEST or name.startswith("pytest_") for name in binds):
+    if any(name in _READ_BY_PYTEST or name.startswith("pytest_") for name in binds) or _reaches_out(statement):
         return False
     if isinstance(statement, ast.Import):
         return True
     if isinstance(statement, ast.ImportFrom):
         return "*" not in binds
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(statement, _Function):
         return not _is_autouse(statement)
     if isinstance(statement, ast.ClassDef):
-        return True
+        # Its body runs at import, too.
+        return all(
+            isinstance(inner, ast.Pass | _Function)
+            or _is_text(inner)
+            or _is_harmless(inner, frozenset(f".{name}" for name in _bound_names(inner)))
+            for inner in statement.body
+        )
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         # A value under a new name; not an attribute or item of something that is there already.
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -141,7 +172,24 @@ def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
     return False
 
 
-def _is_autouse(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _reaches_out(statement: ast.stmt) -> bool:
+    """Tell whether running the definition or assignment changes other things: `_ = setattr(price, ...)`."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        if (isinstance(node, ast.Name) and node.id in _CHANGES_OTHERS) or (
+            isinstance(node, ast.Attribute) and node.attr in _CHANGES_OTHERS
+        ):
+            return True
+        # What a function does is done when somebody calls it.
+        deferred = {id(inner) for inner in node.body} if isinstance(node, _Function) else set()
+        if isinstance(node, ast.Lambda):
+            deferred = {id(node.body)}
+        pending += [inner for inner in ast.iter_child_nodes(node) if id(inner) not in deferred]
+    return False
+
+
+def _is_autouse(function: _Function) -> bool:
     for mark in function.decorator_list:
         for keyword in getattr(mark, "keywords", ()):
             if keyword.arg == "autouse" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 from pytest_phase_gate.core.freeze import Frozen
-from pytest_phase_gate.core.inventory import Inventory, bare_name, split_id
+from pytest_phase_gate.core.inventory import Inventory, bare_id, bare_name, split_id
 from pytest_phase_gate.core.runs import Green
 from pytest_phase_gate.core.values import Value, field
 
@@ -194,12 +194,27 @@ def _xmark_is_exempt(test_id: str, past: References) -> bool:
     return reference is None or reference.outcomes.get(test_id) in XMARKED
 
 
+def _is_among(test_id: str, ids: Collection[str]) -> bool:
+    """Tell whether the test is there, or was counted from its source, where its parameters do not show."""
+    return test_id in ids or bare_id(test_id) in ids
+
+
+def _was_uncollectable(test_id: str, past: References) -> bool:
+    return past.first is not None and past.first.outcomes.get(bare_id(test_id)) is Bucket.UNCOLLECTABLE
+
+
+def _same_red_body(test_id: str, inventory: Inventory, past: References) -> bool:
+    red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
+    return bool(red) and inventory.body(test_id) == red
+
+
 def _skip_is_exempt(
     test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
 ) -> bool:
-    if test_id in past.red:
-        return False  # it was red: it has to become green, not silent
     by_condition = bucket is Bucket.SKIPPED_IF
+    if _is_among(test_id, past.red):
+        # It was red: it has to become green, not silent. While its module could not be imported, its marks were silent.
+        return by_condition and _was_uncollectable(test_id, past) and _same_red_body(test_id, inventory, past)
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids:
         if baseline.outcomes.get(test_id) in SKIPPED:
@@ -207,9 +222,9 @@ def _skip_is_exempt(
         return by_condition and _same_body(test_id, inventory, baseline.inventory)
     if past.first is None or past.first.outcomes.get(test_id) in SKIPPED:
         return True
-    if test_id in targets:
+    if _is_among(test_id, targets):
         return False
-    if test_id not in past.known_ids:
+    if not _is_among(test_id, past.known_ids):
         return True
     # Another platform or Python version than last time: the condition was there before.
     return by_condition and past.known is not None and _same_body(test_id, inventory, past.known)

@@ -5,7 +5,7 @@ Pure. What the sources hold is asked through a function, so that only files in d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from pytest_phase_gate.core.inventory import Inventory, bare_name, join_id
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
@@ -40,12 +40,12 @@ def audit_selection(known: Inventory, outcomes: Outcomes, selection: Selection, 
         absent = [name for name in file.ids if join_id(path, name) not in outcomes]
         if not absent:
             continue
-        ran_with_parameters = _parametrised_names(path, outcomes)
+        with_parameters = _names_with_parameters(path, file.ids, outcomes)
         names = names_in(path)
         for name in absent:
             test_id, bare = join_id(path, name), bare_name(name)
-            if name == bare and bare in ran_with_parameters:
-                continue  # counted from source while its module could not be imported
+            if name == bare and bare in with_parameters:
+                continue  # counted from source while its module could not be imported: its sets are what is known
             if outcomes.get(join_id(path, bare)) is Bucket.UNCOLLECTABLE or outcomes.get(path) is Bucket.UNCOLLECTABLE:
                 continue  # its module can't be imported now: counted there, as failing
             if test_id in selection.deselected:
@@ -57,11 +57,10 @@ def audit_selection(known: Inventory, outcomes: Outcomes, selection: Selection, 
     return Audit(tuple(sorted(unselected)), tuple(sorted(missing)))
 
 
-def _parametrised_names(path: str, outcomes: Outcomes) -> frozenset[str]:
+def _names_with_parameters(path: str, known: Iterable[str], outcomes: Outcomes) -> frozenset[str]:
     prefix = f"{path}::"
-    return frozenset(
-        bare_name(test_id[len(prefix) :]) for test_id in outcomes if test_id.startswith(prefix) and "[" in test_id
-    )
+    ran = (test_id[len(prefix) :] for test_id in outcomes if test_id.startswith(prefix))
+    return frozenset(bare_name(name) for name in (*known, *ran) if "[" in name)
 
 
 def _is_gone(name: str, names: Collection[str], bodies: Mapping[str, str], path: str, selection: Selection) -> bool:

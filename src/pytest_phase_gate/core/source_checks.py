@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 
+from pytest_phase_gate.core.constant_code import Constants, find_constants, is_constant, is_constant_check
 from pytest_phase_gate.core.failures import Statement
 
 #: Calls with one of these words in their name say that they check, however they do it.
@@ -18,7 +18,6 @@ _CHECKING_WORDS = frozenset(
 )
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_MUTABLE = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
 def find_function(tree: ast.Module, name: str) -> _Function | None:
@@ -49,7 +48,7 @@ def has_check(function: _Function, tree: ast.Module) -> bool:
     seen: set[str] = set()
     pending = [function]
     while pending:
-        called = _check_or_calls(pending.pop())
+        called = _check_or_calls(pending.pop(), tree)
         if called is None:
             return True
         for name in called - seen:
@@ -58,14 +57,14 @@ def has_check(function: _Function, tree: ast.Module) -> bool:
     return False
 
 
-def _check_or_calls(function: _Function) -> set[str] | None:
+def _check_or_calls(function: _Function, tree: ast.Module) -> set[str] | None:
     """Return None if the function checks something, else the names of what it calls."""
-    constants = _constant_names(function)
+    constants = find_constants(function, tree)
     called: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.Assert) and not _is_constant(node.test, constants):
+        if isinstance(node, ast.Assert) and not is_constant(node.test, constants):
             return None
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and not is_constant_check(node, constants):
             called.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
     if any(_CHECKING_WORDS & _words(name) for name in called):
         return None
@@ -92,10 +91,11 @@ def statement_at(tree: ast.Module, line: int) -> Statement:
     best = _innermost(tree, line)
     if isinstance(best, ast.Raise):
         return "raise"
+    constants = find_constants(_function_around(tree, line), tree)
     if isinstance(best, ast.Assert):
-        function = _function_around(tree, line)
-        constants = frozenset() if function is None else _constant_names(function)
-        return "constant assert" if _is_constant(best.test, constants) else "assert"
+        return "constant assert" if is_constant(best.test, constants) else "assert"
+    if isinstance(best, ast.Expr) and isinstance(best.value, ast.Call) and is_constant_check(best.value, constants):
+        return "constant assert"
     return "other"
 
 
@@ -104,12 +104,12 @@ def is_conditional_at(tree: ast.Module, line: int) -> bool:
     function, wanted = _function_around(tree, line), _innermost(tree, line)
     if function is None:
         return False
-    walked = _walk_conditions(function.body, _constant_names(function), is_conditional=False)
+    walked = _walk_conditions(function.body, find_constants(function, tree), is_conditional=False)
     return any(is_conditional for statement, is_conditional in walked if statement is wanted)
 
 
 def _walk_conditions(
-    body: list[ast.stmt], constants: frozenset[str], *, is_conditional: bool
+    body: list[ast.stmt], constants: Constants, *, is_conditional: bool
 ) -> Iterator[tuple[ast.stmt, bool]]:
     """Yield the statements of a function, each with whether a condition decides that it runs."""
     for node in body:
@@ -123,14 +123,14 @@ def _walk_conditions(
         is_conditional = is_conditional or returns
 
 
-def _blocks(node: ast.stmt, constants: frozenset[str]) -> Iterator[tuple[list[ast.stmt], bool]]:
+def _blocks(node: ast.stmt, constants: Constants) -> Iterator[tuple[list[ast.stmt], bool]]:
     """Yield the blocks of a statement, and whether something that is not constant decides about each."""
     match node:
         case ast.If(test=test, body=body, orelse=orelse):
-            decides = not _is_constant(test, constants)
+            decides = not is_constant(test, constants)
             yield from ((body, decides), (orelse, decides))
         case ast.While(test=test, body=body, orelse=orelse):
-            yield from ((body, not _is_constant(test, constants)), (orelse, True))
+            yield from ((body, not is_constant(test, constants)), (orelse, True))
         case ast.For(body=body, orelse=orelse) | ast.AsyncFor(body=body, orelse=orelse):
             yield from ((body, False), (orelse, True))
         case ast.Try() | ast.TryStar():
@@ -160,35 +160,3 @@ def _function_around(tree: ast.Module, line: int) -> _Function | None:
         if isinstance(node, _Function) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     return max(around, key=lambda node: node.lineno, default=None)
-
-
-def _constant_names(function: _Function) -> frozenset[str]:
-    """Return the local names that one plain assignment gives a constant, and nothing gives anything else."""
-    constant: set[str] = set()
-    other: set[str] = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    stores: Counter[str] = Counter()
-    for node in ast.walk(function):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                constant |= {name} if _is_fixed(value) else set()
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                constant |= {name} if _is_fixed(value) else set()
-            case ast.Nonlocal(names=names) | ast.Global(names=names):
-                other.update(names)
-            case ast.Name(id=name, ctx=ast.Store()):
-                stores[name] += 1
-    return frozenset(name for name in constant - other if stores[name] == 1)
-
-
-def _is_fixed(value: ast.expr) -> bool:
-    # A list, say, may be filled by the code under test.
-    return _is_constant(value, frozenset()) and not any(isinstance(node, _MUTABLE) for node in ast.walk(value))
-
-
-def _is_constant(expression: ast.expr, constants: frozenset[str]) -> bool:
-    """Tell whether the expression has the same value whatever the code under test does."""
-    return all(
-        not isinstance(node, ast.Call | ast.Attribute | ast.Await | ast.Subscript)
-        and (not isinstance(node, ast.Name) or node.id in constants)
-        for node in ast.walk(expression)
-    )

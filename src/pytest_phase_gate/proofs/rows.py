@@ -47,10 +47,35 @@ def discount(amount):
 """
 
 
+#: The file that edits speak of.
+TEST_FILE = "tests/test_price.py"
+
+#: Words of `phase-gate`, or of another program.
+Command = tuple[str, ...]
+
+SIGNAL: Command = ("phase-gate", "signal", "--reason", "done")
+
+
+class Base(Value):
+    """A project as it is before somebody tries something."""
+
+    files: tuple[tuple[str, str], ...]
+    #: Commands before the first run, and whether an honest RED follows.
+    commands: tuple[Command, ...] = ()
+    has_red: bool = True
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+PRICE = Base(files=(("pytest.ini", CONFIGURATION), (TEST_FILE, TESTS)))
+
+
 class Attempt(Value):
     """What somebody does after an honest RED, and how they then run pytest."""
 
-    code: str = GOOD
+    base: Base = PRICE
+    phase: str = "green"
+    #: None leaves it as it is.
+    code: str | None = GOOD
     writes: tuple[tuple[str, str], ...] = ()
     #: Old and new text in the test file.
     edits: tuple[tuple[str, str], ...] = ()
@@ -58,6 +83,12 @@ class Attempt(Value):
     arguments: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     python: tuple[str, ...] = ()
+    #: Each run with the words that only it has. Two, as Gate 1 of GREEN wants two green ones.
+    runs: tuple[tuple[str, ...], ...] = ((), ())
+    before: tuple[Command, ...] = ()
+    after: tuple[Command, ...] = ()
+    #: What is done next, in the same folder; its base does not matter.
+    then: Attempt | None = None
 
 
 class Row(Value):

@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.proofs.rows import CONFIGURATION, TESTS, Attempt, Row
+from pytest_phase_gate.proofs.rows import PRICE, SIGNAL, TEST_FILE, Attempt, Base, Command, Row
 from pytest_phase_gate.proofs.table import TABLE
-
-_TEST_FILE = "tests/test_price.py"
 
 
 class Proof(Value):
@@ -37,6 +35,8 @@ class Tried(Value, kw_only=False):
 
     holds: bool
     output: str
+    #: What the last run of pytest ended with.
+    status: int = 0
 
 
 def prove_all(rows: Sequence[Row] = TABLE, *, show: Callable[[str], None] | None = None) -> list[Proof]:
@@ -58,18 +58,31 @@ def _line(proof: Proof) -> str:
 
 
 class Workbench:
-    """A project with an honest RED, copied for each attempt."""
+    """Projects with an honest RED, copied for each attempt."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
-        self._origin = folder / "origin"
-        (self._origin / "tests").mkdir(parents=True)
-        (self._origin / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
-        (self._origin / _TEST_FILE).write_text(TESTS, encoding="utf-8")
-        red = self.pytest(self._origin, "--phase=red")
-        signal = self.gate(self._origin, "signal", "--reason", "five failing tests")
-        assert (red.returncode, signal.returncode) == (0, 0), red.stdout + signal.stdout + signal.stderr
+        self._origins: dict[Base, Path] = {}
+        self._origin(PRICE)
+
+    def _origin(self, base: Base) -> Path:
+        """Return the folder of a project as it is before anything is tried, made once."""
+        if base in self._origins:
+            return self._origins[base]
+        root = self._folder / f"origin-{len(self._origins)}"
+        for name, text in base.files:
+            _write(root / name, text)
+        environment = dict(base.environment)
+        for command in base.commands:
+            done = self._command(root, command, environment)
+            assert done.returncode == 0, done.stdout + done.stderr
+        if base.has_red:
+            red = self.pytest(root, "--phase=red", environment=environment)
+            signal = self._command(root, SIGNAL, environment)
+            assert (red.returncode, signal.returncode) == (0, 0), red.stdout + signal.stdout + signal.stderr
+        self._origins[base] = root
+        return root
 
     def prove(self, row: Row, *more: str) -> Proof:
         cheated, honest = self.attempt(row.cheat, *more), self.attempt(row.twin, *more)
@@ -83,35 +96,56 @@ class Workbench:
         )
 
     def attempt(self, attempt: Attempt, *more: str) -> Tried:
-        """Do it in a fresh copy, run twice, and ask whether Gate 1 holds."""
+        """Do it in a fresh copy, step by step, and ask whether Gate 1 holds."""
         self._count += 1
         root = self._folder / f"attempt-{self._count}"
-        shutil.copytree(self._origin, root)
-        (root / "price.py").write_text(attempt.code, encoding="utf-8")
-        for name, text in attempt.writes:
-            (root / name).write_text(text, encoding="utf-8")
-        for name in attempt.removes:
-            (root / name).unlink()
-        text = (root / _TEST_FILE).read_text(encoding="utf-8") if (root / _TEST_FILE).exists() else ""
-        for old, new in attempt.edits:
-            assert old in text, f"nothing to edit: {old!r}"
-            text = text.replace(old, new)
-        if attempt.edits:
-            (root / _TEST_FILE).write_text(text, encoding="utf-8")
-        output = ""
-        for _ in range(2):
-            done = self.pytest(
-                root,
-                "--phase=green",
-                *attempt.arguments,
-                *more,
-                python=attempt.python,
-                environment=dict(attempt.environment),
-            )
-            output += done.stdout + done.stderr
-        check = self.gate(root, "check", "--gate1")
+        shutil.copytree(self._origin(attempt.base), root, symlinks=True)
+        environment = dict(attempt.base.environment)
+        output, status = "", 0
+        step: Attempt | None = attempt
+        while step is not None:
+            said, status = self._take_step(root, step, more, {**environment, **dict(step.environment)})
+            output += said
+            step = step.then
+        check = self._command(root, ("phase-gate", "check", "--gate1"), environment)
         # One line: a panel wraps its sentences wherever the names in them end.
-        return Tried(check.returncode == 0, " ".join((output + check.stdout + check.stderr).split()))
+        words = (output + check.stdout + check.stderr).split()
+        return Tried(check.returncode == 0, " ".join(words), status)
+
+    def _take_step(
+        self, root: Path, step: Attempt, more: tuple[str, ...], environment: dict[str, str]
+    ) -> tuple[str, int]:
+        """Change the files, run the commands, and return what was said and the last run's status."""
+        if step.code is not None:
+            _write(root / "price.py", step.code)
+        for name, text in step.writes:
+            _write(root / name, text)
+        for name in step.removes:
+            if (root / name).is_dir():
+                shutil.rmtree(root / name)
+            else:
+                (root / name).unlink()
+        if step.edits:
+            text = (root / TEST_FILE).read_text(encoding="utf-8")
+            for old, new in step.edits:
+                assert old in text, f"nothing to edit: {old!r}"
+                text = text.replace(old, new)
+            _write(root / TEST_FILE, text)
+        done = [self._command(root, command, environment) for command in step.before]
+        for words in step.runs:
+            arguments = (f"--phase={step.phase}", *step.arguments, *more, *words)
+            done.append(self.pytest(root, *arguments, python=step.python, environment=environment))
+        status = done[-1].returncode if done else 0
+        done += [self._command(root, command, environment) for command in step.after]
+        return "".join(each.stdout + each.stderr for each in done), status
+
+    def _command(self, root: Path, command: Command, more: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        program, *words = command
+        if program == "phase-gate":
+            return self._run(root, ["-m", "pytest_phase_gate.cli", *words], more)
+        return subprocess.run(
+            command, cwd=root, env=self.environment(more), capture_output=True, text=True, check=False
+        )
 
     def pytest(
         self,
@@ -122,9 +156,6 @@ class Workbench:
     ) -> subprocess.CompletedProcess[str]:
         ours = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
         return self._run(root, [*python, "-m", "pytest", *ours, *arguments], environment or {})
-
-    def gate(self, root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self._run(root, ["-m", "pytest_phase_gate.cli", *arguments], {})
 
     def environment(self, more: dict[str, str]) -> dict[str, str]:
         """Return what a run gets: nothing of this machine's own settings, and a user's state directory of its own."""
@@ -146,3 +177,8 @@ class Workbench:
             text=True,
             check=False,
         )
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

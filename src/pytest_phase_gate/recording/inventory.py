@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from pytest_phase_gate.core.fixtures import requested_names
 from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from pytest_phase_gate.core.module_code import module_code
 from pytest_phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
@@ -54,6 +55,7 @@ def _read_file(
         bodies={test.name: test.body for test in tests if test.name in wanted},
         hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
         statements=tuple(row.hash for row in module_code(tree, tests=wanted)),
+        requests=tuple(sorted(requested_names(tree, tests=wanted))),
     )
 
 

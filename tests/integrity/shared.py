@@ -1,0 +1,29 @@
+"""What the tables have in common: the honest thing next to most cheats, and pieces of the test file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pytest_phase_gate.proofs.rows import BAD, Attempt, Row
+
+MENDED = "the code is mended"
+
+NOTHING_ASSERT = "    assert total([]) == 0\n"
+NOTHING_TEST = f"def test_total_of_nothing():\n{NOTHING_ASSERT}"
+
+
+def cheat(name: str, attempt: Attempt, told_by: str, *, twin_name: str = MENDED, twin: Attempt | None = None) -> Row:
+    return Row(name=name, cheat=attempt, told_by=told_by, twin_name=twin_name, twin=twin or Attempt())
+
+
+def run_with(*arguments: str, code: str = BAD, **environment: str) -> Attempt:
+    """The failing code, and words or variables that are to hide it."""
+    return Attempt(code=code, arguments=arguments, environment=tuple(environment.items()))
+
+
+def distinct_twins(rows: Iterable[Row]) -> dict[str, Attempt]:
+    """Return each twin once, by its name: many cheats share one."""
+    twins: dict[str, Attempt] = {}
+    for row in rows:
+        assert twins.setdefault(row.twin_name, row.twin) == row.twin, f"two twins are called {row.twin_name!r}"
+    return twins

@@ -1,0 +1,14 @@
+"""Ways around the order of phases, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Row
+from tests.integrity.cheats_order import ORDER
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", ORDER, ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)

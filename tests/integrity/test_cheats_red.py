@@ -1,0 +1,14 @@
+"""Reds that give no reason to write code, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Row
+from tests.integrity.cheats_red import RED
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", RED, ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)

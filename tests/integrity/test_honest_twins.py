@@ -1,0 +1,24 @@
+"""Honest work opens the gate, and nothing is said against it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Attempt
+from tests.integrity.cheats_order import ORDER
+from tests.integrity.cheats_outcomes import OUTCOMES
+from tests.integrity.cheats_red import RED
+from tests.integrity.cheats_removal import REMOVAL
+from tests.integrity.cheats_selection import SELECTION
+from tests.integrity.cheats_silence import SILENCE
+from tests.integrity.cheats_weakened import WEAKENED
+from tests.integrity.conftest import FastWorkbench
+from tests.integrity.shared import distinct_twins
+from tests.integrity.twins import TWINS
+
+ALL = {**distinct_twins((*SELECTION, *REMOVAL, *SILENCE, *WEAKENED, *OUTCOMES, *ORDER, *RED)), **TWINS}
+
+
+@pytest.mark.parametrize("twin", ALL.values(), ids=ALL)
+def test_opens(bench: FastWorkbench, twin: Attempt) -> None:
+    bench.check_twin(twin)
