@@ -58,6 +58,16 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    if getattr(early_config.known_args_namespace, "phase", None) is not None:
+        # Before the project's code runs: what pytest consists of, so that a change can be told.
+        from pytest_phase_gate.recording.genuine import patches_key
+        from pytest_phase_gate.recording.patches import Patches
+
+        early_config.stash[patches_key] = Patches()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
     if config.getoption("phase") is None and config.getoption("phase_baseline") is None:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from pytest_phase_gate.proofs.rows import CONFIGURATION, TESTS, Attempt, Row
 from pytest_phase_gate.proofs.table import TABLE
@@ -62,6 +63,11 @@ def _line(proof: Proof) -> str:
 class Workbench:
     """A project with an honest RED, copied for each attempt."""
 
+    #: Files that the project has beside its tests and settings.
+    more_files: ClassVar[dict[str, str]] = {}
+    #: How often each attempt is run: as often as the rules ask for green runs.
+    runs: ClassVar[int] = 2
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
@@ -69,6 +75,8 @@ class Workbench:
         (self._origin / "tests").mkdir(parents=True)
         (self._origin / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
         (self._origin / _TEST_FILE).write_text(TESTS, encoding="utf-8")
+        for name, text in self.more_files.items():
+            (self._origin / name).write_text(text, encoding="utf-8")
         red = self.pytest(self._origin, "--phase=red")
         signal = self.gate(self._origin, "signal", "--reason", "five failing tests")
         assert (red.returncode, signal.returncode) == (0, 0), red.stdout + signal.stdout + signal.stderr
@@ -101,7 +109,7 @@ class Workbench:
         if attempt.edits:
             (root / _TEST_FILE).write_text(text, encoding="utf-8")
         output = ""
-        for _ in range(2):
+        for _ in range(self.runs):
             done = self.pytest(
                 root,
                 "--phase=green",

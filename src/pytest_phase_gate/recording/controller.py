@@ -80,10 +80,12 @@ class Controller:
             # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(controller._project.root), "phase_gate_reasons")
-        config.pluginmanager.register(controller._witness, "phase_gate_witness")
-        config.pluginmanager.register(controller._outcomes, "phase_gate_outcomes")
-        config.pluginmanager.register(controller, "phase_gate_controller")
-        config.pluginmanager.register(_LastWord(controller), "phase_gate_last_word")
+        controller._outcomes.guard(
+            phase_gate_witness=controller._witness,
+            phase_gate_outcomes=controller._outcomes,
+            phase_gate_controller=controller,
+            phase_gate_last_word=_LastWord(controller),
+        )
         return controller
 
     @classmethod
@@ -218,7 +220,7 @@ class Controller:
                 config, self._project, run.workflow, inventory, after.files, frozen=frozen, began=self._began
             ),
             resolved={**found_modules(self._missing_modules(), str(root)), **witness.modules},
-            doubts=(*self._outcomes.doubts(), *witness.worker_doubts),
+            doubts=(*self._outcomes.doubts(), *witness.doubts()),
             foreign_hooks=tuple(sorted({*self._outcomes.foreign_hooks, *witness.foreign_hooks})),
             evidence=evidence,
             warnings=complaints,
