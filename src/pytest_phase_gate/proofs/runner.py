@@ -71,14 +71,14 @@ class Workbench:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
-        self._origin = folder / "origin"
-        (self._origin / "tests").mkdir(parents=True)
-        (self._origin / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
-        (self._origin / _TEST_FILE).write_text(TESTS, encoding="utf-8")
+        self.origin = folder / "origin"
+        (self.origin / "tests").mkdir(parents=True)
+        (self.origin / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
+        (self.origin / _TEST_FILE).write_text(TESTS, encoding="utf-8")
         for name, text in self.more_files.items():
-            (self._origin / name).write_text(text, encoding="utf-8")
-        red = self.pytest(self._origin, "--phase=red")
-        signal = self.gate(self._origin, "signal", "--reason", "five failing tests")
+            (self.origin / name).write_text(text, encoding="utf-8")
+        red = self.pytest(self.origin, "--phase=red")
+        signal = self.gate(self.origin, "signal", "--reason", "five failing tests")
         assert (red.returncode, signal.returncode) == (0, 0), red.stdout + signal.stdout + signal.stderr
 
     def prove(self, row: Row, *more: str) -> Proof:
@@ -96,7 +96,7 @@ class Workbench:
         """Do it in a fresh copy, run twice, and ask whether Gate 1 holds."""
         self._count += 1
         root = self._folder / f"attempt-{self._count}"
-        shutil.copytree(self._origin, root)
+        shutil.copytree(self.origin, root)
         (root / "price.py").write_text(attempt.code, encoding="utf-8")
         for name, text in attempt.writes:
             (root / name).write_text(text, encoding="utf-8")
