@@ -61,11 +61,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if getattr(early_config.known_args_namespace, "phase", None) is not None:
-        # Before the project's code runs: what pytest consists of, so that a change can be told.
-        from pytest_phase_gate.recording.genuine import patches_key
-        from pytest_phase_gate.recording.patches import Patches
+        # Before the project's code runs: what pytest consists of, and whether a signal lies there.
+        from pytest_phase_gate.recording.early import look_early
 
-        early_config.stash[patches_key] = Patches()
+        look_early(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,6 +22,7 @@ from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.collection import names_in_source
+from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.extensions import gather_guards, gather_metrics, gather_workflows, tell_evaluated
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
@@ -107,6 +108,7 @@ class Controller:
             confirming=options.confirming,
             confirms=options.confirms,
             arguments=typed,
+            signal=early_look(config).signal,
         )
         run = RecordedRun(project, workflow, project.store(" ".join(("pytest", *typed))), request)
         controller = cls(config, project, options, run)

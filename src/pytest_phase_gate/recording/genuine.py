@@ -17,8 +17,9 @@ import pytest
 
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.inventory import bare_name
+from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.homes import Homes, homes_of
-from pytest_phase_gate.recording.patches import Patches
+from pytest_phase_gate.recording.loaded import find_exchanged
 from pytest_phase_gate.recording.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
 
 #: Hooks through which a result can be changed; with a foreign implementation of one we look at every test.
@@ -51,7 +52,6 @@ _REACHES_IN = re.compile(
 #: Methods of a test that decide about its outcome.
 _DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure", "_request"})
 _GUARD = "outcomes-genuine"
-patches_key: pytest.StashKey[Patches] = pytest.StashKey()
 
 
 class OutcomeWitness:
@@ -59,7 +59,7 @@ class OutcomeWitness:
 
     def __init__(self, config: pytest.Config, root: Path) -> None:
         self._config, self._homes = config, Homes(root)
-        self._patches = config.stash.get(patches_key, None) or Patches()
+        self._early = early_look(config)
         self._doubts: dict[str, Finding] = {}
         self._deselected: set[str] = set()
         self._codes: dict[str, TestCode] = {}
@@ -81,6 +81,8 @@ class OutcomeWitness:
     def doubts(self) -> tuple[Finding, ...]:
         """Return what was found, after a last look."""
         self._look_at_internals()
+        for file in find_exchanged(self._homes, since=self._early.at):
+            self._doubt("code-exchanged", "the code that ran is not the code that lies there", file)
         manager = self._config.pluginmanager
         for name, (plugin, hooks) in self._guarded.items():
             if manager.get_plugin(name) is not plugin or len(manager.get_hookcallers(plugin) or ()) != hooks:
@@ -169,7 +171,7 @@ class OutcomeWitness:
         self.guard(phase_gate_result_watch=self._watch)
 
     def _look_at_internals(self) -> None:
-        for name, whose in self._patches.look(self._homes, self._config):
+        for name, whose in self._early.patches.look(self._homes, self._config):
             by = f", but from {whose}" if whose else ""
             self._doubt("pytest-patched", f"{name} is not its own any more{by}", name)
 
