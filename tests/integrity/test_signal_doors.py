@@ -1,6 +1,6 @@
 """Rows 28, 29, 30 and 40: a signal that nobody gave on purpose, or for other code than was tested.
 
-What a signal file may say is in `tests/conformance/test_dual_gate.py`, what makes it stale in `tests/cli/test_signal.py`.
+What a signal file may say is in `tests/conformance`, what makes one stale in `tests/cli/test_signal.py`.
 """
 
 from __future__ import annotations
