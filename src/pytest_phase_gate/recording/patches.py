@@ -55,8 +55,21 @@ _MODULES = [
     "xdist.remote",
     "xdist.workermanage",
 ]
-#: This plugin's own; what reads files of rules and writes reports changes no outcome.
-_OWN = ("pytest_phase_gate.core.", "pytest_phase_gate.recording.", "pytest_phase_gate.storage.")
+#: This plugin's own that see, judge and store; looking at the rest would cost more than it could show.
+_OWN = tuple(
+    f"pytest_phase_gate.{name}"
+    for name in (
+        "recording.",
+        "core.evaluation",
+        "core.finishing",
+        "core.freeze",
+        "core.measuring",
+        "core.outcomes",
+        "core.runs",
+        "storage.store",
+        "storage.tree",
+    )
+)
 #: Built-in names that programs replace for reasons of their own.
 _FREE_BUILTINS = frozenset(
     [
