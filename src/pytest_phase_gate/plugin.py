@@ -58,6 +58,15 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    if getattr(early_config.known_args_namespace, "phase", None) is not None:
+        # Before the project's code runs: what pytest consists of, and whether a signal lies there.
+        from pytest_phase_gate.recording.early import look_early
+
+        look_early(early_config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
     if config.getoption("phase") is None and config.getoption("phase_baseline") is None:

@@ -25,6 +25,9 @@ class FastWorkbench(Workbench):
             return super()._run(root, words, more)
         return self._forks.run(root, words, self.environment(more))
 
+    def run_module(self, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return self._run(root, ["-m", *words], {})
+
     def close(self) -> None:
         self._forks.close()
 

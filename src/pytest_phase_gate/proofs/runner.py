@@ -64,9 +64,9 @@ class Workbench:
         self._folder = folder
         self._count = 0
         self._origins: dict[Base, Path] = {}
-        self._origin(PRICE)
+        self.origin(PRICE)
 
-    def _origin(self, base: Base) -> Path:
+    def origin(self, base: Base = PRICE) -> Path:
         """Return the folder of a project as it is before anything is tried, made once."""
         if base in self._origins:
             return self._origins[base]
@@ -99,7 +99,7 @@ class Workbench:
         """Do it in a fresh copy, step by step, and ask whether Gate 1 holds."""
         self._count += 1
         root = self._folder / f"attempt-{self._count}"
-        shutil.copytree(self._origin(attempt.base), root, symlinks=True)
+        shutil.copytree(self.origin(attempt.base), root, symlinks=True)
         environment = dict(attempt.base.environment)
         output, status = "", 0
         step: Attempt | None = attempt
@@ -167,6 +167,9 @@ class Workbench:
             "XDG_STATE_HOME": str(self._folder / "user-state"),
             **more,
         }
+
+    def gate(self, root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._run(root, ["-m", "pytest_phase_gate.cli", *arguments], {})
 
     def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -22,6 +22,7 @@ from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.collection import names_in_source
+from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.extensions import gather_guards, gather_metrics, gather_workflows, tell_evaluated
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
@@ -80,10 +81,12 @@ class Controller:
             # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(controller._project.root), "phase_gate_reasons")
-        config.pluginmanager.register(controller._witness, "phase_gate_witness")
-        config.pluginmanager.register(controller._outcomes, "phase_gate_outcomes")
-        config.pluginmanager.register(controller, "phase_gate_controller")
-        config.pluginmanager.register(_LastWord(controller), "phase_gate_last_word")
+        controller._outcomes.guard(
+            phase_gate_witness=controller._witness,
+            phase_gate_outcomes=controller._outcomes,
+            phase_gate_controller=controller,
+            phase_gate_last_word=_LastWord(controller),
+        )
         return controller
 
     @classmethod
@@ -105,6 +108,7 @@ class Controller:
             confirming=options.confirming,
             confirms=options.confirms,
             arguments=typed,
+            signal=early_look(config).signal,
         )
         run = RecordedRun(project, workflow, project.store(" ".join(("pytest", *typed))), request)
         controller = cls(config, project, options, run)
@@ -218,7 +222,7 @@ class Controller:
                 config, self._project, run.workflow, inventory, after.files, frozen=frozen, began=self._began
             ),
             resolved={**found_modules(self._missing_modules(), str(root)), **witness.modules},
-            doubts=(*self._outcomes.doubts(), *witness.worker_doubts),
+            doubts=(*self._outcomes.doubts(), *witness.doubts()),
             foreign_hooks=tuple(sorted({*self._outcomes.foreign_hooks, *witness.foreign_hooks})),
             evidence=evidence,
             warnings=complaints,

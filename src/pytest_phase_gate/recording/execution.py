@@ -1,7 +1,8 @@
-"""Did a test's own code run? By `sys.monitoring` where there is one, else by a profile function."""
+"""Did a test's own code run, and to its end? By `sys.monitoring` where there is one, else by a profile function."""
 
 from __future__ import annotations
 
+import dis
 import sys
 import threading
 from collections.abc import Callable, Set
@@ -10,37 +11,76 @@ from typing import Any
 
 #: Ids 0 to 2 and 5 belong to debuggers, coverage, profilers and optimisers by convention.
 _TOOL_IDS = (4, 3)
+_RETURN = dis.opmap.get("RETURN_VALUE")
 
 
-def watch_code(codes: Set[CodeType]) -> set[CodeType] | None:
-    """Return a set to which each of these codes is added when it starts; None if nobody can watch."""
+class Execution:
+    """Which of the watched codes started, and which returned, since somebody asked last."""
+
+    def __init__(self) -> None:
+        self.started: set[CodeType] = set()
+        self.returned: set[CodeType] = set()
+
+    def renew(self) -> None:
+        """Watch on, if somebody took our place; called before each test."""
+
+    def is_watching(self) -> bool:
+        """Tell whether nobody took our place; asked after each test."""
+        return True
+
+    def forget(self, *codes: CodeType | None) -> None:
+        self.started.difference_update(codes)
+        self.returned.difference_update(codes)
+
+
+def watch_code(codes: Set[CodeType]) -> Execution | None:
+    """Return what will tell of these codes; None if nobody can watch."""
     monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
-    return _watch_by_profile(codes) if monitoring is None else _watch_by_monitoring(codes, monitoring)
+    return _Profile(codes) if monitoring is None else _watch_by_monitoring(codes, monitoring)
 
 
-def _watch_by_monitoring(codes: Set[CodeType], monitoring: Any) -> set[CodeType] | None:
-    ran: set[CodeType] = set()
+def _watch_by_monitoring(codes: Set[CodeType], monitoring: Any) -> Execution | None:
+    ran = Execution()
     tool = next((each for each in _TOOL_IDS if monitoring.get_tool(each) in (None, "phase-gate")), None)
     if tool is None:
         return None
     if monitoring.get_tool(tool) is None:
         monitoring.use_tool_id(tool, "phase-gate")
-    monitoring.register_callback(tool, monitoring.events.PY_START, lambda code, _offset: ran.add(code))
+    events = monitoring.events
+    monitoring.register_callback(tool, events.PY_START, lambda code, _offset: ran.started.add(code))
+    monitoring.register_callback(tool, events.PY_RETURN, lambda code, _offset, _value: ran.returned.add(code))
     for code in codes:
-        monitoring.set_local_events(tool, code, monitoring.events.PY_START)
+        monitoring.set_local_events(tool, code, events.PY_START | events.PY_RETURN)
     return ran
 
 
-def _watch_by_profile(codes: Set[CodeType]) -> set[CodeType]:
-    ran: set[CodeType] = set()
-    before: Callable[..., Any] | None = sys.getprofile()
+class _Profile(Execution):
+    """A profile function beside the one that may be there."""
 
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code in codes:
-            ran.add(frame.f_code)
-        if before is not None:
-            before(frame, event, argument)  # a profiler that was there goes on
+    def __init__(self, codes: Set[CodeType]) -> None:
+        super().__init__()
+        self._codes = codes
+        self._before: Callable[..., Any] | None = None
+        # Bound once: a method is another object each time it is asked for.
+        self._ours = self._profile
+        self.renew()
 
-    sys.setprofile(profile)
-    threading.setprofile(profile)
-    return ran
+    def renew(self) -> None:
+        if not self.is_watching():
+            self._before = sys.getprofile()
+            sys.setprofile(self._ours)
+            threading.setprofile(self._ours)
+
+    def is_watching(self) -> bool:
+        return sys.getprofile() is self._ours
+
+    def _profile(self, frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if code in self._codes:
+            if event == "call":
+                self.started.add(code)
+            # An exception that leaves a function makes the same event, but not at the same instruction.
+            elif event == "return" and code.co_code[frame.f_lasti] == _RETURN:
+                self.returned.add(code)
+        if self._before is not None:
+            self._before(frame, event, argument)  # a profiler that was there goes on

@@ -45,6 +45,8 @@ class Request(Value):
     confirming: tuple[int, int] = (0, 0)
     confirms: bool = False
     arguments: tuple[str, ...] = ()
+    #: The digest of the signal that lay there before the project's code ran; None if none did.
+    signal: str | None = None
 
 
 class RecordedRun:
@@ -57,7 +59,6 @@ class RecordedRun:
         self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
-        self._signal_at_start: str | None = None
         self._lock: RunLock | None = None
         self._outer: str | None = None
 
@@ -71,8 +72,6 @@ class RecordedRun:
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
         self.tree = self.project.take_tree()
-        found = read_signal_file(self.store.signal_file)
-        self._signal_at_start = None if found is None else found.digest
         with self.store.transaction() as change:
             self._report_lost(change)
             entry = decide_entry(change.state, self.workflow, self.request.phase)
@@ -204,7 +203,7 @@ class _SignalDesk:
         self._is_held = False
         self._file: SignalFile | None = read_signal_file(run.store.signal_file)
         # Nobody but the suite, or somebody who did not wait, writes a signal while the run is open.
-        self._is_made_meanwhile = self._file is not None and self._file.digest != run._signal_at_start
+        self._is_made_meanwhile = self._file is not None and self._file.digest != run.request.signal
 
     def read(self, counted: Counted) -> Reading:
         run = self._run

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_phase_gate.core.failures import Failure, Reason, failure_from_json
 from pytest_phase_gate.core.findings import Finding, findings_from_json
-from pytest_phase_gate.core.outcomes import Bucket, Outcomes
+from pytest_phase_gate.core.outcomes import FAILING, Bucket, Outcomes
 from pytest_phase_gate.recording.buckets import FAILURE, Buckets
 from pytest_phase_gate.recording.collection import Collection
 from pytest_phase_gate.recording.worker import OUTPUT
@@ -24,7 +24,8 @@ class SessionWitness:
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
         #: What workers found doubtful, which hooks the project implements there, and where they found modules.
-        self.worker_doubts: list[Finding] = []
+        self._worker_doubts: list[Finding] = []
+        self._failed_on_workers: set[str] = set()
         self.foreign_hooks: set[str] = set()
         self.modules: dict[str, str] = {}
         self.internal_error = False
@@ -52,9 +53,14 @@ class SessionWitness:
         if OUTPUT in output:
             seen = output[OUTPUT]
             self.collection.see_worker_output(seen)
-            self.worker_doubts += findings_from_json(seen["doubts"])
+            self._worker_doubts += findings_from_json(seen["doubts"])
+            self._failed_on_workers |= set(seen["failed"])
             self.foreign_hooks |= set(seen["foreign_hooks"])
             self.modules |= seen["modules"]
+        else:
+            # It crashed, left early, or had our part of it removed: nobody knows what it would have told.
+            name = str(getattr(getattr(node, "gateway", None), "id", "?"))
+            self._worker_doubts.append(_doubt("worker-silent", "ended without telling what it saw", name))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -75,6 +81,12 @@ class SessionWitness:
         self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
         self.internal_error = True
 
+    def doubts(self) -> tuple[Finding, ...]:
+        """Return what makes the outcomes doubtful as seen from workers."""
+        lost = (node for node in sorted(self._failed_on_workers) if self.buckets.outcome(node) not in FAILING)
+        said = "failed on a worker, and arrived as something else"
+        return (*self._worker_doubts, *(_doubt("outcome-rewritten", said, node) for node in lost))
+
     def failures(self) -> dict[str, Failure]:
         """Return how each failing test failed, by our ids."""
         collection = self.collection
@@ -94,6 +106,10 @@ class SessionWitness:
         outcomes = {collection.test_id(node): bucket for node, bucket in self.buckets.close(collection.nodes).items()}
         outcomes |= dict.fromkeys(collection.uncollectable(), Bucket.UNCOLLECTABLE)
         return outcomes
+
+
+def _doubt(slug: str, detail: str, name: str) -> Finding:
+    return Finding(slug=slug, guard="outcomes-genuine", tier="hard", id=name, detail=detail)
 
 
 def _as_failure(row: object) -> Failure:

@@ -22,7 +22,8 @@ class WorkerWitness:
         self._config = config
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
         self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")))
-        config.pluginmanager.register(self._outcomes, "phase_gate_outcomes")
+        self._outcomes.guard(phase_gate_outcomes=self._outcomes)
+        self._failed: set[str] = set()
         self._deselected: list[str] = []
         self._paths: dict[str, str] = {}
         self._groups: set[str] = set()
@@ -48,6 +49,12 @@ class WorkerWitness:
             self._groups.add("_".join(sorted(names)))  # as xdist joins them
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # So that a report which is changed on its way can be told.
+        if report.outcome == "failed":
+            self._failed.add(report.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         output[OUTPUT] = {
@@ -55,6 +62,7 @@ class WorkerWitness:
             "paths": self._paths,
             "groups": sorted(self._groups - {""}),
             "doubts": findings_to_json(self._outcomes.doubts()),
+            "failed": sorted(self._failed),
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
         }

@@ -1,0 +1,60 @@
+"""What is so before the project's code runs: pytest's parts, the signal, the time. A conftest comes after this."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.recording.patches import Patches
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Early(Value, kw_only=False):
+    """Taken once a process."""
+
+    patches: Patches
+    #: The digest of the signal that lies there; None if none does.
+    signal: str | None
+    at: float
+
+
+_key: pytest.StashKey[Early] = pytest.StashKey()
+
+
+def look_early(config: pytest.Config) -> None:
+    """Look, and keep it with the configuration."""
+    config.stash[_key] = Early(Patches(), _signal(config), time.time())
+
+
+def early_look(config: pytest.Config) -> Early:
+    """Return what was seen; seen only now, where nobody looked before."""
+    if _key not in config.stash:
+        look_early(config)
+    return config.stash[_key]
+
+
+def _signal(config: pytest.Config) -> str | None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return None  # the controller reads it
+    from pytest_phase_gate.project import Project
+    from pytest_phase_gate.storage.signal_file import read_signal_file
+
+    known: argparse.Namespace = config.known_args_namespace
+    try:
+        project = Project.find(
+            config.invocation_params.dir,
+            environment=dict(os.environ),
+            task=known.phase_task,
+            folder=known.phase_dir,
+        )
+        found = read_signal_file(project.store("").signal_file)
+    except PhaseGateError:
+        return None  # said in its place, when the run is configured
+    return None if found is None else found.digest

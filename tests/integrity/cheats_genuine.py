@@ -1,0 +1,515 @@
+"""Rows 11 to 16: the project's own code comes between a test and its outcome. One failing test is made to look passed.
+
+`REFUSED` are told by the guard `outcomes-genuine` and by nothing else; without it each of them opens the gate.
+"""
+
+from __future__ import annotations
+
+from pytest_phase_gate.proofs.rows import BAD, Attempt, Row, conftest
+
+_LIE = """
+def lie(report):
+    if report.outcome == "failed":
+        report.outcome, report.longrepr = "passed", None
+    return report
+"""
+
+
+def _row(name: str, text: str, told_by: str, **files: str) -> Row:
+    writes = (("tests/conftest.py", text), *((f"{stem}.py", code) for stem, code in files.items()))
+    return Row(name=name, cheat=Attempt(code=BAD, writes=writes), told_by=told_by, twin_name="")
+
+
+_RAISED = "raised AssertionError, reported as passed"
+_LEFT = "left by an exception, reported as passed"
+_NEVER = "its code never ran"
+
+#: What every workflow freezes closes the gate for this one, too.
+NAMED_PLUGIN = _row(
+    "makereport, in a module that pytest_plugins names",
+    'pytest_plugins = ["quiet"]\n',
+    _RAISED,
+    quiet=f"import pytest\n{_LIE}\n@pytest.hookimpl(wrapper=True)\n"
+    "def pytest_runtest_makereport(item, call):\n    return lie((yield))\n",
+)
+
+REPORTS = (
+    _row(
+        "makereport, outermost wrapper",
+        f"""import pytest
+{_LIE}
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    return lie((yield))
+""",
+        _RAISED,
+    ),
+    _row(
+        "makereport, old wrapper with force_result",
+        f"""import pytest
+{_LIE}
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    outcome.force_result(lie(outcome.get_result()))
+""",
+        _RAISED,
+    ),
+    _row(
+        "makereport makes a report of its own",
+        """import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    call.excinfo = None
+    return pytest.TestReport.from_item_and_call(item, call)
+""",
+        _RAISED,
+    ),
+    _row(
+        "logreport, before everybody",
+        f"""import pytest
+{_LIE}
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    lie(report)
+""",
+        "reported as passed",
+    ),
+    _row(
+        "logreport, by an object that a hook registers",
+        f"""import pytest
+{_LIE}
+class Liar:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        lie(report)
+        return (yield)
+
+def pytest_sessionstart(session):
+    session.config.pluginmanager.register(Liar())
+""",
+        "reported as passed",
+    ),
+    _row(
+        "makereport, by an object that a fixture registers and takes away again",
+        f"""import pytest
+{_LIE}
+class Liar:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        return lie((yield))
+
+@pytest.fixture(autouse=True, scope="session")
+def quietly(request):
+    liar = Liar()
+    request.config.pluginmanager.register(liar)
+    yield
+    request.config.pluginmanager.unregister(liar)
+""",
+        _RAISED,
+    ),
+    NAMED_PLUGIN,
+    _row(
+        "makereport, and our witness is unregistered",
+        f"""import pytest
+{_LIE}
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return lie((yield))
+
+def pytest_collection_modifyitems(config):
+    config.pluginmanager.unregister(name="phase_gate_outcomes")
+""",
+        "taken out of the session",
+    ),
+    _row(
+        "makereport, and our witness is blocked",
+        f"""import pytest
+{_LIE}
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return lie((yield))
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    config.pluginmanager.set_blocked("phase_gate_outcomes")
+""",
+        "taken out of the session",
+    ),
+)
+
+_PATCHED = "is not its own any more"
+
+
+def _patch(name: str, target: str, lines: str, told_by: str = _PATCHED) -> Row:
+    module, _, rest = target.partition(":")
+    text = f"import {module}\nimport pytest\n\nowner = {module}{'.' if rest else ''}{rest}\n{lines}"
+    return _row(name, text, told_by)
+
+
+PATCHES = (
+    _patch(
+        "CallInfo.from_call is patched",
+        "_pytest.runner:CallInfo",
+        """
+real = owner.from_call.__func__
+
+def quiet(cls, func, when, reraise=None):
+    call = real(cls, func, when, reraise)
+    call.excinfo = None
+    return call
+
+owner.from_call = classmethod(quiet)
+""",
+    ),
+    _patch(
+        "a report's outcome becomes a property",
+        "_pytest.reports:TestReport",
+        "\nowner.outcome = property(lambda self: 'passed', lambda self, value: None)\n",
+    ),
+    _patch(
+        "reports are of another class",
+        "_pytest.runner",
+        """
+class Kind(pytest.TestReport):
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.outcome = "passed"
+
+owner.TestReport = Kind
+""",
+    ),
+    _patch(
+        "the code of a function is swapped",
+        "_pytest.python:Function",
+        "\nowner.runtest.__code__ = (lambda self: None).__code__\n",
+    ),
+    _patch(
+        "a function made of text takes the place",
+        "_pytest.python:Function",
+        "\nexec('def runtest(self): pass', vars(_pytest.python))\nowner.runtest = _pytest.python.runtest\n",
+    ),
+    _patch(
+        "a part of pytest takes another's place",
+        "_pytest.python:Function",
+        "\nowner.runtest = owner.__repr__\n",
+    ),
+    _patch(
+        "a built-in takes the place",
+        "_pytest.python:Function",
+        "\nowner.runtest = object.__repr__\n",
+    ),
+    _patch(
+        "hooks are called by somebody else",
+        "pluggy._callers",
+        """
+def pytest_configure(config):
+    real = config.pluginmanager._inner_hookexec
+
+    def quiet(name, methods, kwargs, firstresult):
+        try:
+            return real(name, methods, kwargs, firstresult)
+        except AssertionError:
+            return None
+
+    config.pluginmanager._inner_hookexec = quiet
+""",
+    ),
+    _patch(
+        "our own fold of reports is patched",
+        "pytest_phase_gate.recording.buckets",
+        """
+real = owner.Buckets.fold
+
+def fold(self, report):
+    report.outcome = "passed"
+    real(self, report)
+
+owner.Buckets.fold = fold
+""",
+    ),
+    _patch(
+        "our own list of what fails is patched",
+        "pytest_phase_gate.core.outcomes",
+        "\nimport pytest_phase_gate.recording.buckets as buckets\n"
+        "buckets.Buckets._bucket = lambda self, report, outcome, when: "
+        "buckets.Bucket.PASSED if when == 'call' else None\n",
+    ),
+    _patch(
+        "patched for the tests only, and put back",
+        "_pytest.python:Function",
+        """
+real = owner.runtest
+
+def pytest_runtestloop(session):
+    def quiet(self):
+        try:
+            real(self)
+        except AssertionError:
+            pass
+    owner.runtest = quiet
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish():
+    owner.runtest = real
+""",
+        "reported as passed",
+    ),
+    _patch(
+        "patched by a fixture around each test",
+        "_pytest.runner:CallInfo",
+        """
+real = owner.__init__
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    def init(self, result, excinfo, *args, **more):
+        real(self, None, None, *args, **more)
+    monkeypatch.setattr(owner, "__init__", init)
+""",
+        _RAISED,
+    ),
+)
+
+CALLS = (
+    _row(
+        "pyfunc_call swallows what the test raises",
+        """import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    names = pyfuncitem._fixtureinfo.argnames
+    try:
+        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    except AssertionError:
+        pass
+    return True
+""",
+        _LEFT,
+    ),
+    _row(
+        "a wrapper around the call swallows",
+        """import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        return (yield)
+    except AssertionError:
+        return None
+""",
+        _RAISED,
+    ),
+    _row(
+        "an old wrapper around the call forces a result",
+        """import pytest
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    outcome = yield
+    outcome.force_result(None)
+""",
+        _RAISED,
+    ),
+    _row(
+        "setup gives the test another function",
+        """def pytest_runtest_setup(item):
+    if "nothing" in item.name:
+        item.obj = lambda: None
+""",
+        _NEVER,
+    ),
+    _row(
+        "setup gives the test another runtest",
+        """def pytest_runtest_setup(item):
+    item.runtest = lambda: None
+""",
+        _NEVER,
+    ),
+    _row(
+        "protocol logs reports of its own",
+        """import pytest
+
+def pytest_runtest_protocol(item, nextitem):
+    for when in ("setup", "call", "teardown"):
+        call = pytest.CallInfo.from_call(lambda: None, when)
+        report = item.ihook.pytest_runtest_makereport(item=item, call=call)
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+""",
+        _NEVER,
+    ),
+)
+
+ITEMS = (
+    _row(
+        "modifyitems disguises another function",
+        """import functools
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "nothing" in item.name:
+            item.obj = functools.wraps(item.obj)(lambda: None)
+""",
+        _NEVER,
+    ),
+    _row(
+        "modifyitems gives the function other code",
+        """def pytest_collection_modifyitems(items):
+    for item in items:
+        if "nothing" in item.name:
+            item.obj.__code__ = (lambda: None).__code__
+""",
+        "runs code from",
+    ),
+    _row(
+        "modifyitems gives the test another class",
+        """import pytest
+
+class Quiet(pytest.Function):
+    def runtest(self):
+        pass
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.__class__ = Quiet
+""",
+        _NEVER,
+    ),
+    _row(
+        "modifyitems puts an object of its own into the list",
+        """import pytest
+
+class Quiet(pytest.Item):
+    def runtest(self):
+        pass
+
+def pytest_collection_modifyitems(items):
+    items[:] = [Quiet.from_parent(item.parent, name=item.name) for item in items]
+""",
+        _NEVER,
+    ),
+    _row(
+        "collection makes objects of its own",
+        """import pytest
+
+class Quiet(pytest.Item):
+    def runtest(self):
+        pass
+
+def pytest_pycollect_makeitem(collector, name, obj):
+    if name == "test_total_of_nothing":
+        return Quiet.from_parent(collector, name=name)
+""",
+        _NEVER,
+    ),
+    _row(
+        "itemcollected gives the test another function",
+        """def pytest_itemcollected(item):
+    item.obj = lambda **more: None
+""",
+        "runs other code than its module defines",
+    ),
+    _row(
+        "the function is replaced in its module",
+        """def pytest_itemcollected(item):
+    if "nothing" in item.name:
+        item.module.test_total_of_nothing = lambda: None
+        item.obj = item.module.test_total_of_nothing
+""",
+        "runs code from",
+    ),
+)
+
+#: Only the guard stands between these and an open gate.
+REFUSED = (*REPORTS, *PATCHES, *CALLS, *ITEMS)
+
+#: Told by something else: what did not run, or what failed.
+COUNTED = (
+    Row(
+        name="protocol says that it did it",
+        cheat=conftest("def pytest_runtest_protocol(item):\n    return True\n"),
+        told_by="did not run",
+        twin_name="",
+    ),
+    Row(
+        name="runtestloop says that it did it",
+        cheat=conftest("def pytest_runtestloop(session):\n    return True\n"),
+        told_by="did not run",
+        twin_name="",
+    ),
+    Row(
+        name="collection_finish drops a test",
+        cheat=conftest("def pytest_collection_finish(session):\n    del session.items[1]\n"),
+        told_by="did not run",
+        twin_name="",
+    ),
+    Row(
+        name="the status and the number of failures are reset",
+        cheat=conftest(
+            "import pytest\n\n\n@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session):\n"
+            "    session.testsfailed = 0\n    session.exitstatus = 0\n"
+        ),
+        told_by="tests_failing == 0",
+        twin_name="",
+    ),
+)
+
+_IN_WORKERS = 'import pytest\nimport os\n\nin_worker = "PYTEST_XDIST_WORKER" in os.environ\n'
+
+#: Workers have a loop of their own, and refuse to go on with fewer tests than they told.
+NOT_IN_WORKERS = frozenset(
+    {"patched for the tests only, and put back", "runtestloop says that it did it", "collection_finish drops a test"}
+)
+
+#: What only a run with workers has.
+WORKERS = (
+    _row(
+        "a worker's report is changed as it is sent",
+        f"""{_IN_WORKERS}
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(report):
+    data = yield
+    if isinstance(report, pytest.TestReport):
+        data["outcome"] = "passed"
+    return data
+""",
+        "failed on a worker",
+    ),
+    _row(
+        "a worker's report is changed as it arrives",
+        f"""{_IN_WORKERS}
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_from_serializable(data):
+    if data.get("$report_type") == "TestReport":
+        data["outcome"] = "passed"
+""",
+        "failed on a worker",
+    ),
+    _row(
+        "only the controller has the hook",
+        f"""{_IN_WORKERS}
+if not in_worker:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(report):
+        report.outcome = "passed"
+""",
+        "failed on a worker",
+    ),
+    _row(
+        "workers lie, and leave before they are asked",
+        f"""{_IN_WORKERS}{_LIE}
+if in_worker:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(item, call):
+        return lie((yield))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(session):
+        os._exit(0)
+        yield
+""",
+        "ended without telling what it saw",
+    ),
+)

@@ -1,0 +1,53 @@
+"""Rows 11 to 16, each without workers and with two, and what honest projects do with the same hooks."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.proofs.rows import GOOD, Attempt, Row, conftest
+from tests.integrity.cheats_genuine import COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
+from tests.integrity.conftest import FastWorkbench
+from tests.integrity.lax import GUARDED, UNGUARDED, under
+from tests.integrity.twins_genuine import IN_WORKERS, TWINS
+
+_TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
+
+
+def in_lax(row: Row) -> Row:
+    return replace(row, cheat=under(GUARDED, row.cheat))
+
+
+@pytest.mark.parametrize("row", [*REFUSED, *COUNTED], ids=lambda row: row.name)
+def test_refused(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(in_lax(row))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in (*REFUSED, *COUNTED, *WORKERS) if row.name not in NOT_IN_WORKERS],
+    ids=lambda row: row.name,
+)
+def test_refused_with_workers(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(in_lax(row), *_TWO_WORKERS)
+
+
+@pytest.mark.parametrize("row", [row for row in REFUSED if row is not NAMED_PLUGIN], ids=lambda row: row.name)
+def test_it_is_the_guard_that_refuses(bench: FastWorkbench, row: Row) -> None:
+    tried = bench.attempt(under(UNGUARDED, row.cheat))
+    assert tried.holds, tried.output
+
+
+@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+def test_honest(bench: FastWorkbench, twin: Attempt) -> None:
+    bench.check_twin(under(GUARDED, twin))
+
+
+@pytest.mark.parametrize("name", IN_WORKERS)
+def test_honest_with_workers(bench: FastWorkbench, name: str) -> None:
+    bench.check_twin(under(GUARDED, TWINS[name]), *_TWO_WORKERS)
+
+
+def test_the_benches_open_for_plain_work(bench: FastWorkbench) -> None:
+    bench.check_twin(under(GUARDED, Attempt()))
+    bench.check_twin(under(UNGUARDED, conftest("", code=GOOD)))
