@@ -6,7 +6,7 @@ Pure. The shell hands over what it saw; what comes back is written as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
@@ -22,6 +22,7 @@ from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State, apply, streak_after
 from pytest_phase_gate.core.verdicts import fact_values, judgement_events
+from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.core.workflow import Workflow
 
 #: Stores an object and returns its digest; the shell writes it before the events that name it.
@@ -78,7 +79,14 @@ def finish_run(
         return Finished((Event(kind="run-ended", data=data, at=at),), None, classified.kind)
 
     events: list[Event] = []
-    if run.rewinds and state.phase != phase.name and classified.kind is Kind.COMPLETE:
+    goes_back = run.rewinds and state.phase != phase.name
+    stays = goes_back and classified.kind is Kind.COMPLETE and not judgement.failing & judgement.targets
+    if stays:
+        # Somebody typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
+        classified = Classified(
+            Kind.INCOMPLETE, f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
+        )
+    if goes_back and classified.kind is Kind.COMPLETE:
         events.append(
             Event(
                 kind="phase-entered", data={"phase": phase.name, "how": "rewind", "first": True, "run": run.id}, at=at
@@ -137,6 +145,8 @@ def finish_run(
         warnings=record.warnings,
         waivers=state.waivers,
     )
+    if stays and state.phase is not None:
+        evaluation = replace(evaluation, next=run_command(state.phase, state.task))
     if iteration is not None:
         events += judgement_events(evaluation, phase, at=at)
     return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)
