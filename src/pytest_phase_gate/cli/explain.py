@@ -12,6 +12,7 @@ from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.metrics import METRICS
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
@@ -120,6 +121,7 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
         detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
         rows.append(f"  {word:8} {guard['name']}{detail}")
     rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())
+    rows += [f"waived: {describe_override(override)}" for override in document["overrides"]]
     rows += [f"warning: {text}" for text in document["warnings"]]
     rows += [f"note: {text}" for text in document["notes"]]
     for finding in document["findings"]:

@@ -14,6 +14,7 @@ from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
+from pytest_phase_gate.core.waivers import describe_override
 
 WIDTH = 80
 #: Where a clause's values begin.
@@ -43,12 +44,14 @@ def render_panel(
     is_quiet: bool = False,
     complaints: Iterable[str] = (),
 ) -> list[Line]:
-    """Return the panel's lines. `is_quiet` leaves title, verdict and next step."""
+    """Return the panel's lines. `is_quiet` leaves out the gates and what is only advice."""
     lines = [Line(_title(evaluation), _GREEN if evaluation.can_exit else _BOLD, is_title=True)]
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
         lines += _findings(evaluation)
+    for override in evaluation.overrides:
+        lines += _wrapped("Waived", describe_override(override), _YELLOW)
     for note in evaluation.notes:
         lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):
