@@ -281,6 +281,33 @@ def test_a_phase_that_is_refused_costs_nothing(sample: Sample, typed: str, said:
     assert run(sample, "green").code == 0
 
 
+def test_a_cycle_that_begins_without_red_says_so_once(sample: Sample) -> None:
+    sample.write(test_ok="def test_ok():\n    pass\n")
+    ran = sample.pytest("--phase=green", "--phase-report=verdict.json", "--phase-report=verdict.md")
+    assert found(sample, "advisory") == [("red-was-seen", "")]
+    page = (sample.root / "verdict.md").read_text(encoding="utf-8")
+    for text in (ran.out, page, sample.gate("explain").out):
+        assert " ".join(text.split()).count("RED was never seen in this cycle") == 1
+        assert "red-was-seen]" not in text
+
+
+def test_a_changed_rule_is_named_as_it_stands_in_the_file(sample: Sample) -> None:
+    sample.red().write({"phase-gate.yaml": "parameters:\n  required_green_runs: 1\ndocs: [notes/**]\n"}, calc=CALC)
+    run(sample, "green")
+    assert {row["id"]: row["detail"] for row in sample.report()["findings"]} == {
+        "workflow parameters.required_green_runs": "was '2', is '1'",
+        "phase-gate.yaml docs": "was '*.md, *.rst, docs/**', is 'notes/**'",
+    }
+
+
+def test_a_module_that_is_skipped_as_a_whole_is_shown(sample: Sample) -> None:
+    sample.write(
+        test_ok="def test_ok():\n    pass\n",
+        test_later="import pytest\n\npytest.importorskip('no_such_module')\n\n\ndef test_later():\n    pass\n",
+    )
+    assert run(sample, "green").has("Note     exempt: 1 skipped module")
+
+
 # --- a colleague's work
 
 

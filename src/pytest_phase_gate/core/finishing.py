@@ -99,13 +99,16 @@ def finish_run(
     green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
     metrics = measure(state, phase, record, judgement, audit, classified, past, streak=streak, iteration=iteration)
+    unseen = note_unseen(state, workflow)
     findings = cap_findings(
         (
-            *find_findings(record, judgement, audit, classified, past, phase=phase, state=state, run=run),
+            *find_findings(
+                record, judgement, audit, classified, past, phase=phase, state=state, run=run, unseen=unseen
+            ),
             *record.evidence_findings,
         )
     )
-    notes = (*record.notes, *take_notes(record, judgement, classified, run), *note_unseen(state, workflow))
+    notes = (*record.notes, *take_notes(record, judgement, classified, run), *unseen)
     data = _end_data(record, classified, judgement, metrics=metrics, iteration=iteration)
     data["green"] = green
     if counts:

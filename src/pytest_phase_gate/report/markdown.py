@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_phase_gate.core.findings import is_said_by
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.waivers import describe_override
 
@@ -37,11 +38,12 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     for title, rows in (("Waived", overrides), ("Warnings", document["warnings"]), ("Notes", document["notes"])):
         if rows:
             lines += ["", f"{title}:", "", *(f"- {_escape(row)}" for row in rows)]
-    if document["findings"]:
+    findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]
+    if findings:
         lines += ["", "Findings:", ""]
         lines += [
             f"- {row['tier']} `{row['slug']}`: {_escape(' '.join((row['id'] or row['file'], row['detail'])).strip())}"
-            for row in document["findings"]
+            for row in findings
         ]
     return "\n".join(lines) + "\n"
 

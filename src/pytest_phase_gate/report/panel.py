@@ -170,8 +170,12 @@ def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
 
 
 def _findings(evaluation: Evaluation) -> list[Line]:
-    # Hard ones are named in their guard's line.
-    rows = [finding for finding in evaluation.findings if finding.tier == "advisory"]
+    # Hard ones are named in their guard's line, and what a note says need not be said twice.
+    rows = [
+        finding
+        for finding in evaluation.findings
+        if finding.tier == "advisory" and finding.detail not in evaluation.notes
+    ]
     lines = [
         Line(f"  advisory: {_place(finding)}{finding.detail} [{finding.slug}]", _YELLOW)
         for finding in rows[:_FINDINGS_SHOWN]
