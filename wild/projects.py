@@ -21,7 +21,13 @@ class Project:
 
 PROJECTS = (
     Project(name="attrs", version="26.1.0", requires=("cloudpickle", "hypothesis", "pympler")),
-    Project(name="blinker", version="1.9.0", requires=("pytest-asyncio",)),
+    Project(
+        name="blinker",
+        version="1.9.0",
+        requires=("pytest-asyncio",),
+        # Its settings make an error of what a newer pytest-asyncio warns of when this is not set.
+        arguments=("-o", "asyncio_default_fixture_loop_scope=function"),
+    ),
     Project(name="click", version="8.5.1"),
     Project(name="h11", version="0.16.0"),
     Project(name="idna", version="3.20", requires=("hypothesis",)),
@@ -30,11 +36,8 @@ PROJECTS = (
     Project(name="jinja2", version="3.1.6", requires=("trio",)),
     Project(name="markupsafe", version="3.0.4", requires=("pytest-run-parallel",)),
     Project(name="more-itertools", version="11.2.1"),
-    Project(name="packaging", version="26.3", requires=("hypothesis", "pip", "pretend", "tomli_w")),
     Project(name="pluggy", version="1.7.0", requires=("pytest-benchmark",)),
-    Project(name="pygments", version="2.21.0", requires=("pytest-cov", "pytest-randomly", "wcag-contrast-ratio")),
     Project(
         name="structlog", version="26.1.0", requires=("pytest-asyncio", "pytest-randomly", "simplejson", "time-machine")
     ),
-    Project(name="wcwidth", version="0.9.4", requires=("pytest-cov",)),
 )

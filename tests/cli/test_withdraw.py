@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.cli.conftest import Begin
@@ -22,6 +24,22 @@ def test_a_malformed_one_too(begin: Begin) -> None:
     desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
     assert desk.gate("withdraw").out == "signal malformed is taken back\n"
     assert not (desk.folder / "exit-signal.yaml").exists()
+
+
+def test_a_folder_in_its_place_is_named_and_stays(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.write({".phase-gate/exit-signal.yaml/notes.txt": "mine\n"})
+    assert desk.error("withdraw") == (11, "state-storage", "exit-signal.yaml is a folder, not a file")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_in_its_place_goes_and_what_it_points_to_stays(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.write({"mine.yaml": "exit_signal: true\n"})
+    (desk.folder / "exit-signal.yaml").symlink_to(desk.root / "mine.yaml")
+    assert desk.gate("withdraw").code == 0
+    assert not (desk.folder / "exit-signal.yaml").is_symlink()
+    assert (desk.root / "mine.yaml").exists()
 
 
 def test_what_is_taken_back_does_not_count(begin: Begin) -> None:

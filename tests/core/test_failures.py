@@ -132,7 +132,8 @@ def facts(*exception: str, **more: object) -> FailureFacts:
         pytest.param(facts("NameError", *ERROR), Reason.TEST_ERROR, id="the-test-s-own-mistake"),
         pytest.param(facts(*ATTRIBUTE), Reason.TEST_ERROR, id="somebody-else-s-object-lacks-it"),
         pytest.param(facts("OSError", *ERROR, place="foreign"), Reason.TEST_ERROR, id="nobody-s-code"),
-        pytest.param(facts(*FAILED, place="foreign"), Reason.TEST_ERROR, id="pytest-can-t-run-it"),
+        pytest.param(facts(*FAILED, place="foreign"), Reason.BROKEN_TEST, id="pytest-can-t-run-it"),
+        pytest.param(facts(*FAILED, is_refused_by_pytest=True), Reason.BROKEN_TEST, id="a-fixture-is-called"),
         pytest.param(
             facts("KeyError", *ERROR, statement="raise", is_conditional=True),
             Reason.TEST_ERROR,

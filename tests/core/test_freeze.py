@@ -154,7 +154,15 @@ def test_code_around_tests_may_grow() -> None:
 def test_code_around_tests_changed(around: str, lines: list[int | None]) -> None:
     found = altered(changed(), around=around)
     assert [finding.line for finding in found] == lines
-    assert {(finding.file, finding.proof) for finding in found} == {("tests/test_a.py", "a2")}
+    assert {finding.file for finding in found} == {"tests/test_a.py"}
+
+
+def test_the_proof_of_changed_code_is_the_code_not_the_text() -> None:
+    one, same, other = (
+        altered(changed(), around=f"import pytest\n{line}\n")[0].proof
+        for line in ("LIMIT = 4", "LIMIT = (4)  # four", "LIMIT = 5")
+    )
+    assert one == same != other
 
 
 def test_a_new_file_of_tests_is_free() -> None:

@@ -263,6 +263,8 @@ ACCEPTED: tuple[Case, ...] = (
     Case("doctest-without-the-code", ">>> from shop import vat\n>>> vat(1)\n2\n", Reason.STRUCTURAL, "txt"),
 )
 
+CALLED_FIXTURE = "@pytest.fixture\ndef called():\n    return 1\n\n\n"
+
 REFUSED: tuple[Case, ...] = (
     Case("syntax-error", "def test_it(:\n    assert 1\n", Reason.SYNTAX_ERROR),
     Case(
@@ -303,6 +305,8 @@ REFUSED: tuple[Case, ...] = (
     inside("assert-false-in-a-decorated-test", "assert False", Reason.STUB, mark="@retry\n"),
     inside("constant-through-a-local", "done = False\nassert done", Reason.STUB),
     inside("pytest-fail", "total([1])\npytest.fail('todo')", Reason.STUB),
+    inside("pytest-fail-in-the-words-of-raises", "total([1])\npytest.fail('DID NOT RAISE ValueError')", Reason.STUB),
+    inside("the-failure-itself-is-raised", "raise pytest.fail.Exception('DID NOT RAISE ValueError')", Reason.STUB),
     inside("pytest-fail-under-no-condition", "if True:\n    pytest.fail('todo')", Reason.STUB),
     method("unittest-fail", "self.fail('todo')", Reason.STUB),
     inside("structural-without-a-check", "from shop import vat\nvat(1)", Reason.NO_CHECK),
@@ -316,7 +320,14 @@ REFUSED: tuple[Case, ...] = (
     inside("own-dictionary", "assert {}['price'] == 1", Reason.STUB, head=""),
     inside("own-recursion", "assert again() == 1", Reason.TEST_ERROR, head="def again():\n    return again()\n\n\n"),
     Case("own-module-level", "X = 1 / 0\n\n\ndef test_it():\n    assert X\n", Reason.TEST_ERROR),
-    inside("async-without-a-plugin", "assert total([1]) == 2", Reason.TEST_ERROR, mark="async "),
+    inside("async-without-a-plugin", "assert total([1]) == 2", Reason.BROKEN_TEST, mark="async "),
+    inside(
+        "argument-that-it-does-not-take",
+        "assert total([1]) == 2",
+        Reason.BROKEN_TEST,
+        mark="@pytest.mark.parametrize('absent', [1])\n",
+    ),
+    inside("fixture-that-is-called", "assert called() == 1", Reason.BROKEN_TEST, head=HEAD + CALLED_FIXTURE),
     inside("strict-xpass", "assert total([1]) == 1", Reason.UNEXPLAINED, mark="@pytest.mark.xfail(strict=True)\n"),
 )
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.findings import is_said_by
 from pytest_phase_gate.core.metrics import METRICS
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
@@ -120,8 +122,9 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
         detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
         rows.append(f"  {word:8} {guard['name']}{detail}")
     rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())
+    rows += [f"waived: {describe_override(override)}" for override in document["overrides"]]
     rows += [f"warning: {text}" for text in document["warnings"]]
     rows += [f"note: {text}" for text in document["notes"]]
-    for finding in document["findings"]:
+    for finding in (row for row in document["findings"] if not is_said_by(row, document["notes"])):
         rows.append(f"{finding['tier']} {finding['slug']}: {finding['id'] or finding['file']} {finding['detail']}")
     return "\n".join([*rows, "", f"verdict  {reason}", f"next     {following}"])

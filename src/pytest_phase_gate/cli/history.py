@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.storage.ledger import Line
 
 
@@ -25,8 +26,20 @@ def run(call: Call) -> Answer:
         text = "\n".join(f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {_words(row)}" for row in events)
         return Answer(text=text or "nothing has happened yet", document={"events": events})
     runs = list(collect_runs(store.lines(), project.task, lost=store.lost_runs(store.look().state)))
-    document = {"task": project.task, "root": str(project.root), "runs": runs}
-    return Answer(text=_table(runs), document=document)
+    overrides = list(collect_overrides(store.lines()))
+    document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": overrides}
+    rows = [f"waived {row['at'][:19]}Z  {describe_override(row)}" for row in overrides]
+    return Answer(text="\n".join((_table(runs), *rows)), document=document)
+
+
+def collect_overrides(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
+    """Yield what people have let pass, oldest first, with the cycle that it was for."""
+    cycle = 0
+    for line in lines:
+        if line.event.kind == "cycle-began":
+            cycle = line.event.data["cycle"]
+        elif line.event.kind == "waived":
+            yield {"kind": "waive", "cycle": cycle, "at": line.event.at, **line.event.data}
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterable[dict[str, Any]]:
@@ -86,7 +99,22 @@ def _brief(line: Line) -> dict[str, Any]:
     if line.event.kind == "evaluated":
         evaluation = data["evaluation"]
         return {name: evaluation[name] for name in ("phase", "iteration", "can_exit", "reason")}
-    kept = ("run", "phase", "task", "answer", "name", "value", "reason", "by", "to", "next", "how", "why", "cycle")
+    kept = (
+        "run",
+        "phase",
+        "task",
+        "answer",
+        "name",
+        "value",
+        "reason",
+        "by",
+        "to",
+        "next",
+        "how",
+        "why",
+        "cycle",
+        "guard",
+    )
     found = {name: data[name] for name in kept if data.get(name) is not None}
     if "kind" in data:
         found["run_kind"] = data["kind"]

@@ -8,7 +8,9 @@ from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.standing import Standing, assess
+from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
 from pytest_phase_gate.storage.signal_file import read_signal_file
+from pytest_phase_gate.storage.store import now
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +33,7 @@ def run(call: Call) -> Answer:
             document=_as_it_stands(state.evaluation, standing),
             exit_code=standing.exit_code,
         )
+    overrides = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
     document = {
         "task": project.task,
         "root": str(project.root),
@@ -48,6 +51,7 @@ def run(call: Call) -> Answer:
             {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
             for fact in state.facts
         ],
+        "overrides": overrides,
         "signal_waiting": None if waiting is None else (waiting.problem or "waiting for the next evaluation"),
         "open_runs": [run.id for run in state.open_runs if run.id not in lost],
         "lost_runs": list(lost),
@@ -65,6 +69,7 @@ def run(call: Call) -> Answer:
             ("streak", f"{state.streak} green in a row"),
         ]
     rows += [("fact", f"{fact.name} = {fact.value} ({fact.by}: {fact.reason})") for fact in state.facts]
+    rows += [("waived", describe_override(override)) for override in overrides]
     if waiting is not None:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
     rows += [("verdict", standing.reason), ("next", standing.next)]

@@ -6,7 +6,7 @@ import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call, require_task
 from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import NotAllowedError
+from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from pytest_phase_gate.storage.store import TaskStore
 
@@ -34,6 +34,9 @@ def _withdraw_signal(call: Call, store: TaskStore) -> Answer:
     waiting = read_signal_file(store.signal_file)
     if waiting is None:
         raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
+    if store.signal_file.is_dir() and not store.signal_file.is_symlink():
+        # Not ours to delete, with whatever is in it; and to say that it is taken back would be wrong.
+        raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
     answer = waiting.signal.answer if waiting.signal is not None else "malformed"
     with store.transaction() as change:
         change.record(Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by()}))

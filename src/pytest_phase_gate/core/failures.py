@@ -31,6 +31,8 @@ class Reason(StrEnum):
     CRASH = "crash"
     TEARDOWN_ONLY = "teardown-only"
     TEST_ERROR = "test-error"
+    #: pytest itself refuses to run it: an argument that it does not take, a fixture that is called, no plugin for it.
+    BROKEN_TEST = "broken-test"
     #: Reported as failed without an exception that anybody saw: a strict xpass, or somebody's own report.
     UNEXPLAINED = "unexplained"
 
@@ -48,6 +50,7 @@ REMEDIES: Mapping[Reason, str] = {
     Reason.CRASH: "let it fail by a check: a crash says nothing",
     Reason.TEARDOWN_ONLY: "its call passed: let the test itself fail",
     Reason.TEST_ERROR: "mend the test: the error comes from its own code",
+    Reason.BROKEN_TEST: "mend the test: pytest can't run it as it stands",
     Reason.UNEXPLAINED: "let it fail by an exception: nobody saw one",
 }
 
@@ -70,6 +73,8 @@ class FailureFacts(Value):
     statement: Statement = "other"
     #: `pytest.fail` or `self.fail`, called by the test itself.
     is_explicit_fail: bool = False
+    #: pytest failed it by itself, and not for a `pytest.raises` or `warns` that was not met.
+    is_refused_by_pytest: bool = False
     #: It runs only if something turns out so: under an `if`, in an `except`, after a `return` that was not taken.
     is_conditional: bool = False
     #: The name of a module that could not be imported, or that lacks a name; and whose it is.
@@ -127,8 +132,8 @@ def _reason(facts: FailureFacts) -> Reason:
         # `if got != want: pytest.fail()` is a check, spelled out.
         return Reason.ASSERTION if facts.is_conditional else Reason.STUB
     if names[0] == "Failed":
-        # pytest itself fails a test that it can't run.
-        return Reason.RAISES_NOT_MET if facts.place != "foreign" else Reason.TEST_ERROR
+        is_broken = facts.is_refused_by_pytest or facts.place == "foreign"
+        return Reason.BROKEN_TEST if is_broken else Reason.RAISES_NOT_MET
     if facts.place == "project":
         return Reason.PROJECT_ERROR
     if facts.statement == "constant assert" or (facts.statement == "raise" and not facts.is_conditional):

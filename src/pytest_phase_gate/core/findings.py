@@ -53,6 +53,11 @@ def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[
     )
 
 
+def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
+    """Tell whether a note says the same already, so that people need not read an advisory finding, too."""
+    return finding["tier"] == "advisory" and finding["detail"] in notes
+
+
 def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return at most so many of each slug as a report names; one more stands for all the others.
 

@@ -22,6 +22,7 @@ from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State, apply, streak_after
 from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.verdicts import fact_values, judgement_events
+from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.core.workflow import Workflow
 
 #: Stores an object and returns its digest; the shell writes it before the events that name it.
@@ -79,7 +80,14 @@ def finish_run(
         return Finished((Event(kind="run-ended", data=data, at=at),), None, classified.kind)
 
     events: list[Event] = []
-    if run.rewinds and state.phase != phase.name and classified.kind is Kind.COMPLETE:
+    goes_back = run.rewinds and state.phase != phase.name
+    stays = goes_back and classified.kind is Kind.COMPLETE and not judgement.failing & judgement.targets
+    if stays:
+        # Somebody typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
+        classified = Classified(
+            Kind.INCOMPLETE, f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
+        )
+    if goes_back and classified.kind is Kind.COMPLETE:
         events.append(
             Event(
                 kind="phase-entered", data={"phase": phase.name, "how": "rewind", "first": True, "run": run.id}, at=at
@@ -92,13 +100,16 @@ def finish_run(
     green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
     metrics = measure(state, phase, record, judgement, audit, classified, past, streak=streak, iteration=iteration)
+    unseen = note_unseen(state, workflow)
     findings = cap_findings(
         (
-            *find_findings(record, judgement, audit, classified, past, phase=phase, state=state, run=run),
+            *find_findings(
+                record, judgement, audit, classified, past, phase=phase, state=state, run=run, unseen=unseen
+            ),
             *record.evidence_findings,
         )
     )
-    notes = (*record.notes, *take_notes(record, judgement, classified, run), *note_unseen(state, workflow))
+    notes = (*record.notes, *take_notes(record, judgement, classified, run), *unseen)
     data = _end_data(record, classified, judgement, metrics=metrics, iteration=iteration)
     data["green"] = green
     if counts:
@@ -138,6 +149,8 @@ def finish_run(
         warnings=record.warnings,
         waivers=state.waivers,
     )
+    if stays and state.phase is not None:
+        evaluation = replace(evaluation, next=run_command(state.phase, state.task))
     if iteration is not None:
         events += judgement_events(evaluation, phase, at=at)
     return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)

@@ -64,13 +64,18 @@ def _hashes(rows: tuple[ModuleStatement, ...]) -> tuple[str, ...]:
     return tuple(row.hash for row in rows)
 
 
+def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
+    """Return a hash of the code, not of the text: what is reformatted under a waiver is still what was waived."""
+    return hashlib.sha256("\n".join(_hashes(rows)).encode()).hexdigest()
+
+
 def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
     """Return what changed about the frozen tests and the code and data around them."""
     findings = _altered_bodies(frozen.inventory, inventory)
     for path, now in meaning.modules.items():
         before = frozen.inventory.files.get(path)
         if before is not None:
-            proof = inventory.files[path].content
+            proof = _hash_code(now)
             names = frozenset(name.partition("::")[0] for name in before.bodies)
             what = "the code around its tests changed"
             asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
@@ -84,7 +89,7 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
             if file.statements is not None and found[1] is not None:
                 asked = _requested_below(path, frozen)
                 what = "a file that the tests use changed"
-                findings += _code_changes(path, file.statements, found[1], what, found[0], requested=asked)
+                findings += _code_changes(path, file.statements, found[1], what, _hash_code(found[1]), requested=asked)
             else:
                 findings.append(_altered(path, "a file that the tests use changed", proof=found[0]))
     folders = {path.rpartition("/")[0] for path in frozen.inventory.files}

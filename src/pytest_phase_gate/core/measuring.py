@@ -115,12 +115,16 @@ def find_findings(
     phase: Phase,
     state: State,
     run: OpenRun,
+    unseen: tuple[str, ...] = (),
 ) -> tuple[Finding, ...]:
-    """Return what is wrong with the evidence (hard), and what only looks odd (advisory)."""
+    """Return what is wrong with the evidence (hard), and what only looks odd (advisory).
+
+    :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
+    """
     unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
         *unfinished,
-        *(() if phase.scope == "targets" else _frozen_findings(record, past, state, phase)),
+        *(() if phase.scope == "targets" else _frozen_findings(record, past, state, phase, unseen)),
         *record.doubts,
         *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
@@ -166,7 +170,9 @@ def resolved_elsewhere(record: RunRecord) -> list[str]:
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
-def _frozen_findings(record: RunRecord, past: References, state: State, phase: Phase) -> list[Finding]:
+def _frozen_findings(
+    record: RunRecord, past: References, state: State, phase: Phase, unseen: tuple[str, ...]
+) -> list[Finding]:
     findings = [*find_altered_in(record, past), *find_rules_changed(record, past)]
     findings += [
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
@@ -174,7 +180,9 @@ def _frozen_findings(record: RunRecord, past: References, state: State, phase: P
     ]
     # A workflow without a red phase has nobody to ask for one.
     if not state.red_exited and "red-was-seen" in phase.gate_1.guards:
-        why = "the state folder vanished in the middle of a cycle" if state.vanished else "this cycle began without RED"
+        why = "".join(unseen) or "this cycle began without RED"
+        if state.vanished:
+            why = "the state folder vanished in the middle of a cycle"
         findings.append(Finding(slug="red-was-seen", tier="hard" if state.vanished else "advisory", detail=why))
     return findings
 
@@ -232,6 +240,7 @@ def take_notes(record: RunRecord, judged: Judgement, classified: Classified, run
         count(number, noun)
         for number, noun in (
             (skipped, "known skip"),
+            (record.skipped_modules, "skipped module"),
             (marked, "known xfail"),
             (len(judged.known_failing), "known failure"),
         )

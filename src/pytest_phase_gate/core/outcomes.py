@@ -66,7 +66,7 @@ class References(Value):
     targets: Collection[str] | None = None
     recovered: Collection[str] = frozenset()
     frozen: Frozen | None = None
-    #: The freeze that a rewind took back: what was in it and is unaltered is not what RED is about any more.
+    #: The freeze that a rewind took back: what was in it, is unaltered and passes is not what RED is about any more.
     withdrawn: Inventory | None = None
     #: Bodies of tests that failed for a reason in this cycle.
     red: Mapping[str, str] = field(default_factory=dict)
@@ -149,7 +149,8 @@ def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: Referen
     if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
         return False
     if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
-        return not _same_body(test_id, inventory, past.withdrawn)
+        # What passes by now was red, and is done; what still fails is still the step, under whatever rules.
+        return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
     # An old test that still passes is not what this step is about, whoever wrote it and wherever it was merged from.
     return not (bucket is Bucket.PASSED and _is_as_at_head(test_id, inventory, past))
 

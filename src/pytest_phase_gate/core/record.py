@@ -28,6 +28,8 @@ class RunRecord(Value):
     duration_s: float
     deselected: int = 0
     collection_errors: tuple[str, ...] = ()
+    #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at their top.
+    skipped_modules: int = 0
     #: How each failing test failed, in a phase that wants failing tests.
     failures: Mapping[str, Failure] = field(default_factory=dict)
     interrupted: str = ""

@@ -142,6 +142,12 @@ class State(Value):
     def is_done(self) -> bool:
         return self.phase == DONE
 
+    @property
+    def would_withdraw(self) -> str | None:
+        """The freeze that going back to the first phase takes back."""
+        # Without its exit nothing was red, so nothing in a later phase's freeze is done with.
+        return self.frozen if self.red_exited else self.withdrawn
+
     def open_run(self, run: str) -> OpenRun | None:
         return next((each for each in self.open_runs if each.id == run), None)
 
@@ -217,7 +223,7 @@ def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
     """Going back to the first phase takes the freeze back."""
     if event.data.get("how") != "rewind" or not event.data.get("first"):
         return {}
-    return {"withdrawn": state.frozen or state.withdrawn, "frozen": None, "to_freeze": None, "red_exited": False}
+    return {"withdrawn": state.would_withdraw, "frozen": None, "to_freeze": None, "red_exited": False}
 
 
 def _remember(state: State, event: Event) -> Undo | None:

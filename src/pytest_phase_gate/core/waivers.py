@@ -5,6 +5,7 @@ Pure. A waiver covers exactly what was there when it was given, until the cycle 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate.core.values import Value
@@ -35,3 +36,11 @@ def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
         "at": waiver.at,
         "expires": waiver.expires,
     }
+
+
+def describe_override(document: Mapping[str, Any]) -> str:
+    """Return who let what pass, how long and why, from the document of a waiver."""
+    until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
+    findings = len(document["findings"])
+    covered = f"{findings} finding" + ("" if findings == 1 else "s")
+    return f"{document['guard']} ({covered}) by {document['by']}, {until}: {document['reason']}"

@@ -211,6 +211,7 @@ class Controller:
             duration_s=time.perf_counter() - self._started,
             deselected=len(deselected),
             collection_errors=tuple(witness.collection.errors),
+            skipped_modules=witness.skipped_modules,
             failures=witness.failures() if run.phase.tests == "failing" else {},
             interrupted=witness.interrupted,
             internal_error=witness.internal_error,

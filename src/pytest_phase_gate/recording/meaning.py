@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.core.decisive_rules import name_rules
 from pytest_phase_gate.core.freeze import Frozen, Meaning
 from pytest_phase_gate.core.inventory import Inventory, bare_name
 from pytest_phase_gate.core.module_code import ModuleStatement, module_code
@@ -137,8 +138,10 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     settings["option -c"] = "" if inifile is None else relative_id(inifile, project.root)
     settings["plugins"] = " ".join(sorted(_local_plugins(config, project.root)))
     own = project.configuration
-    settings["workflow"] = f"{workflow.name} {workflow.digest}"
-    settings["phase-gate.yaml"] = f"docs {own.docs} freeze {own.freeze} scripts {own.allow_non_interactive}"
+    settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    settings["phase-gate.yaml docs"] = ", ".join(own.docs)
+    settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
+    settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
     return settings
 
 

@@ -14,12 +14,21 @@ from functools import lru_cache
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
+import pluggy
 import pytest
+from _pytest import outcomes
 
 from pytest_phase_gate.core.failures import Failure, FailureFacts, Owner, Place, classify_failure
 from pytest_phase_gate.core.source_checks import find_function, has_check, is_conditional_at, statement_at
 from pytest_phase_gate.storage.owners import find_owner, is_in_environment
 from pytest_phase_gate.storage.root import relative_id
+
+#: Where `pytest.fail` is, as frames name it; and where the checks are that call it: `raises`, `warns` and their kin.
+_FAIL = outcomes.importorskip.__code__.co_filename
+_CHECKS = frozenset({"raises.py", "python_api.py", "recwarn.py"})
+_PYTEST_AND_PLUGGY = tuple(
+    os.path.join(os.path.dirname(file), "") for file in (_FAIL, pluggy.PluginManager.register.__code__.co_filename)
+)
 
 
 class FailureReader:
@@ -49,6 +58,7 @@ class FailureReader:
             place=place,
             statement=statement_at(tree, line) if tree is not None else "other",
             is_explicit_fail=self._is_explicit_fail(error, frames),
+            is_refused_by_pytest=self._is_refused_by_pytest(error, frames),
             is_conditional=tree is not None and is_conditional_at(tree, line),
             missing=missing,
             missing_owner=owner,
@@ -95,14 +105,28 @@ class FailureReader:
 
     def _is_explicit_fail(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
         """Tell `pytest.fail()` and `self.fail()` in the test from the `fail` of a `pytest.raises` that was not met."""
-        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
-        last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=None)
-        if last_own is None:
+        called = self._called_by_own_code(frames)
+        if called is None:
             return False
         if isinstance(error, pytest.fail.Exception):
-            return not _is_from_raises(error, frames)
-        called = [frame.f_code.co_name for frame, _ in frames[last_own + 1 :]]
-        return called[:1] == ["fail"]
+            # Not by its message, which anybody can write: by whom the test's own code called, if it did not raise it.
+            return not called or called[0].f_code.co_filename == _FAIL
+        return [frame.f_code.co_name for frame in called[:1]] == ["fail"]
+
+    def _is_refused_by_pytest(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell what pytest says of a test that it can't run from what it says of a check that did not hold."""
+        called = self._called_by_own_code(frames)
+        if not called or not isinstance(error, pytest.fail.Exception):
+            return False
+        file = called[0].f_code.co_filename
+        # A hook of the project's around pytest's own work calls pluggy first.
+        return file.startswith(_PYTEST_AND_PLUGGY) and file != _FAIL and os.path.basename(file) not in _CHECKS
+
+    def _called_by_own_code(self, frames: list[tuple[FrameType, int]]) -> list[FrameType] | None:
+        """Return the frames behind the innermost one that is the project's or the test's; None if there is none."""
+        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
+        last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=None)
+        return None if last_own is None else [frame for frame, _ in frames[last_own + 1 :]]
 
     def _is_projects(self, error: AttributeError, frames: list[tuple[FrameType, int]]) -> bool:
         """Tell whether it is an object of the project's that lacks the attribute."""
@@ -184,10 +208,6 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
     while traceback is not None:
         yield traceback.tb_frame, traceback.tb_lineno
         traceback = traceback.tb_next
-
-
-def _is_from_raises(error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
-    return str(error).startswith("DID NOT ") or any(frame.f_code.co_name == "__exit__" for frame, _ in frames)
 
 
 def parse_file(path: str) -> ast.Module | None:

@@ -130,6 +130,7 @@ class RecordedRun:
 
     def references(self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory) -> References:
         assert self.phase is not None
+        run = state.open_run(self.id)
         return load_references(
             self.store.objects,
             state,
@@ -137,6 +138,7 @@ class RecordedRun:
             tree_files=tree_files,
             inventory=inventory,
             in_first_phase=self.phase.scope == "targets",
+            rewinds=run is not None and run.rewinds and state.phase != run.phase,
         )
 
     def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:

@@ -29,6 +29,8 @@ class SessionWitness:
         self.foreign_hooks: set[str] = set()
         self.modules: dict[str, str] = {}
         self.internal_error = False
+        #: How many were skipped as a whole: nobody has seen the tests in them.
+        self.skipped_modules = 0
         self._usage_error_on_worker = False
         # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
         self.pytest_runtest_logreport = self.buckets.fold
@@ -67,6 +69,7 @@ class SessionWitness:
             self.collection.errors[report.nodeid] = getattr(report, FAILURE, None)
             self.buckets.fold_collect_error()
         elif report.skipped:
+            self.skipped_modules += 1
             self.buckets.fold_collect_skip()
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

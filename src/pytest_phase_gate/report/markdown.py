@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_phase_gate.core.findings import is_said_by
 from pytest_phase_gate.core.signals import SHOWN
+from pytest_phase_gate.core.waivers import describe_override
 
 _MARKS = {True: "✅", False: "❌", None: "❔"}
 
@@ -32,14 +34,16 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         lines.append(f"| {_MARKS[guard['satisfied']]} | {guard['name']}{waived} | {_escape(guard['detail'])} |")
     answer = SHOWN[gate_2["answer"]]
     lines += ["", f"Gate 2, explicit exit signal: **{answer}** {_escape(gate_2['reason'])}".rstrip()]
-    for title, rows in (("Warnings", document["warnings"]), ("Notes", document["notes"])):
+    overrides = [describe_override(override) for override in document["overrides"]]
+    for title, rows in (("Waived", overrides), ("Warnings", document["warnings"]), ("Notes", document["notes"])):
         if rows:
             lines += ["", f"{title}:", "", *(f"- {_escape(row)}" for row in rows)]
-    if document["findings"]:
+    findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]
+    if findings:
         lines += ["", "Findings:", ""]
         lines += [
             f"- {row['tier']} `{row['slug']}`: {_escape(' '.join((row['id'] or row['file'], row['detail'])).strip())}"
-            for row in document["findings"]
+            for row in findings
         ]
     return "\n".join(lines) + "\n"
 

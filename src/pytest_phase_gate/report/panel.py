@@ -14,6 +14,7 @@ from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.values import Value, field
+from pytest_phase_gate.core.waivers import describe_override
 
 WIDTH = 80
 #: Where a clause's values begin.
@@ -42,12 +43,14 @@ def render_panel(
     is_quiet: bool = False,
     complaints: Iterable[str] = (),
 ) -> list[Line]:
-    """Return the panel's lines. `is_quiet` leaves title, verdict and next step."""
+    """Return the panel's lines. `is_quiet` leaves out the gates and what is only advice."""
     lines = [Line(_title(evaluation), _GREEN if evaluation.can_exit else _BOLD, is_title=True)]
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
         lines += _findings(evaluation)
+    for override in evaluation.overrides:
+        lines += _wrapped("Waived", describe_override(override), _YELLOW)
     for note in evaluation.notes:
         lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):
@@ -166,8 +169,12 @@ def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
 
 
 def _findings(evaluation: Evaluation) -> list[Line]:
-    # Hard ones are named in their guard's line.
-    rows = [finding for finding in evaluation.findings if finding.tier == "advisory"]
+    # Hard ones are named in their guard's line, and what a note says need not be said twice.
+    rows = [
+        finding
+        for finding in evaluation.findings
+        if finding.tier == "advisory" and finding.detail not in evaluation.notes
+    ]
     lines = [
         Line(f"  advisory: {_place(finding)}{finding.detail} [{finding.slug}]", _YELLOW)
         for finding in rows[:_FINDINGS_SHOWN]

@@ -13,6 +13,7 @@ from functools import cache
 from typing import get_args
 
 from pytest_phase_gate.core.conditions import Condition, parse_condition
+from pytest_phase_gate.core.decisive_rules import decisive_rules
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.workflow import Guard, Workflow
@@ -188,30 +189,7 @@ def type_of(value: MetricValue) -> MetricType:
 
 def digest_rules(workflow: Workflow) -> str:
     """Return a hash of what decides; prose may change in the middle of a cycle, rules may not."""
-    named = {name for phase in workflow.phases for name in phase.gate_1.guards}
-    rules = {
-        "workflow": workflow.name,
-        "start": workflow.start,
-        "rewind_by_option": workflow.rewind_by_option,
-        "parameters": dict(workflow.parameters),
-        "facts": dict(workflow.facts),
-        "metrics": dict(workflow.metrics),
-        # Only those in use: a guard that a newer version ships besides changes no rule.
-        "guards": {name: guard.condition.text for name, guard in workflow.guards.items() if name in named},
-        "phases": [
-            {
-                "name": phase.name,
-                "tests": phase.tests,
-                "scope": phase.scope,
-                "condition": phase.gate_1.condition.text,
-                "replaced": phase.gate_1.replaced,
-                "guards": phase.gate_1.guards,
-                "next": phase.next,
-                "may_end_cycle": phase.may_end_cycle,
-            }
-            for phase in workflow.phases
-        ],
-    }
+    rules = decisive_rules(workflow)
     canonical = json.dumps(rules, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -20,8 +20,12 @@ def load_references(
     tree_files: Mapping[str, str],
     inventory: Inventory,
     in_first_phase: bool,
+    rewinds: bool = False,
 ) -> References:
-    """Return everything that outcomes are compared with."""
+    """Return everything that outcomes are compared with.
+
+    :param rewinds: the run goes back to the first phase when it ends; it is judged as if it had done so already.
+    """
 
     def past(snapshot: Snapshot | None) -> Past | None:
         if snapshot is None:
@@ -45,7 +49,7 @@ def load_references(
         targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
         recovered=frozenset(state.recovered),
         frozen=load_frozen(objects, state.frozen),
-        withdrawn=_load_withdrawn(objects, state.withdrawn),
+        withdrawn=_load_withdrawn(objects, state.would_withdraw if rewinds else state.withdrawn),
         red={} if state.red is None else objects.load(state.red)["bodies"],
     )
 

@@ -1,0 +1,62 @@
+"""Which parts of a workflow decide: they may not change in the middle of a cycle, prose may.
+
+Pure. One list for the digest and for the settings that are frozen, so that whatever the digest covers can be named.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_phase_gate.core.workflow import Workflow
+
+
+def decisive_rules(workflow: Workflow) -> dict[str, Any]:
+    """Return everything that decides, as a document."""
+    named = {name for phase in workflow.phases for name in phase.gate_1.guards}
+    return {
+        "workflow": workflow.name,
+        "start": workflow.start,
+        "rewind_by_option": workflow.rewind_by_option,
+        "parameters": dict(workflow.parameters),
+        "facts": dict(workflow.facts),
+        "metrics": dict(workflow.metrics),
+        # Only those in use: a guard that a newer version ships besides changes no rule.
+        "guards": {name: guard.condition.text for name, guard in workflow.guards.items() if name in named},
+        "phases": [
+            {
+                "name": phase.name,
+                "tests": phase.tests,
+                "scope": phase.scope,
+                "condition": phase.gate_1.condition.text,
+                "replaced": phase.gate_1.replaced,
+                "guards": phase.gate_1.guards,
+                "next": phase.next,
+                "may_end_cycle": phase.may_end_cycle,
+            }
+            for phase in workflow.phases
+        ],
+    }
+
+
+def name_rules(workflow: Workflow) -> dict[str, str]:
+    """Return the same one by one, each under a name that people find in the file."""
+    document = decisive_rules(workflow)
+    phases = document.pop("phases")
+    named = {"phases": _text([phase["name"] for phase in phases])}
+    for phase in phases:
+        named |= {f"phases.{phase['name']}.{name}": _text(value) for name, value in phase.items() if name != "name"}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            named |= {f"{name}.{key}": _text(each) for key, each in value.items()}
+        else:
+            named[name] = _text(value)
+    return named
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    # A condition may stand in several lines, and mean the same in one.
+    return " ".join(str(value).split())

@@ -1,0 +1,311 @@
+"""`phase-gate doctor`: every look, good and bad; and `--prove`, with a table of a few rows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import pytest_phase_gate
+from pytest_phase_gate.cli._looks import Look
+from pytest_phase_gate.proofs import runner
+from pytest_phase_gate.proofs.rows import BAD, Attempt, Row
+from pytest_phase_gate.proofs.table import TABLE
+from tests.cli.conftest import Begin, Desk
+
+HOOK = """\
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.extra = 1
+    return report
+"""
+
+
+@pytest.fixture(autouse=True)
+def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pytest that has the plugin, as an installed one has."""
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_phase_gate.plugin")
+
+
+@pytest.fixture
+def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For looks at other things: starting pytest to ask it takes longer than all of them."""
+    answer = Look(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+
+
+def look(desk: Desk, *arguments: str) -> dict[str, tuple[str, str]]:
+    """Return what doctor says of each thing, with its mark."""
+    ran = desk.gate("doctor", "--json", *arguments)
+    looks = {row["what"]: (row["mark"], row["says"]) for row in ran.document["looks"]}
+    assert ran.code == int(any(mark == "bad" for mark, _ in looks.values()))
+    return looks
+
+
+# --- all is well
+
+
+def test_all_is_well(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.commit_all()
+    looks = look(desk)
+    home = Path(pytest_phase_gate.__file__).parent
+    assert {what: mark for what, (mark, _) in looks.items()} == {
+        "package": "good",
+        "plugin": "good",
+        "root": "good",
+        "state folder": "good",
+        "lock": "good",
+        "ledger": "good",
+        "pytest hooks": "good",
+        "file system": looks["file system"][0],  # whatever the machine has
+        "git": "good",
+        "git hooks": "note",
+    }
+    assert looks["package"][1].endswith(f" in {home}")
+    assert looks["plugin"][1] == f"loaded by pytest from {home / 'plugin.py'}"
+    assert looks["root"][1] == str(desk.root)
+    assert looks["ledger"][1].endswith("events, intact")
+
+
+def test_as_text(begin: Begin) -> None:
+    ran = begin("").gate("doctor")
+    assert ran.code == 0
+    assert ran.has("+ plugin        loaded by pytest from ", "? state folder  not there yet: the first run makes it")
+
+
+def test_it_only_looks(begin: Begin) -> None:
+    desk = begin("green")
+    before = desk.files()
+    look(desk)
+    assert desk.files() == before
+
+
+# --- the plugin
+
+
+def test_autoload_is_off(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_PLUGINS")
+    says = "not loaded: look for -p no:phase_gate or PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+    assert look(begin(""))["plugin"] == ("bad", says)
+
+
+def test_switched_off_in_the_settings(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"pytest.ini": "[pytest]\naddopts = -p no:pytest_phase_gate.plugin\n"})
+    assert look(desk)["plugin"][0] == "bad"
+
+
+def test_a_pytest_that_does_not_start(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"pytest.ini": "[pytest]\naddopts = --no-such-option\n"})
+    mark, says = look(desk)["plugin"]
+    assert mark == "bad"
+    assert says.startswith("pytest does not start here: ")
+
+
+def test_a_conftest_that_talks_does_not_confuse_it(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write(conftest="import sys\n\nsys.__stdout__.write('no newline')\nsys.__stdout__.flush()\n")
+    assert look(desk)["plugin"][0] == "good"
+
+
+def test_another_installation(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("pytest_phase_gate.cli._looks._home", lambda: str(tmp_path))
+    mark, says = look(begin(""))["plugin"]
+    assert mark == "bad"
+    assert says.endswith(": this command is another installation")
+
+
+# --- folder, lock, ledger
+
+
+@pytest.mark.usefixtures("unasked")
+def test_a_configuration_that_can_not_be_read(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "nonsense: 1\n"})
+    looks = look(desk)
+    assert looks["configuration"][0] == "bad"
+    assert "nonsense" in looks["configuration"][1]
+    assert "ledger" not in looks, "without it nobody knows where to look"
+
+
+@pytest.mark.usefixtures("unasked")
+def test_a_folder_that_can_not_be_written(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green")
+    # Root may write everywhere, so the answer is made up.
+    real = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    assert look(desk)["state folder"] == ("bad", f"{desk.folder} can't be written")
+
+
+@pytest.mark.usefixtures("unasked")
+def test_a_file_in_the_folders_place(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".phase-gate": ""})
+    assert look(desk)["state folder"] == ("bad", f"{desk.folder} is a file, not a folder")
+
+
+@pytest.mark.usefixtures("unasked")
+def test_a_damaged_ledger(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    mark, says = look(desk)["ledger"]
+    assert mark == "bad"
+    assert "; try: " in says
+
+
+@pytest.mark.usefixtures("unasked")
+def test_a_lock_that_is_held(begin: Begin) -> None:
+    desk = begin("green")
+    with desk.store().transaction():
+        looks = look(desk)
+    assert looks["lock"] == ("note", "held by a run or command right now: look again later")
+    assert "ledger" not in looks, "somebody may be writing it"
+
+
+# --- hooks of the project's
+
+
+@pytest.mark.usefixtures("unasked")
+def test_a_hook_that_could_change_results_is_named(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"pytest.ini": "[pytest]\n"}, conftest=HOOK, test_ok="def test_ok():\n    pass\n")
+    assert look(desk)["pytest hooks"][1].startswith("no run yet: ")
+    desk.sample.pytest("--phase=green")
+    mark, says = look(desk)["pytest hooks"]
+    assert mark == "note", "it is not wrong to have one"
+    assert says.endswith(": conftest.py: pytest_runtest_makereport")
+
+
+# --- git
+
+
+@pytest.mark.usefixtures("unasked")
+def test_no_git_in_sight(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green")
+    assert look(desk)["git"] == ("note", "not used: files are compared by walking the folder")
+    desk.sample.commit_all()
+    monkeypatch.setenv("PATH", "")
+    looks = look(desk)
+    assert looks["git"][0] == "note"
+    assert "git hooks" not in looks
+
+
+@pytest.mark.usefixtures("unasked")
+@pytest.mark.skipif(sys.platform == "win32", reason="there, every file may be executed")
+@pytest.mark.parametrize(
+    ("files", "mode", "expected"),
+    [
+        pytest.param({}, 0o755, ("note", "neither pre-commit nor pre-push asks phase-gate"), id="none"),
+        pytest.param(
+            {".git/hooks/pre-commit": "#!/bin/sh\nruff check\n"},
+            0o755,
+            ("note", "neither pre-commit nor pre-push asks phase-gate"),
+            id="another-tool",
+        ),
+        pytest.param(
+            {".git/hooks/pre-push": "#!/bin/sh\nphase-gate check\n"},
+            0o755,
+            ("good", "pre-push asks phase-gate"),
+            id="the-command",
+        ),
+        pytest.param(
+            {
+                ".git/hooks/pre-commit": "#!/bin/sh\npytest --phase=auto\n",
+                ".git/hooks/pre-push": "#!/bin/sh\nphase-gate check\n",
+            },
+            0o755,
+            ("good", "pre-commit and pre-push ask phase-gate"),
+            id="both",
+        ),
+        pytest.param(
+            {".git/hooks/pre-push": "#!/bin/sh\nphase-gate check\n"},
+            0o644,
+            ("bad", "pre-push asks phase-gate, but is not executable: chmod +x"),
+            id="git-passes-over-it",
+        ),
+        pytest.param(
+            {
+                ".git/hooks/pre-commit": "#!/bin/sh\nexec pre-commit hook-impl --hook-type=pre-commit\n",
+                ".pre-commit-config.yaml": "repos:\n- hooks:\n  - id: gate\n    entry: phase-gate check\n",
+            },
+            0o755,
+            ("good", "pre-commit asks phase-gate"),
+            id="the-pre-commit-framework",
+        ),
+    ],
+)
+def test_git_hooks(begin: Begin, files: dict[str, str], mode: int, expected: tuple[str, str]) -> None:
+    desk = begin("")
+    desk.sample.git("init", "-q")
+    desk.sample.write(files)
+    for name in files:
+        (desk.root / name).chmod(mode)
+    assert look(desk)["git hooks"] == expected
+
+
+@pytest.mark.usefixtures("unasked")
+def test_git_hooks_in_a_folder_of_their_own(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.git("init", "-q")
+    desk.sample.git("config", "core.hooksPath", "hooks")
+    desk.sample.write({"hooks/pre-push": "#!/bin/sh\nphase-gate check\n"})
+    (desk.root / "hooks" / "pre-push").chmod(0o755)
+    assert look(desk)["git hooks"] == ("good", "pre-push asks phase-gate")
+
+
+# --- --prove
+
+HOLDS = TABLE[0]
+#: The "cheat" is honest, so nothing refuses it.
+NOT_REFUSED = Row(name="no cheat at all", cheat=Attempt(), told_by="tests-kept", twin_name="the same")
+#: The twin is none.
+CLOSED_TWIN = Row(
+    name=HOLDS.name, cheat=HOLDS.cheat, told_by=HOLDS.told_by, twin_name="a failing test", twin=Attempt(code=BAD)
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        pytest.param([HOLDS], 0, [f"+ {HOLDS.name}: refused", "1 of 1 proofs hold"], id="it-holds"),
+        pytest.param(
+            [HOLDS, NOT_REFUSED],
+            1,
+            ["+ ", "- no cheat at all: NOT REFUSED", "1 of 2 proofs hold"],
+            id="a-cheat-gets-through",
+        ),
+        pytest.param(
+            [CLOSED_TWIN], 1, ["twin, a failing test: DOES NOT OPEN", "0 of 1 proofs hold"], id="a-false-alarm"
+        ),
+    ],
+)
+def test_prove(begin: Begin, monkeypatch: pytest.MonkeyPatch, rows: list[Row], code: int, said: list[str]) -> None:
+    monkeypatch.setattr(runner, "prove_all", partial(runner.prove_all, rows))
+    desk = begin("")
+    before = desk.files()
+    ran = desk.gate("doctor", "--prove")
+    assert ran.code == code
+    assert ran.has("+ plugin", *said)
+    assert desk.files() == before, "it proves elsewhere"
+
+
+def test_prove_as_json(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "prove_all", partial(runner.prove_all, [HOLDS]))
+    ran = begin("").gate("doctor", "--prove", "--json")
+    (proof,) = ran.document["proofs"]
+    assert (proof["name"], proof["is_refused"], proof["is_named"], proof["twin_opens"]) == (
+        HOLDS.name,
+        True,
+        True,
+        True,
+    )
+    assert "+ plugin" in ran.err, "what people want to read meanwhile"

@@ -1,0 +1,289 @@
+"""`phase-gate waive`: a person at a terminal lets one guard's present findings pass, on the record."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+from tests.support import CALC, FAILING_TESTS, Ran
+
+ALTERED = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(4, 2) == 2")
+AGAIN = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(40, 20) == 20")
+BOTH = ALTERED.replace("add(1, 2) == 3", "add(10, 20) == 30")
+GIVEN = ("waive", "tests-unchanged", "--reason", "four minus two", "--by", "ann")
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+
+
+@contextmanager
+def terminal() -> Iterator[int]:
+    """A terminal, as far as a process can tell."""
+    import pty
+
+    controller, person = pty.openpty()
+    try:
+        yield person
+    finally:
+        os.close(controller)
+        os.close(person)
+
+
+def at_terminal(desk: Desk, *arguments: str) -> Ran:
+    """Call the command in this process, with a terminal as its input."""
+    with terminal() as person, open(person, closefd=False) as stdin, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", stdin)
+        return desk.gate(*arguments)
+
+
+def green(desk: Desk, *arguments: str) -> dict[str, Any]:
+    """Run the suite; return its verdict."""
+    desk.sample.pytest("--phase=green", "--phase-report=verdict.json", *arguments)
+    verdict: dict[str, Any] = desk.sample.report()
+    return verdict
+
+
+def holds(desk: Desk) -> bool:
+    satisfied: bool = green(desk)["gate_1"]["satisfied"]
+    return satisfied
+
+
+@pytest.fixture
+def altered(begin: Begin) -> Desk:
+    """A frozen test was changed in GREEN, and the gate says so; everything else is well."""
+    desk = begin("green")
+    desk.sample.write(test_calc=ALTERED)
+    green(desk)
+    assert [guard["name"] for guard in green(desk)["gate_1"]["guards"] if not guard["satisfied"]] == ["tests-unchanged"]
+    return desk
+
+
+# --- given
+
+
+def test_it_opens_the_gate_and_stands_in_the_ledger(altered: Desk) -> None:
+    ran = at_terminal(altered, *GIVEN)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("tests-unchanged is waived for 1 finding(s), until the cycle ends\n")
+    event = altered.json("history", "--events")["events"][-1]
+    assert (event["kind"], event["guard"], event["by"], event["reason"]) == (
+        "waived",
+        "tests-unchanged",
+        "ann",
+        "four minus two",
+    )
+    verdict = green(altered)
+    assert verdict["gate_1"]["satisfied"]
+    assert verdict["metrics"]["tests_altered"] == 1, "no number is changed by it"
+    assert [row["slug"] for row in verdict["findings"]] == ["tests-unchanged"], "and the finding is still named"
+
+
+def test_a_signal_may_follow_at_once(altered: Desk) -> None:
+    at_terminal(altered, *GIVEN)
+    assert altered.gate("signal", "--reason", "both pass").code == 0
+    assert altered.json("status")["exited"] is True
+
+
+def test_in_a_process_of_its_own(altered: Desk) -> None:
+    with terminal() as person:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest_phase_gate.cli", *GIVEN, "--json"],
+            cwd=altered.root,
+            stdin=person,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert '"guard": "tests-unchanged"' in done.stdout
+
+
+# --- shown everywhere
+
+
+def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
+    at_terminal(altered, *GIVEN)
+    said = "tests-unchanged (1 finding) by ann, until the cycle ends: four minus two"
+    for quiet in ((), ("-q",)):
+        ran = altered.sample.pytest("--phase=green", "--phase-report=verdict.md", *quiet)
+        assert f"Waived {said}" in " ".join(ran.out.split())
+    assert ran.code == 0
+    page = (altered.root / "verdict.md").read_text(encoding="utf-8")
+    assert f"Waived:\n\n- {said}\n" in page
+    assert "tests-unchanged (waived)" in page
+    assert f"waived   {said}" in altered.gate("status").out
+    assert f"waived: {said}" in altered.gate("explain").out
+    assert said in altered.gate("history").out.splitlines()[-1]
+    (override,) = altered.json("status")["overrides"]
+    assert green(altered)["overrides"] == [override]
+    assert (override["kind"], override["guard"], override["by"]) == ("waive", "tests-unchanged", "ann")
+    assert altered.json("history")["overrides"] == [{"cycle": 1, **override}]
+
+
+def test_the_next_phase_shows_it_too(altered: Desk) -> None:
+    at_terminal(altered, *GIVEN)
+    altered.gate("signal", "--reason", "both pass")
+    ran = altered.sample.pytest("--phase=refactor")
+    assert ran.has("tests-unchanged (waived)", "Waived   tests-unchanged (1 finding) by ann")
+
+
+# --- what it covers, and how long
+
+
+@pytest.mark.parametrize(
+    ("tests", "expected"),
+    [
+        pytest.param(ALTERED, True, id="what-was-there"),
+        pytest.param("# a comment\n\n\n" + ALTERED, True, id="what-was-there-reformatted"),
+        pytest.param(FAILING_TESTS, True, id="the-change-is-taken-back"),
+        pytest.param(AGAIN, False, id="the-same-test-once-more"),
+        pytest.param(BOTH, False, id="another-test"),
+        pytest.param("import os\n\nos.umask(0o22)\n\n\n" + ALTERED, False, id="the-code-around-it"),
+    ],
+)
+def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: bool) -> None:
+    at_terminal(altered, *GIVEN)
+    assert holds(altered)
+    altered.sample.write(test_calc=tests)
+    green(altered)
+    assert holds(altered) is expected
+
+
+def test_a_second_change_is_waived_by_itself(altered: Desk) -> None:
+    at_terminal(altered, *GIVEN)
+    altered.sample.write(test_calc=AGAIN)
+    green(altered)
+    assert not holds(altered)
+    at_terminal(altered, *GIVEN)
+    verdict = green(altered)
+    assert verdict["gate_1"]["satisfied"]
+    assert len(verdict["overrides"]) == 2
+
+
+def test_the_code_around_the_tests_may_be_reformatted_under_it(begin: Begin) -> None:
+    desk = begin("green")
+    code = "import os\n\nos.umask(0o22)\n\n\n"
+    desk.sample.write(test_calc=code + FAILING_TESTS)
+    green(desk)
+    green(desk)
+    assert at_terminal(desk, *GIVEN).code == 0
+    desk.sample.write(test_calc=code.replace("os.umask(0o22)", "os.umask((0o22))  # as ever") + FAILING_TESTS)
+    green(desk)
+    assert holds(desk), "what was waived is the code, not every letter of the file"
+    desk.sample.write(test_calc=code.replace("0o22", "0o77") + FAILING_TESTS)
+    green(desk)
+    assert not holds(desk)
+
+
+def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = at_terminal(altered, *GIVEN, "--days", "2", "--json").document
+    assert holds(altered)
+    assert document["expires"] in altered.gate("status").out
+    # Two days later, as far as anybody here looks at a clock.
+    for place in ("storage.store.now", "recording.run.now", "cli.status.now"):
+        monkeypatch.setattr(f"pytest_phase_gate.{place}", lambda: document["expires"])
+    assert not holds(altered)
+    assert altered.json("status")["overrides"] == []
+    assert len(altered.json("history")["overrides"]) == 1, "that it was given does not go away"
+
+
+def test_it_ends_with_the_cycle(altered: Desk) -> None:
+    at_terminal(altered, *GIVEN)
+    altered.gate("signal", "--reason", "both pass")
+    altered.sample.write(test_more="def test_more():\n    from calc import more\n\n    assert more() == 1\n")
+    assert altered.sample.pytest("--phase=red", "--exit-signal=one fails", "--phase-exit=dual").code == 0
+    assert altered.json("status")["overrides"] == []
+    altered.sample.write(calc=f"{CALC}\n\ndef more():\n    return 1\n", test_calc=AGAIN)
+    green(altered)
+    assert not holds(altered), "the old waiver covers nothing of the new cycle"
+    assert [row["cycle"] for row in altered.json("history")["overrides"]] == [1]
+
+
+def test_skips_that_are_waived(begin: Begin) -> None:
+    desk = begin("green")
+    desk.sample.write(test_calc="import pytest\n\n\n" + FAILING_TESTS.replace("def test_sub", SKIPPED))
+    green(desk)
+    for guard in ("no-new-skips", "tests-unchanged"):
+        assert at_terminal(desk, "waive", guard, "--reason", "no calc here", "--by", "ann").code == 0
+    green(desk)
+    assert holds(desk)
+
+
+SKIPPED = '@pytest.mark.skip(reason="later")\ndef test_sub'
+
+
+# --- refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(("--by", "ann"), (2, "bad-usage", "a waiver needs a reason"), id="no-reason"),
+        pytest.param(
+            ("--reason", " ", "--by", "ann"), (2, "bad-usage", "a waiver needs a reason"), id="an-empty-reason"
+        ),
+        pytest.param(("--reason", "so"), (2, "bad-usage", "a waiver needs a name"), id="no-name"),
+        pytest.param(("--reason", "so", "--by", " "), (2, "bad-usage", "a waiver needs a name"), id="an-empty-name"),
+        pytest.param(
+            ("--reason", "so", "--by", "ann", "--days", "0"),
+            (2, "bad-usage", "--days 0: not a time that a waiver may last"),
+            id="no-time",
+        ),
+        pytest.param(
+            ("--reason", "so", "--by", "ann", "--days", "400"),
+            (2, "bad-usage", "--days 400: not a time that a waiver may last"),
+            id="more-than-a-year",
+        ),
+    ],
+)
+def test_reason_name_and_time(altered: Desk, arguments: tuple[str, ...], expected: tuple[int, str, str]) -> None:
+    with terminal() as person, open(person, closefd=False) as stdin, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", stdin)
+        assert altered.error("waive", "tests-unchanged", *arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("guard", "problem"),
+    [
+        pytest.param("no-such-guard", "no-such-guard is not what closes the gate", id="unknown"),
+        pytest.param("tests-kept", "tests-kept is not what closes the gate", id="one-that-holds"),
+        pytest.param("tests_failing == 0", "tests_failing == 0 is not what closes the gate", id="a-condition"),
+    ],
+)
+def test_only_a_guard_that_closes_the_gate(altered: Desk, guard: str, problem: str) -> None:
+    arguments = ("waive", guard, "--reason", "so", "--by", "ann")
+    assert altered.error(*arguments) == (13, "not-allowed", problem)
+    assert at_terminal(altered, *arguments).has("unmet guards: tests-unchanged")
+
+
+def test_nobody_at_a_terminal(altered: Desk) -> None:
+    assert altered.error(*GIVEN) == (13, "not-allowed", "a waiver is for a person at a terminal")
+    assert altered.sample.gate(*GIVEN).code == 13, "nor a process whose input is a pipe"
+
+
+def test_what_the_configuration_says_later_does_not_count(altered: Desk) -> None:
+    altered.sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
+    assert altered.error(*GIVEN)[:2] == (13, "not-allowed")
+
+
+def test_where_nothing_has_run(begin: Begin) -> None:
+    assert begin("").error(*GIVEN) == (13, "not-allowed", "task default has no run yet")
+
+
+def test_not_while_a_run_is_going_on(altered: Desk) -> None:
+    with altered.open_run():
+        ran = at_terminal(altered, *GIVEN)
+    assert ran.code == 13
+    assert ran.has("is going on since")
+
+
+def test_state_trouble_is_11(begin: Begin) -> None:
+    desk = begin("green")
+    desk.tamper()
+    assert desk.error(*GIVEN)[:2] == (11, "state-tampered")

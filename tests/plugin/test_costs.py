@@ -1,0 +1,76 @@
+"""What a run costs when nothing changed: counted as work, for seconds are the machine's own business."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.plugin.looking import last_run, state_of
+from tests.support import LOADED, Sample
+
+FILES, TESTS = 20, 100
+#: What reads, hashes or parses a source, by the name that modules have it under.
+SEAMS = ("parse_source", "parse_file", "_hash_file", "_read", "find_tests", "module_code")
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each of the seams was used."""
+    counted: Counter[str] = Counter()
+
+    def count(name: str, real: Any) -> Any:
+        def counting(*arguments: Any, **named: Any) -> Any:
+            counted[name] += 1
+            return real(*arguments, **named)
+
+        return counting
+
+    for module in LOADED:
+        for name in SEAMS:
+            if callable(real := vars(module).get(name)):
+                monkeypatch.setattr(module, name, count(name, real))
+    return counted
+
+
+@pytest.fixture
+def large(sample: Sample) -> Sample:
+    """A suite of 2,000 tests, last touched long ago."""
+    text = "import helping\n\n\n" + "\n\n".join(
+        f"def test_{number}():\n    assert helping\n" for number in range(TESTS)
+    )
+    sample.write({f"tests/test_{number:02}.py": text for number in range(FILES)})
+    sample.write({"tests/helping.py": "HELP = 1\n", "tests/conftest.py": "import helping\n\nHELP = helping.HELP\n"})
+    for path in sample.root.rglob("*.py"):
+        os.utime(path, (1, 1))  # whatever is younger than the stat cache is looked at again, to be safe
+    return sample
+
+
+def green(sample: Sample) -> None:
+    assert sample.pytest("--phase=green", "-q").code in (0, 10)
+    assert last_run(sample)["counts"] == {"passed": FILES * TESTS}
+
+
+@pytest.mark.parametrize("has_git", [False, True], ids=["without-git", "with-git"])
+def test_nothing_is_parsed_or_hashed_when_nothing_changed(large: Sample, work: Counter[str], has_git: bool) -> None:
+    if has_git:
+        large.commit_all()
+    green(large)
+    assert work["parse_source"] >= FILES, "the first run reads every file"
+    work.clear()
+    green(large)
+    assert work == Counter()
+    assert state_of(large).streak == 2
+
+
+def test_only_what_changed_is_parsed(large: Sample, work: Counter[str]) -> None:
+    green(large)
+    work.clear()
+    with (large.root / "tests" / "test_07.py").open("a") as file:
+        file.write("\n\n# a remark\n")
+    green(large)
+    # Once for its tests, and once for the code around them, which is compared with what was frozen.
+    assert (work["parse_source"], work["_read"]) == (2, 1)
+    assert work["_hash_file"] <= 2, "before the run and after it"

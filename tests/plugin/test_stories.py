@@ -1,0 +1,434 @@
+"""Stories of several days: a task from run to run, with what people do in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.plugin.looking import history_of, last_run, state_of, store_of
+from tests.support import CALC, FAILING_TESTS, Ran, Sample
+
+#: A shop with three known failures: nobody has time for them now.
+SHOP = """\
+def price(amount):
+    return amount
+
+
+def tax(amount):
+    return None
+
+
+def freight(weight):
+    return None
+
+
+def total(amounts):
+    return None
+"""
+OLD_TESTS = """\
+import shop
+
+
+def test_price():
+    assert shop.price(3) == 3
+
+
+def test_tax():
+    assert shop.tax(100) == 19
+
+
+def test_freight():
+    assert shop.freight(2) == 10
+
+
+def test_total():
+    assert shop.total([1, 2]) == 3
+"""
+NEW_TESTS = """\
+import shop
+
+
+def test_discount():
+    assert shop.discount(100) == 90
+"""
+DISCOUNT = "\n\ndef discount(amount):\n    return amount - amount // 10\n"
+TAX = ("def tax(amount):\n    return None", "def tax(amount):\n    return amount * 19 // 100")
+KNOWN = ["test_shop.py::test_freight", "test_shop.py::test_tax", "test_shop.py::test_total"]
+
+
+def run(sample: Sample, phase: str, *arguments: str) -> Ran:
+    return sample.pytest(f"--phase={phase}", "--phase-report=verdict.json", *arguments)
+
+
+def take_baseline(sample: Sample) -> Ran:
+    """The command starts pytest, which has to find the plugin though autoload is off."""
+    return sample.gate("baseline", "--json", "--", "-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
+
+
+def numbers(sample: Sample, *names: str) -> list[Any]:
+    metrics = sample.report()["metrics"]
+    return [metrics[name] for name in names]
+
+
+def targets(sample: Sample) -> list[str]:
+    store = store_of(sample)
+    stored = store.look().state.targets
+    assert stored is not None
+    found: list[str] = store.objects.load(stored)
+    return found
+
+
+def found(sample: Sample, tier: str = "hard") -> list[tuple[str, str]]:
+    """Slug and id of the last report's findings."""
+    return [(row["slug"], row["id"]) for row in sample.report()["findings"] if row["tier"] == tier]
+
+
+def holds(sample: Sample) -> bool:
+    satisfied: bool = sample.report()["gate_1"]["satisfied"]
+    return satisfied
+
+
+def waive(sample: Sample, guard: str) -> None:
+    ran = sample.gate("waive", guard, "--reason", "we looked at it together", "--by", "ann")
+    assert ran.code == 0, ran.err
+
+
+def standing(sample: Sample) -> tuple[int, str | None, int]:
+    state = state_of(sample)
+    return state.cycle, state.phase, state.streak
+
+
+# --- an existing project with known failures
+
+
+def test_known_failures_from_the_first_day_to_the_next_cycle(sample: Sample) -> None:
+    sample.write(shop=SHOP, test_shop=OLD_TESTS)
+    assert take_baseline(sample).document == {"total": 4, "known_failures": KNOWN, "revision": None}
+
+    # The new test is what the step is about; the three are shown, and do not count.
+    sample.write(test_discount=NEW_TESTS)
+    assert run(sample, "red", "--exit-signal=it fails").code == 0
+    assert targets(sample) == ["test_discount.py::test_discount"]
+    assert numbers(sample, "tests_total", "tests_known_failing", "baseline_total") == [1, 3, 4]
+    sample.write(shop=SHOP + DISCOUNT)
+    run(sample, "green")
+    assert numbers(sample, "tests_failing", "tests_known_failing") == [0, 3]
+
+    # One of them is mended on the way: it leaves the list, and may not come back.
+    mended = SHOP.replace(*TAX) + DISCOUNT
+    sample.write(shop=mended)
+    run(sample, "green")
+    assert numbers(sample, "tests_failing", "tests_known_failing", "tests_passing") == [0, 2, 3]
+    sample.write(shop=SHOP + DISCOUNT)
+    run(sample, "green")
+    assert numbers(sample, "tests_failing", "tests_known_failing") == [1, 2]
+    assert not holds(sample)
+    assert "tests_failing" in last_unmet(sample)
+    sample.write(shop=mended)
+    run(sample, "green")
+    run(sample, "green", "--exit-signal=all but two pass")
+    assert sample.report()["can_exit"]
+
+    # The next cycle takes its baseline from there by itself: two are known, the third one passed.
+    sample.write(test_discount=NEW_TESTS + "\n\ndef test_no_discount():\n    assert shop.discount(5) == 5.0 * 2\n")
+    assert run(sample, "red").code == 0
+    assert standing(sample)[:2] == (2, "RED")
+    assert targets(sample) == ["test_discount.py::test_no_discount"]
+    assert numbers(sample, "baseline_total", "tests_known_failing", "baseline_failing") == [5, 2, 0]
+    sample.write(shop=SHOP + DISCOUNT)
+    assert run(sample, "red").code == 10
+    assert found(sample) == [("baseline-kept", "test_shop.py::test_tax")], "an old test that broke is named"
+
+
+def last_unmet(sample: Sample) -> str:
+    return " ".join(clause["text"] for clause in sample.report()["gate_1"]["clauses"] if not clause["satisfied"])
+
+
+def test_a_new_failure_is_not_a_known_one(sample: Sample) -> None:
+    sample.write(shop=SHOP, test_shop=OLD_TESTS)
+    take_baseline(sample)
+    sample.write(shop=SHOP.replace("    return amount\n", "    return 0\n", 1))
+    run(sample, "green")
+    assert numbers(sample, "tests_failing", "tests_known_failing", "baseline_failing") == [1, 3, 1]
+
+
+def test_a_known_failure_whose_test_is_rewritten_has_to_be_red_and_green(sample: Sample) -> None:
+    sample.write(shop=SHOP, test_shop=OLD_TESTS)
+    take_baseline(sample)
+    sample.write(test_shop=OLD_TESTS.replace("tax(100) == 19", "tax(200) == 38"))
+    assert run(sample, "red", "--exit-signal=it fails").code == 0
+    assert targets(sample) == ["test_shop.py::test_tax"]
+    run(sample, "green")
+    assert numbers(sample, "tests_failing", "tests_known_failing") == [1, 2], "it is this cycle's own now"
+
+
+# --- back to RED, on purpose and by mistake
+
+WRONG = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(3, 2) == 5")
+
+
+def test_a_wrong_test_is_corrected_in_red(sample: Sample) -> None:
+    sample.write(test_calc=WRONG)
+    assert run(sample, "red", "--exit-signal=both fail").code == 0
+    sample.write(calc=CALC.replace("    return a - b\n", "    return 0\n"))
+    assert run(sample, "green").code == 1
+    assert sample.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10
+
+    sample.write(test_calc=FAILING_TESTS)
+    assert run(sample, "red", "--exit-signal=the corrected one fails").code == 0
+    assert targets(sample) == ["test_calc.py::test_sub"], "the other has been red, and passes by now"
+    assert standing(sample)[:2] == (1, "RED"), "it is the same cycle"
+
+    sample.write(calc=CALC)
+    assert run(sample, "green").code == 10
+    assert run(sample, "green").code == 0
+    assert found(sample) == []
+    assert found(sample, "advisory") == []
+
+
+def test_what_was_red_before_the_correction_may_not_be_skipped_after_it(sample: Sample) -> None:
+    sample.write(test_calc=WRONG)
+    run(sample, "red", "--exit-signal=both fail")
+    sample.write(calc=CALC.replace("    return a - b\n", "    return 0\n"))
+    run(sample, "green")
+    sample.write(test_calc=FAILING_TESTS)
+    assert run(sample, "red", "--exit-signal=the corrected one fails").code == 0
+    skipping = FAILING_TESTS.replace("    from calc import add\n", "    import pytest\n\n    pytest.skip()\n")
+    sample.write(calc=CALC, test_calc=skipping)
+    run(sample, "green")
+    assert ("no-new-skips", "test_calc.py::test_add") in found(sample)
+
+
+def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"}, test_calc=WRONG)
+    run(sample, "red", "--exit-signal=both fail")
+    sample.write(calc=CALC)
+    run(sample, "green")
+    sample.write(test_calc=FAILING_TESTS)
+    ran = run(sample, "red")
+    assert ran.code == 10
+    assert ran.has("no test of this step fails", "Next     pytest --phase=green")
+    assert standing(sample)[:2] == (1, "GREEN")
+    run(sample, "green")
+    assert found(sample) == [("tests-unchanged", "test_calc.py::test_sub")]
+    waive(sample, "tests-unchanged")
+    assert run(sample, "green").code == 0
+    assert numbers(sample, "tests_altered") == [1], "waived, and still said"
+
+
+def test_red_typed_by_mistake_in_green(sample: Sample) -> None:
+    sample.red().write(calc=CALC)
+    assert run(sample, "green").code == 10
+    ran = run(sample, "red")
+    assert ran.code == 10
+    assert ran.has("no test of this step fails", "Next     pytest --phase=green")
+    assert last_run(sample)["kind"] == "incomplete"
+    assert standing(sample) == (1, "GREEN", 1), "nothing is lost"
+    assert run(sample, "green").code == 0
+
+
+def test_red_typed_by_mistake_with_half_of_the_code_written(sample: Sample) -> None:
+    sample.red().write(calc=CALC.partition("\n\n\n")[0] + "\n")
+    assert run(sample, "green").code == 1
+    ran = run(sample, "red")
+    assert ran.code == 0
+    assert ran.has("a complete run goes back to RED from GREEN")
+    assert targets(sample) == ["test_calc.py::test_sub"], "what still fails; the other was red, and is done"
+    assert sample.gate("signal", "--reason", "it still fails").code == 0
+    sample.write(calc=CALC)
+    assert run(sample, "green").code == 10
+    assert run(sample, "green").code == 0
+
+
+def test_green_typed_by_mistake_on_the_first_day(sample: Sample) -> None:
+    sample.write(test_calc=FAILING_TESTS)
+    assert run(sample, "green").code == 1
+    assert run(sample, "red", "--exit-signal=both fail").code == 0, "nothing was red yet, so both are what it is about"
+    assert len(targets(sample)) == 2
+    sample.write(calc=CALC)
+    assert run(sample, "green").code == 10
+    assert run(sample, "green").code == 0
+    assert found(sample, "advisory") == [], "RED was seen"
+
+
+def test_changed_rules_are_frozen_anew_while_tests_still_fail(sample: Sample) -> None:
+    sample.red().write({"pytest.ini": "[pytest]\nxfail_strict = true\n"}, calc=CALC.partition("\n\n\n")[0] + "\n")
+    run(sample, "green")
+    assert {slug for slug, _ in found(sample)} == {"rules-unchanged"}
+    assert run(sample, "red", "--exit-signal=one still fails").code == 0
+    sample.write(calc=CALC)
+    assert run(sample, "green").code == 10
+    assert run(sample, "green").code == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        pytest.param("refactor", "REFACTOR can't begin: GREEN has not exited", id="the-next-one-too-early"),
+        pytest.param("document", "DOCUMENT can't begin: GREEN has not exited", id="one-far-ahead"),
+        pytest.param("gren", "unknown phase 'gren'", id="a-typing-error"),
+    ],
+)
+def test_a_phase_that_is_refused_costs_nothing(sample: Sample, typed: str, said: str) -> None:
+    sample.red().write(calc=CALC)
+    run(sample, "green")
+    before = (sample.root / ".phase-gate" / "ledger.jsonl").read_bytes()
+    ran = sample.pytest(f"--phase={typed}")
+    assert ran.code in (4, 13)
+    assert ran.has(said)
+    assert (sample.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
+    assert run(sample, "green").code == 0
+
+
+def test_a_cycle_that_begins_without_red_says_so_once(sample: Sample) -> None:
+    sample.write(test_ok="def test_ok():\n    pass\n")
+    ran = sample.pytest("--phase=green", "--phase-report=verdict.json", "--phase-report=verdict.md")
+    assert found(sample, "advisory") == [("red-was-seen", "")]
+    page = (sample.root / "verdict.md").read_text(encoding="utf-8")
+    for text in (ran.out, page, sample.gate("explain").out):
+        assert " ".join(text.split()).count("RED was never seen in this cycle") == 1
+        assert "red-was-seen]" not in text
+
+
+def test_a_changed_rule_is_named_as_it_stands_in_the_file(sample: Sample) -> None:
+    sample.red().write({"phase-gate.yaml": "parameters:\n  required_green_runs: 1\ndocs: [notes/**]\n"}, calc=CALC)
+    run(sample, "green")
+    assert {row["id"]: row["detail"] for row in sample.report()["findings"]} == {
+        "workflow parameters.required_green_runs": "was '2', is '1'",
+        "phase-gate.yaml docs": "was '*.md, *.rst, docs/**', is 'notes/**'",
+    }
+
+
+def test_a_module_that_is_skipped_as_a_whole_is_shown(sample: Sample) -> None:
+    sample.write(
+        test_ok="def test_ok():\n    pass\n",
+        test_later="import pytest\n\npytest.importorskip('no_such_module')\n\n\ndef test_later():\n    pass\n",
+    )
+    assert run(sample, "green").has("Note     exempt: 1 skipped module")
+
+
+# --- a colleague's work
+
+
+def merged_tests(number: int) -> str:
+    return "\n\n".join(
+        f"def test_merged_{index}():\n    assert merged({index}) == {index}\n" for index in range(number)
+    )
+
+
+@pytest.fixture
+def merged(sample: Sample) -> Sample:
+    """In GREEN, with one run behind it; then 40 tests of a colleague come in, with their code."""
+    # A report that git tracks would be part of the tree, and no run could leave it as it was.
+    sample.write({".gitignore": "verdict.json\n"}).commit_all()
+    sample.red().write(calc=CALC)
+    assert run(sample, "green").code == 10
+    sample.write(
+        merging="def merged(number):\n    return number\n",
+        test_merged="from merging import merged\n\n\n" + merged_tests(40),
+    )
+    sample.commit_all()
+    return sample
+
+
+def test_forty_merged_tests_in_green(merged: Sample) -> None:
+    assert run(merged, "green").code == 10, "another tree: the streak starts anew"
+    assert numbers(merged, "tests_total", "consecutive_green_runs") == [42, 1]
+    assert run(merged, "green").code == 0
+    assert (found(merged), found(merged, "advisory")) == ([], [])
+
+
+def test_merged_tests_are_known_from_then_on(merged: Sample) -> None:
+    run(merged, "green")
+    merged.write(test_merged="from merging import merged\n\n\n" + merged_tests(39))
+    run(merged, "green")
+    assert found(merged) == [("tests-kept", "test_merged.py::test_merged_39")]
+
+
+def test_a_merged_test_that_fails_closes_green(merged: Sample) -> None:
+    merged.write(merging="def merged(number):\n    return min(number, 38)\n")
+    assert run(merged, "green").code == 1
+    assert numbers(merged, "tests_failing", "baseline_failing") == [1, 0]
+
+
+def test_merged_tests_do_not_become_the_next_steps_targets(merged: Sample) -> None:
+    run(merged, "green")
+    assert run(merged, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
+    merged.write(test_discount=NEW_TESTS, shop=SHOP)
+    assert run(merged, "red").code == 0
+    assert targets(merged) == ["test_discount.py::test_discount"]
+    assert numbers(merged, "baseline_total") == [42]
+
+
+# --- the surroundings change
+
+
+def test_a_renamed_folder_in_red(sample: Sample) -> None:
+    sample.write({"test/test_calc.py": FAILING_TESTS})
+    assert run(sample, "red").code == 0
+    (sample.root / "test").rename(sample.root / "tests")
+    assert run(sample, "red", "--exit-signal=both fail").code == 0
+    assert targets(sample) == ["tests/test_calc.py::test_add", "tests/test_calc.py::test_sub"]
+    assert last_run(sample)["kind"] == "complete", "in RED the known tests follow the sources"
+    sample.write(calc=CALC)
+    run(sample, "green", "-o", "pythonpath=.")
+    assert ("rules-unchanged", "option -o") in found(sample)
+    sample.write({"conftest.py": ""})
+    run(sample, "green")
+    assert found(sample)[0][0] == "tests-unchanged", "a new conftest above the tests"
+
+
+def test_a_folder_renamed_in_green_and_renamed_back_takes_a_person(sample: Sample) -> None:
+    sample.write(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n",
+            "test/test_calc.py": FAILING_TESTS,
+        }
+    )
+    run(sample, "red", "--exit-signal=both fail")
+    sample.write(calc=CALC)
+    (sample.root / "test").rename(sample.root / "tests")
+    run(sample, "green")
+    assert [row for row in found(sample) if row[0] == "tests-kept"] == [
+        ("tests-kept", "test/test_calc.py::test_add"),
+        ("tests-kept", "test/test_calc.py::test_sub"),
+    ]
+    (sample.root / "tests").rename(sample.root / "test")
+    run(sample, "green")
+    assert found(sample) == [
+        ("tests-kept", "tests/test_calc.py::test_add"),
+        ("tests-kept", "tests/test_calc.py::test_sub"),
+    ], "they were seen there, so they are known"
+    waive(sample, "tests-kept")
+    assert run(sample, "green").code == 0
+
+
+def test_another_python_for_the_next_run(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    skipping = "import platform\n\nimport pytest\n\n\n@pytest.mark.skipif(platform.python_version() == '3.99.0',"
+    skipping += " reason='not there')\ndef test_by_version():\n    pass\n"
+    sample.green()
+    assert run(sample, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
+    sample.write(test_version=skipping)
+    run(sample, "refactor")
+    with monkeypatch.context() as other:
+        other.setattr("platform.python_version", lambda: "3.99.0")
+        run(sample, "refactor")
+    assert [row["python"] for row in history_of(sample)[-1:]] == ["3.99.0"]
+    assert found(sample) == []
+    assert numbers(sample, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
+
+
+def test_workers_today_and_none_tomorrow(sample: Sample) -> None:
+    sample.write(test_calc=FAILING_TESTS)
+    sample.pytest_process("--phase=red", "--exit-signal=both fail", "-n", "2", plugins=("xdist",))
+    sample.write(calc=CALC)
+    assert run(sample, "green").code == 10
+    ran = sample.pytest_process(
+        "--phase=green", "--phase-report=verdict.json", "-n", "2", "--dist=loadfile", plugins=("xdist",)
+    )
+    assert ran.code == 0, ran.out
+    assert (found(sample), found(sample, "advisory")) == ([], [])
+    assert run(sample, "green").code == 0
+    assert [row["iteration"] for row in history_of(sample)] == [1, 1, 2, 3]
