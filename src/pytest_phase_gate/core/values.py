@@ -86,6 +86,8 @@ class Value(metaclass=_ValueType):
         raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be deleted")
 
     def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
         if type(other) is not type(self):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in type(self)._fields)

@@ -7,7 +7,7 @@ Both are taken from the raw reports (`when`, `outcome`, `wasxfail`), not from wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import pytest
 
@@ -35,13 +35,13 @@ CATEGORIES = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed",
 
 
 class Buckets:
-    """Fast where nothing is odd: a passed call touches one counter and one set."""
+    """Fast where nothing is odd: a passed call touches one list."""
 
     def __init__(self, *, subtests_are_shown: bool = False) -> None:
         #: With `-v` pytest's summary counts subtests that did not fail, too.
         self._subtests_are_shown = subtests_are_shown
-        self._passed: set[str] = set()
-        self._passed_reports = 0
+        #: One for each report of a passed call.
+        self._passed: list[str] = []
         self._odd: dict[str, Bucket] = {}
         self._rerun: set[str] = set()
         self._failed_subtests: set[str] = set()
@@ -52,19 +52,25 @@ class Buckets:
         self._tally: Counter[str] = Counter()
         #: How each failing test failed first, where somebody described it.
         self.failures: dict[str, object] = {}
+        #: Takes one report in.
+        self.fold = self._make_fold()
 
-    def fold(self, report: pytest.TestReport) -> None:
-        """Take one report in. Called three times a test: keep the first branch short."""
-        if report.outcome == "passed" and type(report) is pytest.TestReport and not hasattr(report, "wasxfail"):
-            if report.when == "call":
-                self._passed.add(report.nodeid)
-                self._passed_reports += 1
-                if report.nodeid in self._failed_subtests:
+    def _make_fold(self) -> Callable[[pytest.TestReport], None]:
+        """Return the function that pytest calls three times a test: everything it needs is at hand, the rest is odd."""
+        passed, failed_subtests, plain = self._passed.append, self._failed_subtests, pytest.TestReport
+        fold_odd, undecided = self._fold_odd, self._undecided.append
+
+        def fold(report: pytest.TestReport) -> None:
+            if report.outcome != "passed" or type(report) is not plain or "wasxfail" in report.__dict__:
+                fold_odd(report)
+            elif report.when == "call":
+                if failed_subtests and report.nodeid in failed_subtests:
                     # pytest fails the whole test in a status hook that runs after us; one of unittest it lets pass.
-                    self._undecided.append(report)
-                    self._passed_reports -= 1
-            return
-        self._fold_odd(report)
+                    undecided(report)
+                else:
+                    passed(report.nodeid)
+
+        return fold
 
     def _fold_odd(self, report: pytest.TestReport) -> None:
         node, outcome, when = report.nodeid, str(report.outcome), str(report.when)
@@ -83,8 +89,7 @@ class Buckets:
         if bucket is None:
             return
         if bucket is Bucket.PASSED:
-            self._passed.add(node)
-            self._passed_reports += 1
+            self._passed.append(node)
             return
         self._keep_worst(node, bucket)
         self._tally[_category(bucket, when)] += 1
@@ -136,34 +141,35 @@ class Buckets:
     def fold_deselected(self, number: int) -> None:
         self._tally["deselected"] += number
 
-    def outcome(self, node: str) -> Bucket:
-        """Return the one bucket of a collected test."""
-        odd = self._odd.get(node)
-        if odd is not None:
-            return odd  # even if its call passed: a teardown that failed or skipped is the worse half
-        if node in self._passed:
-            return Bucket.FLAKY if node in self._rerun else Bucket.PASSED
-        return Bucket.NOT_RUN
-
     def close(self, collected: Iterable[str]) -> dict[str, Bucket]:
         """Return every collected test with its bucket. The balance holds by construction: one key, one value."""
-        if not self._odd and not self._rerun:
-            passed = self._passed
-            return {node: Bucket.PASSED if node in passed else Bucket.NOT_RUN for node in collected}
-        return {node: self.outcome(node) for node in collected}
+        outcomes = dict.fromkeys(collected, Bucket.NOT_RUN)
+        # In this order: even if its call passed, a teardown that failed or skipped is the worse half.
+        passed = dict.fromkeys(self._called_well(), Bucket.PASSED)
+        flaky = {node: Bucket.FLAKY for node in self._rerun if node in passed}
+        for found in (passed, flaky, self._odd):
+            outcomes.update(found if found.keys() <= outcomes.keys() else _only(outcomes, found))
+        return outcomes
+
+    def _called_well(self) -> list[str]:
+        return [*self._passed, *(report.nodeid for report in self._undecided)] if self._undecided else self._passed
 
     def reported(self) -> Collection[str]:
         """Return every test that any report spoke of."""
-        return self._passed | set(self._odd) | self._rerun
+        return {*self._called_well(), *self._odd, *self._rerun}
 
     def tally(self) -> dict[str, int]:
         """Return the second tally: pytest's categories, those that are zero left out."""
         counts = Counter(self._tally)
-        counts["passed"] += self._passed_reports
+        counts["passed"] += len(self._passed)
         counts.update(str(report.outcome) for report in self._undecided)
         for subtests in self._subtests.values():
             counts.update(subtests)
         return {name: counts[name] for name in CATEGORIES if counts[name]}
+
+
+def _only(wanted: Collection[str], found: dict[str, Bucket]) -> dict[str, Bucket]:
+    return {node: bucket for node, bucket in found.items() if node in wanted}
 
 
 def _category(bucket: Bucket, when: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -13,6 +14,8 @@ from pytest_phase_gate.core.source_tests import find_tests
 from pytest_phase_gate.recording.reasons import test_has_check
 from pytest_phase_gate.storage.root import relative_id
 
+T = TypeVar("T")
+
 
 class Collection:
     """Node ids as pytest has them, and what we call the same tests."""
@@ -21,6 +24,8 @@ class Collection:
         self._config, self._root = config, root
         self._paths: dict[str, str] = {}
         self._group_suffixes: tuple[str, ...] = ()
+        #: The paths of all nodes are known from their items.
+        self._saw_all = False
         self.nodes: list[str] = []
         self.deselected: list[str] = []
         #: Collectors that failed, by node id, and how, where somebody described it.
@@ -28,19 +33,20 @@ class Collection:
         self.is_finished = False
 
     def see_items(self, items: Iterable[pytest.Item]) -> None:
-        self.nodes = []
-        for item in items:
-            self.nodes.append(item.nodeid)
-            self._see_path(item)
+        items = list(items)
+        self.nodes = [item.nodeid for item in items]
+        for node, item in zip(self.nodes, items, strict=True):
+            self._see_path(node, item)
+        self._saw_all = bool(items)
         self.is_finished = True
 
     def see_deselected(self, items: Iterable[pytest.Item]) -> None:
         for item in items:
             self.deselected.append(item.nodeid)
-            self._see_path(item)
+            self._see_path(item.nodeid, item)
 
-    def _see_path(self, item: pytest.Item) -> None:
-        part = item.nodeid.partition("::")[0]
+    def _see_path(self, node: str, item: pytest.Item) -> None:
+        part = node.partition("::")[0]
         if part not in self._paths:
             self._paths[part] = relative_id(item.path, self._root)
 
@@ -50,6 +56,7 @@ class Collection:
             self.nodes = list(ids)
         else:
             self.nodes = list(dict.fromkeys((*self.nodes, *ids)))
+        self._saw_all = False
         self.is_finished = True
 
     def see_worker_output(self, output: Mapping[str, object]) -> None:
@@ -62,6 +69,12 @@ class Collection:
             self._paths.setdefault(part, relative_id(Path(path), self._root))
         # With --dist=loadgroup xdist appends the group to the id; without workers the same test has none.
         self._group_suffixes = tuple({*self._group_suffixes, *(f"@{group}" for group in groups)})
+
+    def with_test_ids(self, nodes: dict[str, T]) -> dict[str, T]:
+        """Return the same under our ids. Mostly they are pytest's own, and nothing has to be done."""
+        if self._saw_all and not self._group_suffixes and all(part == path for part, path in self._paths.items()):
+            return nodes
+        return {self.test_id(node): value for node, value in nodes.items()}
 
     def test_id(self, node: str) -> str:
         """Return our id of a pytest node: the path relative to the root, then the name."""

@@ -37,7 +37,7 @@ from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
 from pytest_phase_gate.report.panel import Line, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
-from pytest_phase_gate.storage.references import load_frozen, load_inventory
+from pytest_phase_gate.storage.references import load_frozen
 from pytest_phase_gate.storage.tree import changed_sources
 
 #: Options under which pytest opens a session and runs no test.
@@ -186,7 +186,7 @@ class Controller:
         frozen = None if run.phase.scope == "targets" else load_frozen(run.store.objects, looked.frozen)
         after = self._project.take_tree()
         outcomes = witness.outcomes()
-        known = None if looked.known is None else load_inventory(run.store.objects, looked.known)
+        known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
         inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
         deselected = frozenset(map(witness.collection.test_id, witness.collection.deselected))
         audit = Audit((), ())

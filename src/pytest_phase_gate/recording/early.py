@@ -41,8 +41,6 @@ def early_look(config: pytest.Config) -> Early:
 
 
 def _signal(config: pytest.Config) -> str | None:
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        return None  # the controller reads it
     from pytest_phase_gate.project import Project
     from pytest_phase_gate.storage.signal_file import read_signal_file
 

@@ -146,7 +146,7 @@ class OutcomeWitness:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
         is_foreign = any(self._foreign("pytest_collection_modifyitems"))
-        before = [item.nodeid for item in items]
+        before = [item.nodeid for item in items] if is_foreign else []
         if is_foreign:
             self._codes = test_codes(items)
         result = yield

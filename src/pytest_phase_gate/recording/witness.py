@@ -86,7 +86,8 @@ class SessionWitness:
 
     def doubts(self) -> tuple[Finding, ...]:
         """Return what makes the outcomes doubtful as seen from workers."""
-        lost = (node for node in sorted(self._failed_on_workers) if self.buckets.outcome(node) not in FAILING)
+        ended = self.buckets.close(sorted(self._failed_on_workers))
+        lost = (node for node, bucket in ended.items() if bucket not in FAILING)
         said = "failed on a worker, and arrived as something else"
         return (*self._worker_doubts, *(_doubt("outcome-rewritten", said, node) for node in lost))
 
@@ -106,7 +107,7 @@ class SessionWitness:
     def outcomes(self) -> Outcomes:
         """Return every test of the session, by our ids, each in its one bucket."""
         collection = self.collection
-        outcomes = {collection.test_id(node): bucket for node, bucket in self.buckets.close(collection.nodes).items()}
+        outcomes = collection.with_test_ids(self.buckets.close(collection.nodes))
         outcomes |= dict.fromkeys(collection.uncollectable(), Bucket.UNCOLLECTABLE)
         return outcomes
 

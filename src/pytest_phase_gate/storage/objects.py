@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from pytest_phase_gate.core.inventory import Inventory, inventory_from_json, inventory_to_json
 from pytest_phase_gate.errors import TamperedError
 from pytest_phase_gate.storage.files import FileSystem, make_folder, read_bytes, write_atomically
 from pytest_phase_gate.storage.ledger import REPAIR
@@ -25,6 +26,7 @@ class ObjectStore:
         self._folder, self._files = folder, files
         #: Documents are read once in a process and never changed.
         self._loaded: dict[str, Any] = {}
+        self._inventories: dict[str, Inventory] = {}
 
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
@@ -41,6 +43,22 @@ class ObjectStore:
         if name not in self._loaded:
             self._loaded[name] = self._read(name)
         return self._loaded[name]
+
+    def load_inventory(self, name: str) -> Inventory:
+        """Return the inventory of that digest; asked twice, the same object."""
+        if name not in self._inventories:
+            self._inventories[name] = inventory_from_json(self.load(name))
+        return self._inventories[name]
+
+    def keep_inventory(self, inventory: Inventory) -> str:
+        """Store an inventory and return its digest. One that was loaded here, or is equal, has its digest already."""
+        for name, known in self._inventories.items():
+            # Mostly the very same objects inside, where comparing is a look at each file's identity.
+            if known == inventory:
+                return name
+        name = self.keep(inventory_to_json(inventory))
+        self._inventories[name] = inventory
+        return name
 
     def _read(self, name: str) -> Any:
         packed = read_bytes(self._path(name))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from pytest_phase_gate.core.freeze import Frozen, frozen_from_json
-from pytest_phase_gate.core.inventory import Inventory, inventory_from_json
+from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.outcomes import Bucket, Past, References
 from pytest_phase_gate.core.state import Snapshot, State
 from pytest_phase_gate.storage.objects import ObjectStore
@@ -31,9 +32,13 @@ def load_references(
         if snapshot is None:
             return None
         outcomes = {test_id: Bucket(text) for test_id, text in objects.load(snapshot.outcomes).items()}
-        return Past.of(load_inventory(objects, snapshot.inventory), outcomes)
+        return Past(objects.load_inventory(snapshot.inventory), outcomes, ids_of(snapshot.inventory))
 
-    known = None if state.known is None else load_inventory(objects, state.known)
+    @cache
+    def ids_of(inventory: str) -> frozenset[str]:
+        return frozenset(objects.load_inventory(inventory).ids())
+
+    known = None if state.known is None else objects.load_inventory(state.known)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
         from pytest_phase_gate.storage.git_head import bodies_at_head
@@ -44,7 +49,7 @@ def load_references(
         first=past(state.first),
         latest=past(state.latest),
         known=known,
-        known_ids=frozenset() if known is None else frozenset(known.ids()),
+        known_ids=frozenset() if state.known is None else ids_of(state.known),
         head=head,
         targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
         recovered=frozenset(state.recovered),
@@ -59,12 +64,8 @@ def load_frozen(objects: ObjectStore, name: str | None) -> Frozen | None:
     if name is None:
         return None
     document = objects.load(name)
-    return frozen_from_json(document, load_inventory(objects, document["inventory"]))
+    return frozen_from_json(document, objects.load_inventory(document["inventory"]))
 
 
 def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
-    return None if name is None else load_inventory(objects, objects.load(name)["inventory"])
-
-
-def load_inventory(objects: ObjectStore, name: str) -> Inventory:
-    return inventory_from_json(objects.load(name))
+    return None if name is None else objects.load_inventory(objects.load(name)["inventory"])

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.core.inventory import inventory_to_json
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.core.state import SCHEMA, Event, State, apply
 from pytest_phase_gate.core.state_json import state_to_json
@@ -93,7 +92,7 @@ class TaskStore:
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
-        return self.objects.keep(inventory_to_json(value) if kind == "inventory" else value)
+        return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
     # --- looking -------------------------------------------------------------------------------------------------
 
