@@ -25,6 +25,10 @@ _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 _NO_NEW_SKIPS = "no-new-skips"
 
 
+#: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
+_TIME_TAKEN, _SUDDENLY = 2.0, 20
+
+
 def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
     return {} if green_tree is None else {"code_as_tested": green_tree == tree}
 
@@ -136,7 +140,20 @@ def find_findings(
         *name_tests(
             "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
         ),
+        *_too_fast(record, state),
     )
+
+
+def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
+    """Has a suite that took its time become instantaneous, with all of its tests?"""
+    before = {} if state.measurement is None else state.measurement.metrics
+    took, tests = before.get("duration_s"), before.get("tests_total")
+    if not isinstance(took, (int, float)) or not isinstance(tests, int) or took < _TIME_TAKEN:
+        return ()
+    if len(record.outcomes) < tests or record.duration_s * _SUDDENLY > took:
+        return ()
+    detail = f"the suite took {took:.1f} s last time and {record.duration_s:.2f} s now, with no test less"
+    return (Finding(slug="suite-too-fast", tier="advisory", detail=detail),)
 
 
 def excuse_skips(judged: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:

@@ -16,19 +16,13 @@ import pytest
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
-from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Kind
-from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
-from pytest_phase_gate.recording.collection import names_in_source
 from pytest_phase_gate.recording.early import early_look
-from pytest_phase_gate.recording.extensions import gather_guards, gather_metrics, gather_workflows, tell_evaluated
+from pytest_phase_gate.recording.extensions import gather_guards, gather_workflows, tell_evaluated
+from pytest_phase_gate.recording.gathering import gather_record, missing_modules
 from pytest_phase_gate.recording.genuine import OutcomeWitness
-from pytest_phase_gate.recording.inventory import take_inventory
-from pytest_phase_gate.recording.meaning import take_meaning
-from pytest_phase_gate.recording.modules import found_modules
-from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, whole_files
 from pytest_phase_gate.recording.options import Options, read_options
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
@@ -37,8 +31,6 @@ from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
 from pytest_phase_gate.report.panel import Line, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
-from pytest_phase_gate.storage.references import load_frozen
-from pytest_phase_gate.storage.tree import changed_sources
 
 #: Options under which pytest opens a session and runs no test.
 _VOID_OPTIONS = {
@@ -150,17 +142,8 @@ class Controller:
         node.workerinput[INPUT] = {
             "root": str(self._project.root),
             "wants_reasons": wants_reasons,
-            "modules": self._missing_modules(),
+            "modules": missing_modules(self._run),
         }
-
-    def _missing_modules(self) -> list[str]:
-        """Return the modules that were missing in RED: in later phases they have to be the project's own."""
-        try:
-            state = self._run.store.look().state
-            modules: list[str] = [] if state.red is None else self._run.store.objects.load(state.red)["modules"]
-        except PhaseGateError:
-            return []
-        return modules
 
     # --- the session ends ----------------------------------------------------------------------------------------
 
@@ -178,60 +161,21 @@ class Controller:
             self._problem = _fault(error)
 
     def _finish(self, exit_status: int) -> None:
-        run, witness, config, root = self._run, self._witness, self._config, self._project.root
-        assert run.tree is not None, "the run was begun"
-        assert run.phase is not None, "the run was begun"
-        looked = run.store.look().state
-        # In RED everything is frozen anew, whole.
-        frozen = None if run.phase.scope == "targets" else load_frozen(run.store.objects, looked.frozen)
-        after = self._project.take_tree()
-        outcomes = witness.outcomes()
-        known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
-        inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
-        deselected = frozenset(map(witness.collection.test_id, witness.collection.deselected))
-        audit = Audit((), ())
-        if known is not None:
-            selection = Selection(
-                deselected=deselected,
-                collected_files=whole_files(config, inventory.files),
-                narrowed_files=narrowed_files(config, root),
-            )
-            # By any patterns: those of this run may be the ones that left a test out.
-            audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
-        evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
-        record = RunRecord(
-            run=run.id,
-            outcomes=outcomes,
-            inventory=inventory,
-            audit=audit,
-            tree=after.digest,
-            root=str(root),
+        record, files = gather_record(
+            self._config,
+            self._project,
+            self._run,
+            witness=self._witness,
+            outcome_witness=self._outcomes,
             exit_status=exit_status,
-            tally=witness.buckets.tally(),
-            duration_s=time.perf_counter() - self._started,
-            deselected=len(deselected),
-            collection_errors=tuple(witness.collection.errors),
-            skipped_modules=witness.skipped_modules,
-            failures=witness.failures() if run.phase.tests == "failing" else {},
-            interrupted=witness.interrupted,
-            internal_error=witness.internal_error,
-            is_void=witness.is_usage_error(exit_status),
-            changed_sources=changed_sources(run.tree, after),
-            narrowed_by=describe_narrowing(config, len(deselected)),
+            began=self._began,
+            duration=time.perf_counter() - self._started,
             criteria_count=self._options.criteria_count,
-            meaning=take_meaning(
-                config, self._project, run.workflow, inventory, after.files, frozen=frozen, began=self._began
-            ),
-            resolved={**found_modules(self._missing_modules(), str(root)), **witness.modules},
-            doubts=(*self._outcomes.doubts(), *witness.doubts()),
-            foreign_hooks=tuple(sorted({*self._outcomes.foreign_hooks, *witness.foreign_hooks})),
-            evidence=evidence,
-            warnings=complaints,
         )
-        finished = run.end(record, tree_files=after.files)
+        finished = self._run.end(record, tree_files=files)
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:
-            self._complaints += tell_evaluated(config, self._evaluation)
+            self._complaints += tell_evaluated(self._config, self._evaluation)
             self._write_reports(self._evaluation)
 
     def _write_reports(self, evaluation: Evaluation) -> None:

@@ -72,6 +72,13 @@ class ObjectStore:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR)
         return json.loads(data)
 
+    def kept_at(self, name: str) -> float | None:
+        """Return when an object was stored; None if that can't be told."""
+        try:
+            return self._path(name).stat().st_mtime
+        except OSError:
+            return None
+
     def has(self, name: str) -> bool:
         return self._path(name).exists()
 

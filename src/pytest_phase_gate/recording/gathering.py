@@ -1,0 +1,100 @@
+"""Gather everything that one session showed, when it has ended: the one record that the core decides from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pytest_phase_gate.core.record import RunRecord
+from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.project import Project
+from pytest_phase_gate.recording.collection import names_in_source
+from pytest_phase_gate.recording.extensions import gather_metrics
+from pytest_phase_gate.recording.genuine import OutcomeWitness
+from pytest_phase_gate.recording.inventory import take_inventory
+from pytest_phase_gate.recording.meaning import take_meaning
+from pytest_phase_gate.recording.modules import found_modules
+from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, whole_files
+from pytest_phase_gate.recording.oddities import look_for_oddities
+from pytest_phase_gate.recording.run import RecordedRun
+from pytest_phase_gate.recording.witness import SessionWitness
+from pytest_phase_gate.storage.references import load_frozen
+from pytest_phase_gate.storage.tree import changed_sources
+
+
+def gather_record(
+    config: pytest.Config,
+    project: Project,
+    run: RecordedRun,
+    *,
+    witness: SessionWitness,
+    outcome_witness: OutcomeWitness,
+    exit_status: int,
+    began: float,
+    duration: float,
+    criteria_count: int,
+) -> tuple[RunRecord, Mapping[str, str]]:
+    """Return the record, and the content ids of the tree as the run left it."""
+    root = project.root
+    assert run.tree is not None, "the run was begun"
+    assert run.phase is not None, "the run was begun"
+    looked = run.store.look().state
+    # In RED everything is frozen anew, whole.
+    frozen = None if run.phase.scope == "targets" else load_frozen(run.store.objects, looked.frozen)
+    frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
+    after = project.take_tree()
+    outcomes = witness.outcomes()
+    known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
+    inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
+    deselected = frozenset(map(witness.collection.test_id, witness.collection.deselected))
+    audit = Audit((), ())
+    if known is not None:
+        selection = Selection(
+            deselected=deselected,
+            collected_files=whole_files(config, inventory.files),
+            narrowed_files=narrowed_files(config, root),
+        )
+        # By any patterns: those of this run may be the ones that left a test out.
+        audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
+    evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
+    record = RunRecord(
+        run=run.id,
+        outcomes=outcomes,
+        inventory=inventory,
+        audit=audit,
+        tree=after.digest,
+        root=str(root),
+        exit_status=exit_status,
+        tally=witness.buckets.tally(),
+        duration_s=duration,
+        deselected=len(deselected),
+        collection_errors=tuple(witness.collection.errors),
+        skipped_modules=witness.skipped_modules,
+        failures=witness.failures() if run.phase.tests == "failing" else {},
+        interrupted=witness.interrupted,
+        internal_error=witness.internal_error,
+        is_void=witness.is_usage_error(exit_status),
+        changed_sources=changed_sources(run.tree, after),
+        narrowed_by=describe_narrowing(config, len(deselected)),
+        criteria_count=criteria_count,
+        meaning=take_meaning(config, project, run.workflow, inventory, after.files, frozen=frozen, began=began),
+        resolved={**found_modules(missing_modules(run), str(root)), **witness.modules},
+        doubts=(*outcome_witness.doubts(), *witness.doubts()),
+        foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
+        evidence=evidence,
+        evidence_findings=look_for_oddities(root, after.files, inventory, since=frozen_at),
+        warnings=complaints,
+    )
+    return record, after.files
+
+
+def missing_modules(run: RecordedRun) -> list[str]:
+    """Return the modules that were missing in RED: in later phases they have to be the project's own."""
+    try:
+        state = run.store.look().state
+        modules: list[str] = [] if state.red is None else run.store.objects.load(state.red)["modules"]
+    except PhaseGateError:
+        return []
+    return modules
