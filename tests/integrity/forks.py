@@ -70,10 +70,11 @@ def _serve() -> None:
 def _take_out(guard: str) -> None:
     """Let a shipped guard hold whatever happens. Only in this process, and nowhere in the product."""
     from pytest_phase_gate.core.conditions import parse_condition
-    from pytest_phase_gate.rules import workflow_files
+    from pytest_phase_gate.rules import compiled, workflow_files
 
     guards = workflow_files.load_shipped_guards()
     always = replace(guards[guard], condition=parse_condition("suite_total >= 0"))
+    compiled.load_compiled = lambda name: None
     workflow_files.load_shipped_guards = lambda: {**guards, guard: always}
 
 
