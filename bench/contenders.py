@@ -27,16 +27,17 @@ class Contender:
 
 BARE = Contender(name="bare pytest")
 AGAIN = Contender(name="bare pytest again (control)")
-INACTIVE = Contender(name="pytest-phase-gate, installed, not used", arguments=_OURS)
-ACTIVE = Contender(name="pytest-phase-gate, --phase=green", arguments=(*_OURS, "--phase=green", "--phase-exit=tests"))
+INACTIVE = Contender(name="phase-gate, not used", arguments=_OURS)
+ACTIVE = Contender(name="phase-gate, --phase=green", arguments=(*_OURS, "--phase=green", "--phase-exit=tests"))
 COUNTING = Contender(name="a plugin that only counts", arguments=("-p", "counting"))
+JUNIT = Contender(name="--junitxml", arguments=("--junitxml=out.xml",))
 
 CONTENDERS = (
     BARE,
     AGAIN,
     COUNTING,
     ACTIVE,
-    Contender(name="--junitxml", arguments=("--junitxml=out.xml",)),
+    JUNIT,
     Contender(
         name="--report-log",
         arguments=("-p", "pytest_reportlog.plugin", "--report-log=out.jsonl"),
@@ -45,13 +46,19 @@ CONTENDERS = (
     Contender(
         name="pytest-json-report",
         arguments=(
-            "-p",
-            "pytest_jsonreport.plugin",
-            "-p",
-            "pytest_metadata.plugin",
-            "--json-report",
-            "--json-report-file=out.json",
+            *("-p", "pytest_jsonreport.plugin", "-p", "pytest_metadata.plugin"),
+            *("--json-report", "--json-report-file=out.json"),
         ),
         needs="pytest_jsonreport",
     ),
+    Contender(
+        name="pytest-html",
+        arguments=("-p", "pytest_html.plugin", "-p", "pytest_metadata.plugin", "--html=out.html"),
+        needs="pytest_html",
+    ),
+    Contender(name="tdd-guard-pytest", arguments=("-p", "tdd_guard_pytest.pytest_reporter"), needs="tdd_guard_pytest"),
 )
+
+
+def present() -> list[Contender]:
+    return [contender for contender in CONTENDERS if contender.is_here]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 #: Tests in one file; a file more costs an import, and real suites have about so many.
@@ -13,9 +14,22 @@ def write_suite(folder: Path, tests: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (folder / "counting.py").write_text(COUNTING, encoding="utf-8")
+    (folder / ".gitignore").write_text(".phase-gate/\n.user-state/\nout.*\nassets/\n.claude/\n", encoding="utf-8")
     for number, start in enumerate(range(0, tests, PER_FILE)):
         rows = [f"def test_{index}():\n    assert True\n" for index in range(start, min(start + PER_FILE, tests))]
         (folder / f"test_{number}.py").write_text("\n\n".join(rows), encoding="utf-8")
+    return folder
+
+
+def write_tree(folder: Path, files: int, *, size: int = 8192) -> Path:
+    """Write a project of so many files, a hundred in a folder, committed to git."""
+    for number in range(files):
+        path = folder / f"part_{number // 100}" / f"module_{number}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(f"# {number}\n".encode().ljust(size, b"#"))
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True)
     return folder
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from bench.__main__ import measure_all, render
-from bench.contenders import ACTIVE, BARE
+from bench.__main__ import measure, write
+from bench.contenders import ACTIVE, BARE, JUNIT
 from bench.measure import interleave, ratios
+from bench.plot import draw
+from bench.sections import PASS, SECTIONS, Plan
 
 
 def test_every_round_begins_with_another_one() -> None:
     order: list[str] = []
 
-    def measure(name: str) -> float:
+    def take(name: str) -> float:
         order.append(name)
         return 1.0
 
-    interleave({"a": lambda: measure("a"), "b": lambda: measure("b")}, rounds=2)
+    interleave({"a": lambda: take("a"), "b": lambda: take("b")}, rounds=2)
     assert order == ["a", "b", "a", "b", "b", "a"]
 
 
@@ -26,11 +30,22 @@ def test_a_ratio_is_the_median_of_ratios_within_a_round() -> None:
     assert ratios({"base": [1.0, 10.0, 1.0], "other": [2.0, 20.0, 5.0]}, "base") == {"base": 1.0, "other": 2.0}
 
 
-def test_a_small_benchmark_runs_everybody(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
-    found = measure_all(tmp_path, tests=4, rounds=1, by_instructions=False)
-    assert len(found) == 4
+def test_a_small_benchmark_measures(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    plan = Plan(folder=tmp_path, sizes=(2, 4), files=3, rounds=1, contenders=(BARE, ACTIVE, JUNIT))
+    # The others are the same with another argument; they are left to the whole benchmark.
+    assert {"each-test", "commands", "fingerprint"} < set(SECTIONS)
+    found = measure(plan, ("each-test", "commands", "fingerprint"))
     whole = next(table for title, table in found.items() if title.startswith("a run of 4 tests"))
     assert {BARE.name, ACTIVE.name, "--junitxml"} <= set(whole)
     assert whole[BARE.name] == 1.0
-    assert (tmp_path / "4" / "out.xml").exists()
-    assert "| bare pytest | 1.000 |" in render(found)
+    assert (tmp_path / "suite-4" / "out.xml").exists()
+    assert found[f"a command: time beside {PASS}"][PASS] == 1.0
+    write(found, tmp_path / "results")
+    assert json.loads((tmp_path / "results" / "results.json").read_text(encoding="utf-8")) == found
+    assert "| bare pytest | 1.000 |" in (tmp_path / "results" / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_picture_has_a_bar_for_each_row() -> None:
+    picture = ElementTree.fromstring(draw({"a & b": {"one": 1.0, "two": 2.0}}))
+    bars = [each for each in picture.iter() if each.tag.endswith("rect") and each.get("height") == "16"]
+    assert [float(each.get("width") or 0) for each in bars] == [210.0, 420.0]
