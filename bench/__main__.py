@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.contenders import BARE, present
 from bench.measure import take_instructions, take_seconds
 from bench.plot import draw
 from bench.sections import SECTIONS, Plan
@@ -24,6 +25,7 @@ def main() -> int:
     parser.add_argument("--tests", default="1000,2000,10000", help="sizes of the suites, at least two")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds")
     parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind: exact and slow")
+    parser.add_argument("--only", default="", metavar="WORDS", help="contenders whose names have one of these")
     parser.add_argument("--output", type=Path, default=Path("bench/results"), help="folder for the results")
     arguments = parser.parse_args()
     unknown = set(arguments.sections) - set(SECTIONS)
@@ -36,11 +38,17 @@ def main() -> int:
             rounds=1 if arguments.instructions else arguments.rounds,
             take=take_instructions if arguments.instructions else take_seconds,
             unit="instructions" if arguments.instructions else "time",
+            contenders=tuple(each for each in present() if _is_asked_for(each.name, arguments.only)),
         )
         found = measure(plan, arguments.sections or SECTIONS)
     write(found, arguments.output)
     print(render(found))
     return 0
+
+
+def _is_asked_for(name: str, words: str) -> bool:
+    # Everything is measured beside bare pytest: it is always there.
+    return name == BARE.name or any(word in name for word in words.split(","))
 
 
 def measure(plan: Plan, sections: Iterable[str]) -> Results:

@@ -61,12 +61,20 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def interleave(measures: Mapping[str, Callable[[], float]], *, rounds: int) -> dict[str, list[float]]:
-    """Return each one's values, round by round, after one round to warm up; each round begins with another one."""
+def interleave(
+    measures: Mapping[str, Callable[[], float]],
+    *,
+    rounds: int,
+    warm_up: Mapping[str, Callable[[], float]] | None = None,
+) -> dict[str, list[float]]:
+    """Return each one's values, round by round, after one round to warm up; each round begins with another one.
+
+    :param warm_up: what to do in that first round, where measuring takes much longer than doing.
+    """
     names = list(measures)
     values: dict[str, list[float]] = {name: [] for name in names}
     for name in names:
-        measures[name]()
+        (warm_up or measures)[name]()
     for number in range(rounds):
         shift = number % len(names)
         for name in names[shift:] + names[:shift]:

@@ -36,7 +36,9 @@ class Plan:
     def compare(self, contenders: Sequence[Contender], folder: Path, *more: str, take: Take | None = None) -> Rows:
         chosen = take or self.take
         return interleave(
-            {each.name: partial(chosen, each.command(*more), folder) for each in contenders}, rounds=self.rounds
+            {each.name: partial(chosen, each.command(*more), folder) for each in contenders},
+            rounds=self.rounds,
+            warm_up={each.name: partial(take_seconds, each.command(*more), folder) for each in contenders},
         )
 
 
