@@ -92,7 +92,7 @@ class RecordedRun:
                 )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
             make_folder(self.store.files, self.store.folder / "runs")
-            self._lock = RunLock(self.store.run_lock_file(self.id))
+            self._lock = RunLock(self.store.run_lock_file(self.id), self.store.files)
             self._lock.acquire()
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id

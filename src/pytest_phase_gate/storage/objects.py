@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.errors import TamperedError
-from pytest_phase_gate.storage.files import FileSystem, make_folder, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import FileSystem, exists, make_folder, read_bytes, write_atomically
 from pytest_phase_gate.storage.ledger import REPAIR
 
 #: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
@@ -31,7 +31,7 @@ class ObjectStore:
         data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
         name = hashlib.sha256(data).hexdigest()
         path = self._path(name)
-        if not path.exists():
+        if not exists(path, self._files):
             make_folder(self._files, self._folder)
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
         return name
@@ -43,7 +43,7 @@ class ObjectStore:
         return self._loaded[name]
 
     def _read(self, name: str) -> Any:
-        packed = read_bytes(self._path(name))
+        packed = read_bytes(self._path(name), self._files)
         if packed is None:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
         try:
@@ -55,7 +55,7 @@ class ObjectStore:
         return json.loads(data)
 
     def has(self, name: str) -> bool:
-        return self._path(name).exists()
+        return exists(self._path(name), self._files)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.z"

@@ -33,7 +33,7 @@ def repair(store: TaskStore) -> Repaired:
         pass
     else:
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
-    with hold_lock(store.lock_file, command="phase-gate audit --repair"):
+    with hold_lock(store.lock_file, store.files, command="phase-gate audit --repair"):
         done = _cut(store)
     with store.transaction(accept_rollback=True) as change:
         data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": done.copy.name}

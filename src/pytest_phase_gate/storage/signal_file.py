@@ -5,7 +5,6 @@ Strict: exact values, known keys, a size limit. What is not plainly an answer is
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.signals import Given, Signal
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError, SignalError
-from pytest_phase_gate.storage.files import REAL, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import REAL, read_bytes, remove_file, write_atomically
 
 #: Nobody's answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -122,5 +121,4 @@ def write_signal_file(path: Path, signal: Signal) -> None:
 
 
 def remove_signal_file(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
+    remove_file(path)

@@ -25,8 +25,10 @@ from pytest_phase_gate.storage.files import (
     FileSystem,
     append_durably,
     cut_off,
+    exists,
     make_folder,
     read_bytes,
+    sync_folders,
     write_atomically,
 )
 from pytest_phase_gate.storage.ledger import Line, digest, encode_transaction
@@ -70,7 +72,7 @@ class TaskStore:
         self._command, self._lock_timeout = command, lock_timeout
         self._key = key
         self._memory = memory or Memory(None, folder)
-        self._opener = Opener(self.ledger_file, self.state_file, key=key, memory=self._memory)
+        self._opener = Opener(self.ledger_file, self.state_file, key=key, memory=self._memory, files=files)
 
     @property
     def ledger_file(self) -> Path:
@@ -103,7 +105,7 @@ class TaskStore:
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free: they will never end."""
-        return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id)))
+        return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
 
     def vanished_in_mid_cycle(self, opened: Opened) -> bool:
         """Tell whether this user has seen an open cycle in this folder under another lineage."""
@@ -128,7 +130,7 @@ class TaskStore:
     def transaction(self, *, accept_rollback: bool = False) -> Iterator[Transaction]:
         """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing."""
         make_folder(self.files, self.folder)
-        with hold_lock(self.lock_file, timeout=self._lock_timeout, command=self._command):
+        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
             opened = self._opener.open(accept_rollback=accept_rollback)
             change = Transaction(opened, at=now())
             if not opened.exists:
@@ -154,7 +156,7 @@ class TaskStore:
             write_atomically(self.files, aside, opened.unfinished)
             cut_off(self.files, self.ledger_file, opened.size)
         if opened.older_schema is not None:
-            older = read_bytes(self.state_file) or b""
+            older = read_bytes(self.state_file, self.files) or b""
             write_atomically(self.files, self.folder / f"state.schema-{opened.older_schema}.json", older)
         document = state_to_json(change.state)
         data, last = encode_transaction(
@@ -188,8 +190,10 @@ class TaskStore:
 
     def _write_ignore_file(self) -> None:
         make_folder(self.files, self.folder / "runs")
+        # Once more, for whoever made them may have died before. Up to where `tasks/NAME` in a state folder lies.
+        sync_folders(self.files, self.folder.parents[:3])
         ignore = self.folder / ".gitignore"
-        if not ignore.exists():
+        if not exists(ignore, self.files):
             write_atomically(self.files, ignore, b"# State of pytest-phase-gate: not for commits.\n*\n", durable=False)
 
 
