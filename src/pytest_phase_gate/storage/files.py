@@ -30,6 +30,10 @@ _REPLACE_RETRIES = 5
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+#: What opening a link, or a folder, in a file's place says; None where we looked ourselves. With any other error the
+#: place is as it should be, and something else is wrong with it.
+_LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK, None})
+_FOLDER_ERRORS = frozenset({errno.EISDIR, errno.EINVAL, None})
 #: A named pipe in a file's place would let us wait for ever.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
@@ -142,12 +146,12 @@ def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: 
 
 def refuse(path: Path, error: OSError) -> StorageError:
     """Return the error that names the file, the cause and what to do."""
-    if path.is_symlink():
+    if error.errno in _LINK_ERRORS and path.is_symlink():
         return StorageError(
             f"{path.name} is a symbolic link: state files are never followed elsewhere",
             remedy=f"replace {path} by the file itself, or remove it",
         )
-    if path.is_dir():
+    if (error.errno in _FOLDER_ERRORS or os.name == "nt") and path.is_dir():
         return StorageError(f"{path.name} is a folder, not a file", remedy=f"move {path} out of the way")
     if isinstance(error, NotADirectoryError | FileExistsError):
         place = next(each for each in (path, *path.parents) if each.exists())
@@ -239,6 +243,23 @@ def make_folder(files: FileSystem, folder: Path) -> None:
         sync_folders(files, [level.parent for level in missing])
     except OSError as error:
         raise refuse(folder, error) from error
+
+
+def sync_folder(files: FileSystem, folder: Path) -> None:
+    """Let what was made or renamed in a folder stay."""
+    try:
+        files.fsync_folder(folder)
+    except OSError as error:
+        raise refuse(folder, error) from error
+
+
+def set_aside(files: FileSystem, path: Path, name: Path) -> None:
+    """Give a file another name."""
+    try:
+        files.replace(path, name)
+        files.fsync_folder(path.parent)
+    except OSError as error:
+        raise refuse(path, error) from error
 
 
 def sync_folders(files: FileSystem, folders: Iterable[Path]) -> None:

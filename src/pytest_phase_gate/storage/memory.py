@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, refuse, write_atomically
 
 
 class Seen(Value):
@@ -57,6 +57,17 @@ class Memory:
         except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
             return None
         return seen if isinstance(seen.serial, int) else None
+
+    def forget(self) -> None:
+        """Forget the folder. Raises StorageError if that can't be done: what was seen would be missed."""
+        if self._file is None:
+            return
+        try:
+            self._files.unlink(self._file)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise refuse(self._file, error) from error
 
     def keep(self, seen: Seen) -> None:
         if self._file is None:

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.errors import TamperedError
-from pytest_phase_gate.storage.files import FileSystem, exists, make_folder, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import (
+    FileSystem,
+    exists,
+    make_folder,
+    read_bytes,
+    set_aside,
+    sync_folder,
+    write_atomically,
+)
 from pytest_phase_gate.storage.ledger import REPAIR
 
 #: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
@@ -25,6 +33,7 @@ class ObjectStore:
         self._folder, self._files = folder, files
         #: Documents are read once in a process and never changed.
         self._loaded: dict[str, Any] = {}
+        self._is_synced = False
 
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
@@ -34,7 +43,19 @@ class ObjectStore:
         if not exists(path, self._files):
             make_folder(self._files, self._folder)
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
+        elif not self._is_synced:
+            # Whoever put it there may have died before the folder was synced. Once a process: no more can be seen.
+            sync_folder(self._files, self._folder)
+        self._is_synced = True
         return name
+
+    def set_damaged_aside(self) -> None:
+        """Rename those that are not what their names say: else the same content would never be stored again."""
+        for path in sorted(self._folder.glob("*.z")):
+            try:
+                self._read(path.stem)
+            except TamperedError:
+                set_aside(self._files, path, path.with_suffix(".damaged"))
 
     def load(self, name: str) -> Any:
         """Return the document of that digest. Raises TamperedError if it is gone or is another one."""

@@ -6,6 +6,7 @@ costs the same however long the ledger is. In every other case each line is veri
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,7 +110,7 @@ class Opener:
         state, good = NEW_STATE, NEW_STATE
         last: Line | None = None
         lineage, key_check = "", None
-        for line in self._read_lines(key):
+        for line in self._read_lines(key, stored):
             state = apply_line(state, line)
             if line.seq == 1:
                 lineage, key_check = line.event.data.get("lineage", ""), line.event.data.get("key_check")
@@ -154,7 +155,7 @@ class Opener:
                 raise ValueError("its fields are not ours")
             if stored["serial"] < 1 or {type(stored["ledger"]), type(stored["state"])} != {dict}:
                 raise ValueError("its fields are not ours")
-            if not isinstance(last := stored["ledger"]["last"], int) or last < 0:
+            if any(type(number := stored["ledger"][name]) is not int or number < 0 for name in ("last", "size")):
                 raise ValueError("its fields are not ours")
             if schema == SCHEMA:
                 state_from_json(stored["state"])
@@ -176,13 +177,32 @@ class Opener:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
-        return self._read_lines(self.key_for(self._read_first("key_check")))
+        try:
+            stored = self._read_state_file()
+        except (TamperedError, NewerSchemaError):
+            stored = None
+        return self._read_lines(self.key_for(self._read_first("key_check")), stored)
 
-    def _read_lines(self, key: bytes | None) -> Iterator[Line]:
+    def _read_lines(self, key: bytes | None, stored: dict[str, Any] | None) -> Iterator[Line]:
         stream = open_file(self.ledger_file, self._files)
         if stream is not None:
             with stream:
-                yield from read_chain(self._read_rows(stream), key=key)
+                # What the checkpoint was written after is whole; a write that nobody lived to vouch for need not be.
+                settled = self._settled_at_first(key) if stored is None else stored["ledger"]["size"]
+                yield from read_chain(self._read_rows(stream), key=key, settled=settled)
+
+    def _settled_at_first(self, key: bytes | None) -> int | None:
+        """Return 0 if the ledger has nothing but its first write, whole or not: nothing vouches for that one yet."""
+        ends = 0
+        stream = open_file(self.ledger_file, self._files)
+        if stream is not None:
+            with stream:
+                for row in self._read_rows(stream):
+                    with contextlib.suppress(ValueError):
+                        ends += not parse_line(row.removesuffix(b"\n"), key=key).more
+                    if ends > 1:
+                        return None
+        return 0
 
     def _read_rows(self, stream: BinaryIO) -> Iterator[bytes]:
         try:

@@ -28,6 +28,7 @@ from pytest_phase_gate.storage.files import (
     exists,
     make_folder,
     read_bytes,
+    set_aside,
     sync_folders,
     write_atomically,
 )
@@ -139,6 +140,14 @@ class TaskStore:
             if change.events and (opened.exists or len(change.events) > 1):
                 self._commit(change)
 
+    def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
+        """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""
+        change = Transaction(opened, at=now())
+        if not opened.exists:
+            self._begin(change)
+        change.record(*events)
+        self._commit(change, instead_of=kept)
+
     def _begin(self, change: Transaction) -> None:
         lineage = os.urandom(16).hex()
         check = None if self._key is None else digest(lineage, self._key)[:32]
@@ -146,7 +155,7 @@ class TaskStore:
         created = {"task": self.task, "lineage": lineage, "key_check": check}
         change.record(Event(kind="created", data=created))
 
-    def _commit(self, change: Transaction) -> None:
+    def _commit(self, change: Transaction, *, instead_of: bytes | None = None) -> None:
         opened = change.opened
         if not opened.exists:
             self._write_ignore_file()
@@ -164,15 +173,24 @@ class TaskStore:
             seq=opened.serial + 1,
             prev=opened.head,
             state_digest=digest(document),
-            key=self._opener.key_for(opened.key_check),
+            key=self._opener.key_for(opened.key_check) if opened.exists else self._key,
         )
-        append_durably(self.files, self.ledger_file, data)
+        if instead_of is None:
+            append_durably(self.files, self.ledger_file, data)
+        else:
+            # It is forgotten first: whoever dies between the two must not find that the folder was rolled back.
+            self._memory.forget()
+            write_atomically(self.files, self.ledger_file, instead_of + data)
         change.opened = replace(
             opened, state=change.state, serial=last.seq, head=last.hash, size=opened.size + len(data), unfinished=b""
         )
-        # Recorded: the ledger has it. A checkpoint that can't be written is made up for by the next one.
-        with contextlib.suppress(StorageError):
+        try:
             self._write_state(change.opened, document, last_start=opened.size + last.start)
+        except StorageError:
+            # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
+            # is not there any more would be in the way.
+            if instead_of is not None and exists(self.state_file, self.files):
+                set_aside(self.files, self.state_file, self.folder / "state.old")
         cycle_is_open = change.state.phase is not None and not change.state.is_done
         self._memory.keep(Seen(lineage=opened.lineage, serial=last.seq, head=last.hash, cycle_is_open=cycle_is_open))
 
