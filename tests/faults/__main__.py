@@ -13,16 +13,19 @@ from tests.faults.points import ERRORS, KILLS
 from tests.faults.sweep import Sweeper, Swept
 
 
-def sweep_operation(index: int, kind: str, step: int) -> list[Swept]:
+def sweep_operation(index: int, kind: str, ways: tuple[bool, ...], step: int) -> list[Swept]:
     """Sweep one operation with one kind, once and for good, in a folder of its own."""
     operation: Operation = OPERATIONS[index]
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
         sweeper = Sweeper(operation, Path(place))
         try:
-            ways = (False,) if kind in KILLS else (False, True)
             return [sweeper.sweep(kind, for_good=for_good, step=step) for for_good in ways]
         finally:
             sweeper.close()
+
+
+def _ways(kind: str, *, once: bool) -> tuple[bool, ...]:
+    return (False,) if once or kind in KILLS else (False, True)
 
 
 def main() -> int:
@@ -31,13 +34,18 @@ def main() -> int:
     parser.add_argument("--step", type=int, default=1, help="visit every Nth point only")
     parser.add_argument("--kinds", nargs="+", choices=(*ERRORS, *KILLS), default=(*ERRORS, *KILLS))
     parser.add_argument("--operations", nargs="+", default=[each.name for each in OPERATIONS])
+    parser.add_argument("--once", action="store_true", help="leave out faults that stay for good")
     given = parser.parse_args()
     chosen = [index for index, each in enumerate(OPERATIONS) if each.name in given.operations]
     failed = False
     print("| operation | fault | points | went on from | acknowledged |")
     print("| --- | --- | --- | --- | --- |", flush=True)
     with ProcessPoolExecutor(given.jobs) as pool:
-        tasks = [pool.submit(sweep_operation, index, kind, given.step) for index in chosen for kind in given.kinds]
+        tasks = [
+            pool.submit(sweep_operation, index, kind, _ways(kind, once=given.once), given.step)
+            for index in chosen
+            for kind in given.kinds
+        ]
         visited = 0
         for task in tasks:
             for swept in task.result():
