@@ -1,4 +1,7 @@
-"""Run the sweeps as a whole: `python -m tests.faults [--jobs N] [--step N] [--kinds ...] [--operations ...]`."""
+"""Run the sweeps as a whole, and print what they visited.
+
+`python -m tests.faults [--jobs N] [--step N] [--once] [--kinds ...] [--operations ...] [--only faults|power|kills]`
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from tests.faults.kills import kill_at_random
 from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.points import ERRORS, KILLS
+from tests.faults.power import fail_everywhere
 from tests.faults.sweep import Sweeper, Swept
 
 
@@ -34,10 +39,23 @@ def main() -> int:
     parser.add_argument("--step", type=int, default=1, help="visit every Nth point only")
     parser.add_argument("--kinds", nargs="+", choices=(*ERRORS, *KILLS), default=(*ERRORS, *KILLS))
     parser.add_argument("--operations", nargs="+", default=[each.name for each in OPERATIONS])
+    parser.add_argument("--only", choices=("faults", "power", "kills"))
+    parser.add_argument("--times", type=int, default=20, help="kills at random times, without workers and with them")
     parser.add_argument("--once", action="store_true", help="leave out faults that stay for good")
     given = parser.parse_args()
+    are_well = [
+        sweep_all(given) if given.only in (None, "faults") else True,
+        fail_all(given.step) if given.only in (None, "power") else True,
+        kill_all(given.times) if given.only in (None, "kills") else True,
+    ]
+    return 0 if all(are_well) else 1
+
+
+def sweep_all(given: argparse.Namespace) -> bool:
+    """Fail and die at every file operation."""
     chosen = [index for index, each in enumerate(OPERATIONS) if each.name in given.operations]
-    failed = False
+    problems: list[str] = []
+    visited = 0
     print("| operation | fault | points | went on from | acknowledged |")
     print("| --- | --- | --- | --- | --- |", flush=True)
     with ProcessPoolExecutor(given.jobs) as pool:
@@ -46,20 +64,36 @@ def main() -> int:
             for index in chosen
             for kind in given.kinds
         ]
-        visited = 0
-        for task in tasks:
-            for swept in task.result():
-                name = f"{swept.kind}{', for good' * swept.for_good}"
-                print(
-                    f"| {swept.operation} | {name} | {swept.visited} | {swept.went_on} | {swept.acknowledged} |",
-                    flush=True,
-                )
-                visited += swept.visited
-                failed |= bool(swept.problems)
-                for problem in swept.problems:
-                    print(problem, file=sys.stderr, flush=True)
-    print(f"\n{visited} fault points visited")
-    return 1 if failed or not visited else 0
+        for swept in (each for task in tasks for each in task.result()):
+            name = f"{swept.kind}{', for good' * swept.for_good}"
+            row = (swept.operation, name, swept.visited, swept.went_on, swept.acknowledged)
+            print(f"| {' | '.join(map(str, row))} |", flush=True)
+            visited += swept.visited
+            problems += swept.problems
+    print(f"\n{visited} fault points visited, {len(problems)} problems\n", flush=True)
+    print(*problems, sep="\n", file=sys.stderr, flush=True)
+    return bool(visited) and not problems
+
+
+def fail_all(step: int) -> bool:
+    """Let the power fail everywhere."""
+    print("| step | moments | images |")
+    print("| --- | --- | --- |")
+    with tempfile.TemporaryDirectory(prefix="faults-") as place:
+        counts = fail_everywhere(Path(place), step=step)
+    for name, count in counts.items():
+        print(f"| {name} | {count.moments} | {count.images} |")
+    print(f"\n{sum(count.images for count in counts.values())} images recovered from\n", flush=True)
+    return all(count.images for count in counts.values())
+
+
+def kill_all(times: int) -> bool:
+    """Kill real runs at random times."""
+    for workers in (False, True):
+        with tempfile.TemporaryDirectory(prefix="faults-") as place:
+            found = kill_at_random(Path(place), times=times, workers=workers, seed=times)
+        print(f"{times} kills {'with two workers' if workers else 'without workers'}: {found}", flush=True)
+    return True
 
 
 if __name__ == "__main__":

@@ -54,8 +54,10 @@ def hold_lock(
                 files.close(descriptor)
         yield
     finally:
-        remove_file(holder, files)
-        lock.release()
+        try:
+            remove_file(holder, files)
+        finally:
+            lock.release()  # even if somebody presses Ctrl-C right here
 
 
 def holder_file(path: Path) -> Path:

@@ -64,6 +64,7 @@ class Memory:
             return
         try:
             self._files.unlink(self._file)
+            self._files.fsync_folder(self._file.parent)  # else a power failure brings it back
         except FileNotFoundError:
             return
         except OSError as error:
