@@ -63,10 +63,11 @@ class Memory:
         if self._file is None:
             return
         try:
-            self._files.unlink(self._file)
-            self._files.fsync_folder(self._file.parent)  # else a power failure brings it back
-        except FileNotFoundError:
-            return
+            with contextlib.suppress(FileNotFoundError):
+                self._files.unlink(self._file)
+            # Else a power failure brings it back; also if it is gone, for whoever took it may have died before this.
+            with contextlib.suppress(FileNotFoundError):
+                self._files.fsync_folder(self._file.parent)
         except OSError as error:
             raise refuse(self._file, error) from error
 
