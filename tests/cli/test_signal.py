@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.conftest import Begin, Desk
+from tests.support import CALC
 
 
 def kinds(desk: Desk) -> list[str]:
@@ -249,3 +250,36 @@ def test_a_done_in_the_file_does_not_wait_for_the_next_phase(begin: Begin) -> No
     evaluation = desk.json("signal", "--reason", "second")
     assert (evaluation["can_exit"], evaluation["gate_2"]["reason"]) == (True, "second")
     assert not (desk.folder / "exit-signal.yaml").exists()
+
+
+def run_twice(desk: Desk) -> list[str]:
+    """Return what Gate 2 says in two runs, one after the other."""
+    answers = []
+    for _ in range(2):
+        desk.sample.pytest_process("--phase=green", "--phase-report=verdict.json")
+        answers.append(desk.sample.report()["gate_2"]["answer"])
+    return answers
+
+
+def test_a_signal_that_could_not_be_taken_away_is_not_read_again(begin: Begin) -> None:
+    desk = begin("red-exited")
+    desk.sample.write(calc=CALC, conftest=KEEPS_SIGNAL)
+    assert desk.gate("signal", "--next", "--not-done").code == 0
+    assert run_twice(desk) == ["not-done", "absent"]
+    assert (desk.folder / "exit-signal.yaml").exists()
+
+
+KEEPS_SIGNAL = """\
+from pytest_phase_gate.storage.files import FileSystem
+
+unlink = FileSystem.unlink
+
+
+def refuse(self, path):
+    if path.name == "exit-signal.yaml":
+        raise PermissionError(13, "Permission denied")
+    unlink(self, path)
+
+
+FileSystem.unlink = refuse
+"""

@@ -154,6 +154,7 @@ FULL = State(
     ),
     evaluation={"phase": "GREEN", "can_exit": True},
     evaluation_is_stale=True,
+    spent="old",
     facts=(Fact(name="f", value=False, reason="r", by="b", at="then"),),
     known="k",
     baseline=Snapshot(inventory="i", outcomes="o"),
@@ -280,6 +281,12 @@ def test_whatever_happens_the_numbers_stay_sane(happened: list[Event]) -> None:
             assert event.kind in ("phase-entered", "run-lost", "repaired", "rollback-accepted")
 
 
-@pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "rewound", "something-newer"])
+@pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "signal-spent"])
+def test_a_signal_file_that_is_done_with_is_known(kind: str) -> None:
+    assert apply(FULL, Event(kind=kind, data={"file": "new"})).spent == "new"
+    assert apply(FULL, Event(kind=kind, data={"file": ""})).spent == "old", "given without a file"
+
+
+@pytest.mark.parametrize("kind", ["rewound", "something-newer"])
 def test_kinds_that_are_kept_for_history_change_nothing(kind: str) -> None:
     assert apply(FULL, Event(kind=kind, data={})) is FULL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from pytest_phase_gate.storage.files import (
     read_bytes,
     write_atomically,
 )
+from tests.storage.stores import begin, declare, open_store
 
 Operation = Callable[[FileSystem, Path], object]
 
@@ -39,6 +41,16 @@ class ShortWrites(FileSystem):
     def write(self, descriptor: int, data: bytes) -> int:
         self.calls += 1
         return super().write(descriptor, data[:3])
+
+
+class BrokenStream(io.BufferedReader):
+    """A file on a disk with a bad sector."""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def __next__(self) -> bytes:
+        return self.readline()
 
 
 class FailsAt(FileSystem):
@@ -109,12 +121,12 @@ def test_write_replaces_the_content_and_leaves_nothing_else(tmp_path: Path, befo
     assert os.listdir(tmp_path) == ["state.json"]
 
 
-def test_what_is_acknowledged_was_synced_file_first_then_folder(tmp_path: Path) -> None:
+def test_what_is_acknowledged_was_synced_file_and_folder(tmp_path: Path) -> None:
     written, appended = FailsAt("never"), FailsAt("never")
     write_atomically(written, tmp_path / "state.json", b"new")
     append_durably(appended, tmp_path / "ledger.jsonl", b"line\n")
     assert written.calls == ["open", "write", "fsync", "replace", "fsync_folder"]
-    assert appended.calls == ["open", "write", "fsync", "fsync_folder"]
+    assert appended.calls == ["open", "fsync_folder", "write", "fsync"]
 
 
 def test_append_adds_to_the_end(tmp_path: Path) -> None:
@@ -140,7 +152,38 @@ def test_short_writes_lose_nothing(tmp_path: Path) -> None:
     assert files.calls == 4 + 4
 
 
+def test_every_level_of_a_new_folder_is_synced(tmp_path: Path) -> None:
+    files = FailsAt("never")
+    make_folder(files, tmp_path / ".phase-gate" / "tasks" / "x")
+    assert files.calls == ["fsync_folder"] * 3
+    make_folder(files, tmp_path / ".phase-gate" / "tasks" / "x")
+    assert files.calls == ["fsync_folder"] * 3, "it is there already"
+
+
+def test_a_folder_above_that_may_not_be_read_is_no_reason_to_fail(tmp_path: Path) -> None:
+    make_folder(FailsAt("fsync_folder", errno.EACCES), tmp_path / ".phase-gate")
+    assert (tmp_path / ".phase-gate").is_dir()
+
+
 # --- failing
+
+
+@pytest.mark.parametrize("method", ["stat", "open", "stream"])
+def test_what_can_not_be_looked_at_is_not_taken_for_absent(
+    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = declare(begin(open_store(tmp_path / "state")), "one")
+    store.state_file.unlink()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    if method == "stream":
+        monkeypatch.setattr(FileSystem, method, lambda files, descriptor: BrokenStream(io.FileIO(descriptor)))
+    else:
+        monkeypatch.setattr(FileSystem, method, fail)
+    with pytest.raises(StorageError, match="could not be read or written: Input/output error"):
+        store.look()
 
 
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
@@ -160,6 +203,16 @@ def test_a_failed_append_leaves_the_file_as_it_was(tmp_path: Path, call: str) ->
     with pytest.raises(StorageError):
         append_durably(FailsAt(call), path, b"two\n")
     assert path.read_bytes() == b"one\n"
+
+
+def test_an_append_that_failed_is_not_found_later_in_a_new_file_either(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    with pytest.raises(StorageError):
+        append_durably(FailsAt("fsync_folder"), path, b"one\n")
+    assert path.read_bytes() == b""
+    again = FailsAt("never")
+    append_durably(again, path, b"one\n")
+    assert "fsync_folder" in again.calls, "whoever made the file did not come to it"
 
 
 @pytest.mark.parametrize("call", ["open", "truncate", "fsync"])

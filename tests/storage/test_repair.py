@@ -15,7 +15,9 @@ from pytest_phase_gate.errors import (
     PhaseGateError,
     RollbackError,
     StorageError,
+    TamperedError,
 )
+from pytest_phase_gate.storage.files import FileSystem
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.repair import repair
 from pytest_phase_gate.storage.store import TaskStore
@@ -156,3 +158,42 @@ def test_an_old_copy_is_not_repaired(tmp_path: Path) -> None:
         (folder / name).write_bytes(old[name])
     with pytest.raises(RollbackError):
         repair(store)
+
+
+class DiesAt(FileSystem):
+    """A process that is killed before one of its calls."""
+
+    def __init__(self, call: str, name: str) -> None:
+        self._call, self._name = call, name
+
+    def replace(self, source: Path, target: Path) -> None:
+        if (self._call, self._name) == ("replace", target.name):
+            raise KeyboardInterrupt
+        super().replace(source, target)
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "state.json"])
+def test_a_repair_that_dies_half_way_leaves_a_task_that_is_refused_and_can_be_repaired(
+    tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "state"
+    memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")})
+    store = declare(pass_once(begin(open_store(folder, memory=memory)), "first"), "one")
+    edit_json(store.state_file, lambda stored: stored["state"].update(streak=9))
+    with pytest.raises(KeyboardInterrupt):
+        repair(open_store(folder, memory=memory, files=DiesAt("replace", name)))
+    with pytest.raises(TamperedError):
+        store.look()
+    repair(store)
+    assert store.look().state.streak == 0
+
+
+def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: TaskStore) -> None:
+    path = store.folder / "objects" / f"{store.look().state.known}.z"
+    path.write_bytes(b"damage")
+    again = open_store(store.folder)
+    repair(again)
+    assert path.with_suffix(".damaged").read_bytes() == b"damage"
+    pass_once(again, "second")
+    later = open_store(store.folder)
+    later.check_objects(later.look().state)

@@ -162,7 +162,8 @@ def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
 
 def test_a_folder_in_its_place_is_a_problem(path: Path) -> None:
     path.mkdir()
-    assert read_signal_file(path) == SignalFile(digest="unreadable", problem="exit-signal.yaml is a folder, not a file")
+    problem = "exit-signal.yaml is a folder, not a file"
+    assert read_signal_file(path) == SignalFile(identity="", problem=problem, is_unreadable=True)
 
 
 @pytest.mark.parametrize("target", ["elsewhere.yaml", "nowhere.yaml"])
@@ -182,10 +183,20 @@ def test_a_pipe_in_its_place_is_a_problem(path: Path) -> None:
     assert found.problem == "exit-signal.yaml could not be read or written: not a regular file"
 
 
-def test_another_content_has_another_digest(path: Path) -> None:
-    first, same = read(path, "exit_signal: true\n"), read(path, "exit_signal: true\n")
-    other = read(path, "exit_signal: true \n")
-    assert first.digest == same.digest != other.digest
+def test_another_file_has_another_identity_even_with_the_same_words(path: Path) -> None:
+    first, other = read(path, "exit_signal: true\n"), read(path, "exit_signal: true \n")
+    assert first.identity != other.identity
+    assert read_signal_file(path) == other
+    os.utime(path, ns=(1, 1))
+    again = read_signal_file(path)
+    assert again is not None
+    assert again.identity != other.identity
+
+
+def test_a_spent_signal_that_still_lies_there_is_not_read_again(path: Path) -> None:
+    found = read(path, "exit_signal: true\n")
+    assert read_signal_file(path, spent=found.identity) is None
+    assert read_signal_file(path, spent="another") == found
 
 
 # --- what a signal speaks of

@@ -253,6 +253,32 @@ def test_a_first_transaction_that_never_ended_is_no_task(tmp_path: Path) -> None
     assert (store.folder / "ledger.unfinished-0").read_bytes() == end
 
 
+GARBAGE = b"\0" * 64 + b'garbage"}\n{"more":\n'
+
+
+def test_garbage_behind_the_last_checkpoint_is_an_unfinished_end(store: TaskStore) -> None:
+    # A power failure may leave any bytes where nothing was synced, line ends among them.
+    good = store.ledger_file.read_bytes()
+    store.ledger_file.write_bytes(good + GARBAGE)
+    assert (store.look().serial, store.look().unfinished) == (6, GARBAGE)
+    assert len(list(store.lines())) == 6
+    assert facts(declare(store, "four")) == ["one", "two", "three", "four"]
+
+
+def test_garbage_in_the_first_write_is_no_task(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    store.state_file.unlink()
+    store.ledger_file.write_bytes(GARBAGE + lines_of(store)[-1])
+    assert not store.look().exists
+    assert begin(store).look().serial == 3
+
+
+def test_garbage_at_the_beginning_of_a_longer_ledger_is_damage(store: TaskStore) -> None:
+    store.state_file.unlink()
+    store.ledger_file.write_bytes(b"".join([GARBAGE, *lines_of(store)[1:]]))
+    assert_refused(store, "ledger.jsonl:1: ")
+
+
 # --- opening: cost
 
 

@@ -52,7 +52,7 @@ def run(call: Call) -> Answer:
             raise PhaseOrderError(
                 f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
             )
-        waiting = read_signal_file(store.signal_file)
+        waiting = read_signal_file(store.signal_file, spent=state.spent)
         reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
         evaluation = evaluate_without_run(
             state,

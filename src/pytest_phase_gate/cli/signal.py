@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import Literal
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
@@ -57,10 +59,10 @@ def run(call: Call) -> Answer:
         if state.exited and signal.answer == "done":
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
-        waiting = read_signal_file(store.signal_file)
+        waiting = read_signal_file(store.signal_file, spent=state.spent)
         tree = project.take_tree().digest
         if phase.tests == "none" and state.measurement is None:
-            reading = strictest(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(
                 state,
                 workflow,
@@ -74,12 +76,17 @@ def run(call: Call) -> Answer:
         else:
             measured = _refuse_stale(state, phase, tree)
             # A veto that waits in the file counts here as it would at the end of a run.
-            reading = strictest(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
+            reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             evaluation = evaluate_again(state, workflow, phase, reading, at=change.at, root=str(project.root))
         change.record(*judgement_events(evaluation, phase, at=change.at))
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return answer_with(evaluation)
+
+
+def _both(waiting: Reading, given: Reading) -> Reading:
+    # Whichever counts, the file is spent with it.
+    return replace(strictest(waiting, given), file=waiting.file)
 
 
 def _read(call: Call) -> Signal:
@@ -110,8 +117,10 @@ def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: i
     if waiting is None:
         return ABSENT
     if waiting.signal is None:
-        return Reading(answer="refused" if waiting.contradicts else "malformed", problem=waiting.problem)
-    return read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
+        answer: Literal["refused", "malformed"] = "refused" if waiting.contradicts else "malformed"
+        return Reading(answer=answer, problem=waiting.problem, file=waiting.identity)
+    reading = read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
+    return replace(reading, file=waiting.identity)
 
 
 def _refuse_stale(state: State, phase: Phase, tree: str) -> Measurement:

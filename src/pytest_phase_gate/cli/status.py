@@ -24,7 +24,7 @@ def run(call: Call) -> Answer:
     state, lost = opened.state, store.lost_runs(opened.state)
     tree = project.take_tree().digest if opened.exists else ""
     standing = assess(state, tree=tree, lost=lost, begin=project.begin_command)
-    waiting = read_signal_file(store.signal_file)
+    waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
     if call.arguments.block and state.evaluation is not None:
         from pytest_phase_gate.report.status_block import render_status_block
 

@@ -31,7 +31,7 @@ def run(call: Call) -> Answer:
 
 
 def _withdraw_signal(call: Call, store: TaskStore) -> Answer:
-    waiting = read_signal_file(store.signal_file)
+    waiting = read_signal_file(store.signal_file, spent=store.look().state.spent)
     if waiting is None:
         raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():
@@ -39,6 +39,8 @@ def _withdraw_signal(call: Call, store: TaskStore) -> Answer:
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
     answer = waiting.signal.answer if waiting.signal is not None else "malformed"
     with store.transaction() as change:
-        change.record(Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by()}))
+        change.record(
+            Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by(), "file": waiting.identity})
+        )
     remove_signal_file(store.signal_file)
     return Answer(text=f"signal {answer} is taken back", document={"withdrawn": "signal", "answer": answer})

@@ -45,6 +45,8 @@ class Reading(Value):
     by: str = ""
     #: Why the answer does not count, where it does not.
     problem: str = ""
+    #: The file that it stood in, if it stood in one: it is spent with it.
+    file: str = ""
 
     @property
     def is_done(self) -> bool:

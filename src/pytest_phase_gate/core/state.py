@@ -118,6 +118,8 @@ class State(Value):
     #: Known failures that have passed in this cycle: they may not fail again.
     recovered: tuple[str, ...] = ()
     signals_premature: int = 0
+    #: The signal file that was read, refused or taken back last: it is never read again, should it still lie there.
+    spent: str | None = None
     #: Object with the freeze that later phases compare with; and the one that this phase's exit would make.
     frozen: str | None = None
     to_freeze: str | None = None
@@ -340,7 +342,7 @@ def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
 def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
     if state.undo is None or state.undo.run != run.id:
         return _close(state, run, summary)
-    return state.undo.state
+    return replace(state.undo.state, spent=state.spent)  # what was refused meanwhile stays refused
 
 
 def _evaluated(state: State, event: Event) -> State:
@@ -356,7 +358,12 @@ def _evaluated(state: State, event: Event) -> State:
 
 
 def _signal_spent(state: State, event: Event) -> State:
+    state = _file_spent(state, event)
     return replace(state, signals_premature=state.signals_premature + bool(event.data.get("premature")))
+
+
+def _file_spent(state: State, event: Event) -> State:
+    return replace(state, spent=event.data.get("file") or state.spent)
 
 
 def _phase_exited(state: State, event: Event) -> State:
@@ -429,6 +436,8 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "run-ended": _run_ended,
     "evaluated": _evaluated,
     "signal-spent": _signal_spent,
+    "signal-refused": _file_spent,
+    "signal-withdrawn": _file_spent,
     "phase-exited": _phase_exited,
     "fact-declared": _fact_declared,
     "fact-withdrawn": _fact_withdrawn,
@@ -439,7 +448,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
 }
 
 #: Kinds that are kept for history and change no state.
-HISTORY_KINDS = frozenset({"signal-refused", "signal-withdrawn", "rewound"})
+HISTORY_KINDS = frozenset({"rewound"})
 EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS
 
 NEW_STATE = State()

@@ -27,6 +27,7 @@ def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[E
             "phase": subject.phase,
             "iteration": subject.iteration,
             "premature": evaluation.is_premature,
+            "file": reading.file,
         }
         events.append(Event(kind="signal-spent", data=spent, at=at))
     if evaluation.can_exit:

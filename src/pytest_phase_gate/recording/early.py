@@ -15,13 +15,15 @@ from pytest_phase_gate.recording.patches import Patches
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_phase_gate.storage.signal_file import SignalFile
+
 
 class Early(Value, kw_only=False):
     """Taken once a process."""
 
     patches: Patches
-    #: The digest of the signal that lies there; None if none does.
-    signal: str | None
+    #: The signal that lies there; None if none does.
+    signal: SignalFile | None
     at: float
 
 
@@ -40,7 +42,7 @@ def early_look(config: pytest.Config) -> Early:
     return config.stash[_key]
 
 
-def _signal(config: pytest.Config) -> str | None:
+def _signal(config: pytest.Config) -> SignalFile | None:
     from pytest_phase_gate.project import Project
     from pytest_phase_gate.storage.signal_file import read_signal_file
 
@@ -52,7 +54,6 @@ def _signal(config: pytest.Config) -> str | None:
             task=known.phase_task,
             folder=known.phase_dir,
         )
-        found = read_signal_file(project.store("").signal_file)
+        return read_signal_file(project.store("").signal_file)
     except PhaseGateError:
         return None  # said in its place, when the run is configured
-    return None if found is None else found.digest

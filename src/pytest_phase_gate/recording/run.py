@@ -45,8 +45,8 @@ class Request(Value):
     confirming: tuple[int, int] = (0, 0)
     confirms: bool = False
     arguments: tuple[str, ...] = ()
-    #: The digest of the signal that lay there before the project's code ran; None if none did.
-    signal: str | None = None
+    #: The signal that lay there before the project's code ran; None if none did.
+    signal: SignalFile | None = None
 
 
 class RecordedRun:
@@ -92,7 +92,7 @@ class RecordedRun:
                 )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
             make_folder(self.store.files, self.store.folder / "runs")
-            self._lock = RunLock(self.store.run_lock_file(self.id))
+            self._lock = RunLock(self.store.run_lock_file(self.id), self.store.files)
             self._lock.acquire()
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
@@ -144,12 +144,12 @@ class RecordedRun:
     def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:
         """Judge the run and write its end record. The lock is held for the write only."""
         looked = self.store.look()
-        signals = _SignalDesk(self)
+        signals = _SignalDesk(self, looked.state)
         finished = self._finish(looked.state, record, signals, tree_files)
         with self.store.transaction() as change:
             if change.opened.head != looked.head:
                 # Somebody else wrote in between: judge again, on what is true now.
-                signals = _SignalDesk(self)
+                signals = _SignalDesk(self, change.state)
                 finished = self._finish(change.state, record, signals, tree_files)
             change.record(*signals.events(), *finished.events)
         signals.clear(finished)
@@ -200,12 +200,19 @@ class RecordedRun:
 class _SignalDesk:
     """Gate 2 at the end of a run: the option and the file, read once, and what becomes of the file."""
 
-    def __init__(self, run: RecordedRun) -> None:
+    def __init__(self, run: RecordedRun, state: State) -> None:
         self._run = run
         self._is_held = False
-        self._file: SignalFile | None = read_signal_file(run.store.signal_file)
+        self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent)
+        early = run.request.signal
+        if self._file is not None and early is not None and early.is_unreadable:
+            self._file = early  # nobody can tell whether it is the same one: it waits for the next run
         # Nobody but the suite, or somebody who did not wait, writes a signal while the run is open.
-        self._is_made_meanwhile = self._file is not None and self._file.digest != run.request.signal
+        self._is_made_meanwhile = (
+            self._file is not None
+            and not self._file.is_unreadable
+            and (early is None or self._file.identity != early.identity)
+        )
 
     def read(self, counted: Counted) -> Reading:
         run = self._run
@@ -217,7 +224,8 @@ class _SignalDesk:
         by_option = ABSENT
         if given is not None:
             by_option = Reading(answer="done", reason=given, by=who_am_i(run.project.environment))
-        return strictest(by_option, self._read_file(counted.iteration))
+        file = "" if self._file is None else self._file.identity
+        return replace(strictest(by_option, self._read_file(counted.iteration)), file=file)
 
     def _read_file(self, iteration: int) -> Reading:
         run, file = self._run, self._file
@@ -234,7 +242,12 @@ class _SignalDesk:
         if not self._is_made_meanwhile or self._file is None:
             return []
         said = self._file.signal.answer if self._file.signal is not None else "malformed"
-        data = {"run": self._run.id, "answer": said, "problem": "it was made while the run was open"}
+        data = {
+            "run": self._run.id,
+            "answer": said,
+            "problem": "it was made while the run was open",
+            "file": self._file.identity,
+        }
         return [Event(kind="signal-refused", data=data)]
 
     def clear(self, finished: Finished) -> None:

@@ -1,7 +1,8 @@
 """The few file operations that storage needs, behind one seam.
 
 Whatever is acknowledged was fsynced, file and folder. Tests put a `FileSystem` in that fails, dies or forgets at the
-Nth call; production pays one attribute look-up for it.
+Nth call, or patch the methods of the class itself; production pays one attribute look-up for it. Nothing in storage
+that reads, writes or locks a file of the state goes past it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from pytest_phase_gate.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from filelock import BaseFileLock
 
 #: Windows refuses a replace while a scanner or reader holds the file (access denied, sharing, lock violation).
 _SHARING_ERRORS = frozenset({5, 32, 33})
@@ -24,6 +30,10 @@ _REPLACE_RETRIES = 5
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+#: What opening a link, or a folder, in a file's place says; None where we looked ourselves. With any other error the
+#: place is as it should be, and something else is wrong with it.
+_LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK, None})
+_FOLDER_ERRORS = frozenset({errno.EISDIR, errno.EINVAL, None})
 #: A named pipe in a file's place would let us wait for ever.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
@@ -33,6 +43,13 @@ class FileSystem:
 
     def open(self, path: Path, flags: int) -> int:
         return os.open(path, flags | _NO_FOLLOW | _BINARY, 0o666)
+
+    def stream(self, descriptor: int) -> BinaryIO:
+        """Return an open file for reading; closing it closes the descriptor."""
+        return os.fdopen(descriptor, "rb")
+
+    def stat(self, path: Path, *, follow: bool = False) -> os.stat_result:
+        return os.stat(path, follow_symlinks=follow)
 
     def write(self, descriptor: int, data: bytes) -> int:
         return os.write(descriptor, data)
@@ -76,20 +93,34 @@ class FileSystem:
             os.close(descriptor)
 
     def make_folder(self, folder: Path) -> None:
-        os.makedirs(folder, exist_ok=True)
+        os.mkdir(folder)
 
     def unlink(self, path: Path) -> None:
         os.unlink(path)
+
+    def acquire(self, lock: BaseFileLock) -> None:
+        lock.acquire()
 
 
 #: What storage uses unless it is told otherwise.
 REAL = FileSystem()
 
 
-def open_file(path: Path) -> BinaryIO | None:
+def exists(path: Path, files: FileSystem = REAL) -> bool:
+    """Tell whether something is there. Raises StorageError where that can't be told: doubt is not absence."""
+    try:
+        files.stat(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise refuse(path, error) from error
+    return True
+
+
+def open_file(path: Path, files: FileSystem = REAL) -> BinaryIO | None:
     """Open a file for reading, None if it is not there. A link, a folder or a pipe in its place is refused."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_WAIT | _BINARY)
+        descriptor = files.open(path, os.O_RDONLY | _NO_WAIT)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -97,12 +128,12 @@ def open_file(path: Path) -> BinaryIO | None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise refuse(path, OSError(errno.EINVAL, "not a regular file"))
-    return os.fdopen(descriptor, "rb")
+    return files.stream(descriptor)
 
 
-def read_bytes(path: Path, *, offset: int = 0, limit: int = -1) -> bytes | None:
+def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: int = -1) -> bytes | None:
     """Return a file's content, or its first `limit` bytes; None if it is not there. Refuses what `open_file` does."""
-    stream = open_file(path)
+    stream = open_file(path, files)
     if stream is None:
         return None
     with stream:
@@ -115,12 +146,12 @@ def read_bytes(path: Path, *, offset: int = 0, limit: int = -1) -> bytes | None:
 
 def refuse(path: Path, error: OSError) -> StorageError:
     """Return the error that names the file, the cause and what to do."""
-    if path.is_symlink():
+    if error.errno in _LINK_ERRORS and path.is_symlink():
         return StorageError(
             f"{path.name} is a symbolic link: state files are never followed elsewhere",
             remedy=f"replace {path} by the file itself, or remove it",
         )
-    if path.is_dir():
+    if (error.errno in _FOLDER_ERRORS or os.name == "nt") and path.is_dir():
         return StorageError(f"{path.name} is a folder, not a file", remedy=f"move {path} out of the way")
     if isinstance(error, NotADirectoryError | FileExistsError):
         place = next(each for each in (path, *path.parents) if each.exists())
@@ -154,29 +185,30 @@ def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: boo
             files.fsync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
-            temporary.unlink()
+            files.unlink(temporary)
         raise refuse(path, error) from error
 
 
 def append_durably(files: FileSystem, path: Path, data: bytes) -> None:
     """Add to a file's end, or leave it as it was."""
     try:
-        is_new = not path.exists()
         descriptor = files.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             before = os.fstat(descriptor).st_size
+            if not before:
+                # Before the data: once that is there, nothing may fail any more. By its size, not by whether we made
+                # it: whoever did may have died right here.
+                files.fsync_folder(path.parent)
             try:
                 _write_all(files, descriptor, data)
                 files.fsync(descriptor)
             except OSError:
                 # What was not acknowledged must not be found later. If this fails too, opening cuts the torn end off.
                 with contextlib.suppress(OSError):
-                    os.ftruncate(descriptor, before)
+                    files.truncate(descriptor, before)
                 raise
         finally:
             files.close(descriptor)
-        if is_new:
-            files.fsync_folder(path.parent)
     except OSError as error:
         raise refuse(path, error) from error
 
@@ -195,10 +227,59 @@ def cut_off(files: FileSystem, path: Path, size: int) -> None:
 
 
 def make_folder(files: FileSystem, folder: Path) -> None:
+    """Make a folder and those above it, so that a power failure does not take them away again."""
     try:
-        files.make_folder(folder)
+        missing: list[Path] = []
+        for level in (folder, *folder.parents):
+            if _is_folder(files, level):
+                break
+            missing.append(level)
+        for level in reversed(missing):
+            try:
+                files.make_folder(level)
+            except FileExistsError:
+                if not _is_folder(files, level):  # else somebody else was faster
+                    raise
+        sync_folders(files, [level.parent for level in missing])
     except OSError as error:
         raise refuse(folder, error) from error
+
+
+def sync_folder(files: FileSystem, folder: Path) -> None:
+    """Let what was made or renamed in a folder stay."""
+    try:
+        files.fsync_folder(folder)
+    except OSError as error:
+        raise refuse(folder, error) from error
+
+
+def set_aside(files: FileSystem, path: Path, name: Path) -> None:
+    """Give a file another name."""
+    try:
+        files.replace(path, name)
+        files.fsync_folder(path.parent)
+    except OSError as error:
+        raise refuse(path, error) from error
+
+
+def sync_folders(files: FileSystem, folders: Iterable[Path]) -> None:
+    """Let what was made in these folders stay. One that we may write but not read can't be synced by anybody."""
+    for folder in folders:
+        with contextlib.suppress(PermissionError):
+            files.fsync_folder(folder)
+
+
+def _is_folder(files: FileSystem, path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(files.stat(path, follow=True).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def remove_file(path: Path, files: FileSystem = REAL) -> None:
+    """Take a file away if it is there and can be taken: for what nobody needs any more."""
+    with contextlib.suppress(OSError):
+        files.unlink(path)
 
 
 def _write_all(files: FileSystem, descriptor: int, data: bytes) -> None:

@@ -111,11 +111,14 @@ def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
         raise ValueError("it is not a ledger line") from error
 
 
-def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None) -> Iterator[Line]:
+def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: int | None = None) -> Iterator[Line]:
     """Yield the lines of a ledger in order; raises TamperedError at the first that does not follow.
 
     A last line without its end is torn: it is not yielded, and the caller sees that the file goes on after the last
-    line it got.
+    line it got. So is what is no line at all behind `settled`: a write that a power failure cut short may have left
+    anything there, with line ends in it.
+
+    :param settled: how many bytes are known to have been written whole; None for all of them.
     """
     prev, seq, start = GENESIS, 0, 0
     for number, raw in enumerate(chunks, start=1):
@@ -124,6 +127,8 @@ def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None) -> Iterator
         try:
             line = parse_line(raw[:-1], start=start, key=key)
         except ValueError as error:
+            if settled is not None and start >= settled:
+                return
             raise _broken(number, str(error)) from error
         if line.seq != seq + 1:
             raise _broken(number, f"it is number {line.seq}, {seq + 1} should stand here")

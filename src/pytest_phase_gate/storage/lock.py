@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.errors import LockTimeoutError, StorageError
-from pytest_phase_gate.storage.files import REAL, refuse
+from pytest_phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
 
 #: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
 POLL_INTERVAL = 0.005
@@ -25,7 +25,9 @@ _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
 
 @contextlib.contextmanager
-def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = "") -> Iterator[None]:
+def hold_lock(
+    path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
+) -> Iterator[None]:
     """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
     from filelock import FileLock, Timeout
 
@@ -33,10 +35,10 @@ def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str
         raise refuse(path, OSError("not a plain file"))
     lock = FileLock(path, timeout=timeout, poll_interval=POLL_INTERVAL, fallback_to_soft=False)
     try:
-        lock.acquire()
+        files.acquire(lock)
     except Timeout:
         raise LockTimeoutError(
-            f"{path.name} was not free within {timeout:g} s{_describe_holder(path)}",
+            f"{path.name} was not free within {timeout:g} s{_describe_holder(path, files)}",
             remedy="wait for that run to end, or end it, then run again",
         ) from None
     except (OSError, NotImplementedError) as error:
@@ -45,29 +47,36 @@ def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str
     try:
         with contextlib.suppress(OSError):
             # Never through a link: what it points to is not ours.
-            descriptor = REAL.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(json.dumps(_myself(command)))
+            descriptor = files.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            try:
+                files.write(descriptor, json.dumps(_myself(command)).encode())
+            finally:
+                files.close(descriptor)
         yield
     finally:
-        with contextlib.suppress(OSError):
-            holder.unlink()
-        lock.release()
+        try:
+            remove_file(holder, files)
+        finally:
+            lock.release()  # even if somebody presses Ctrl-C right here
 
 
 def holder_file(path: Path) -> Path:
     return path.with_suffix(".holder")
 
 
-def is_free(path: Path) -> bool:
+def is_free(path: Path, files: FileSystem = REAL) -> bool:
     """Tell whether nobody holds the kernel lock on `path`. A file that is not there is held by nobody."""
-    if not path.exists():
+    try:
+        files.stat(path)
+    except FileNotFoundError:
         return True
+    except OSError:
+        return False  # doubt: what can't be looked at may be held
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
     try:
-        lock.acquire()
+        files.acquire(lock)
     except Timeout:
         return False
     except (OSError, NotImplementedError):
@@ -79,22 +88,21 @@ def is_free(path: Path) -> bool:
 class RunLock:
     """Held while a run lives: an open record whose lock is free belongs to a run that is lost."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: FileSystem = REAL) -> None:
         from filelock import FileLock
 
-        self._path = path
+        self._path, self._files = path, files
         self._lock = FileLock(path, timeout=0, fallback_to_soft=False)
 
     def acquire(self) -> None:
         try:
-            self._lock.acquire()
+            self._files.acquire(self._lock)
         except (OSError, NotImplementedError) as error:
             raise _refuse_lock(self._path, error) from error
 
     def release(self) -> None:
         self._lock.release()
-        with contextlib.suppress(OSError):
-            self._path.unlink()
+        remove_file(self._path, self._files)
 
 
 def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageError:
@@ -120,9 +128,9 @@ def host_name() -> str:
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
-def _describe_holder(path: Path) -> str:
+def _describe_holder(path: Path, files: FileSystem) -> str:
     try:
-        who = json.loads(holder_file(path).read_text(encoding="utf-8"))
+        who = json.loads(read_bytes(holder_file(path), files) or b"")
         return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (StorageError, ValueError, KeyError, TypeError):
         return ""

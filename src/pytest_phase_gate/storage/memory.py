@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.storage.files import REAL, write_atomically
+from pytest_phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, refuse, write_atomically
 
 
 class Seen(Value):
@@ -30,8 +30,8 @@ class Seen(Value):
 class Memory:
     """What is remembered of one task's folder."""
 
-    def __init__(self, file: Path | None, folder: Path) -> None:
-        self._file, self._folder = file, folder
+    def __init__(self, file: Path | None, folder: Path, files: FileSystem = REAL) -> None:
+        self._file, self._folder, self._files = file, folder, files
 
     @classmethod
     def for_folder(cls, folder: Path, environment: Mapping[str, str]) -> Memory:
@@ -50,13 +50,26 @@ class Memory:
         if self._file is None:
             return None
         try:
-            row = json.loads(self._file.read_text(encoding="utf-8"))
+            row = json.loads(read_bytes(self._file, self._files) or b"")
             seen = Seen(
                 lineage=row["lineage"], serial=row["serial"], head=row["head"], cycle_is_open=row["cycle_is_open"]
             )
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
             return None
         return seen if isinstance(seen.serial, int) else None
+
+    def forget(self) -> None:
+        """Forget the folder. Raises StorageError if that can't be done: what was seen would be missed."""
+        if self._file is None:
+            return
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                self._files.unlink(self._file)
+            # Else a power failure brings it back; also if it is gone, for whoever took it may have died before this.
+            with contextlib.suppress(FileNotFoundError):
+                self._files.fsync_folder(self._file.parent)
+        except OSError as error:
+            raise refuse(self._file, error) from error
 
     def keep(self, seen: Seen) -> None:
         if self._file is None:
@@ -69,6 +82,6 @@ class Memory:
             "cycle_is_open": seen.cycle_is_open,
         }
         # Best effort: a home folder that can't be written is no reason to refuse a run.
-        with contextlib.suppress(OSError, PhaseGateError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(REAL, self._file, json.dumps(row).encode(), durable=False)
+        with contextlib.suppress(PhaseGateError):
+            make_folder(self._files, self._file.parent)
+            write_atomically(self._files, self._file, json.dumps(row).encode(), durable=False)

@@ -14,7 +14,15 @@ from typing import Any
 
 from pytest_phase_gate.core.inventory import Inventory, inventory_from_json, inventory_to_json
 from pytest_phase_gate.errors import TamperedError
-from pytest_phase_gate.storage.files import FileSystem, make_folder, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import (
+    FileSystem,
+    exists,
+    make_folder,
+    read_bytes,
+    set_aside,
+    sync_folder,
+    write_atomically,
+)
 from pytest_phase_gate.storage.ledger import REPAIR
 
 #: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
@@ -27,16 +35,29 @@ class ObjectStore:
         #: Documents are read once in a process and never changed.
         self._loaded: dict[str, Any] = {}
         self._inventories: dict[str, Inventory] = {}
+        self._is_synced = False
 
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
         data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
         name = hashlib.sha256(data).hexdigest()
         path = self._path(name)
-        if not path.exists():
+        if not exists(path, self._files):
             make_folder(self._files, self._folder)
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
+        elif not self._is_synced:
+            # Whoever put it there may have died before the folder was synced. Once a process: no more can be seen.
+            sync_folder(self._files, self._folder)
+        self._is_synced = True
         return name
+
+    def set_damaged_aside(self) -> None:
+        """Rename those that are not what their names say: else the same content would never be stored again."""
+        for path in sorted(self._folder.glob("*.z")):
+            try:
+                self._read(path.stem)
+            except TamperedError:
+                set_aside(self._files, path, path.with_suffix(".damaged"))
 
     def load(self, name: str) -> Any:
         """Return the document of that digest. Raises TamperedError if it is gone or is another one."""
@@ -61,7 +82,7 @@ class ObjectStore:
         return name
 
     def _read(self, name: str) -> Any:
-        packed = read_bytes(self._path(name))
+        packed = read_bytes(self._path(name), self._files)
         if packed is None:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
         try:
@@ -80,7 +101,7 @@ class ObjectStore:
             return None
 
     def has(self, name: str) -> bool:
-        return self._path(name).exists()
+        return exists(self._path(name), self._files)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.z"

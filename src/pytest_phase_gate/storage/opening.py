@@ -6,17 +6,17 @@ costs the same however long the ledger is. In every other case each line is veri
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, State, apply
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
-from pytest_phase_gate.storage.files import open_file, read_bytes
+from pytest_phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from pytest_phase_gate.storage.memory import Memory, Seen
 
@@ -47,8 +47,11 @@ class Opened(Value):
 class Opener:
     """Reads one task's files."""
 
-    def __init__(self, ledger_file: Path, state_file: Path, *, key: bytes | None, memory: Memory) -> None:
+    def __init__(
+        self, ledger_file: Path, state_file: Path, *, key: bytes | None, memory: Memory, files: FileSystem = REAL
+    ) -> None:
         self.ledger_file, self.state_file = ledger_file, state_file
+        self._files = files
         self._key, self._memory = key, memory
 
     def open(self, *, accept_rollback: bool = False) -> Opened:
@@ -68,10 +71,11 @@ class Opener:
 
     def _open(self, seen: Seen | None) -> Opened:
         stored = self._read_state_file()
-        if stored is None and not self.ledger_file.exists():
+        has_ledger = exists(self.ledger_file, self._files)
+        if stored is None and not has_ledger:
             return Opened()
         if stored is not None:
-            if not self.ledger_file.exists():
+            if not has_ledger:
                 raise TamperedError("ledger.jsonl is gone, state.json is still there", remedy=REPAIR)
             is_untouched = stored["ledger"].items() >= self.ledger_stat().items()
             # Somebody who keeps no memory wrote since: only a replay tells whether they went on from what was seen.
@@ -83,7 +87,7 @@ class Opener:
     def _open_checkpoint(self, stored: dict[str, Any]) -> Opened:
         """Nobody has touched the ledger since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
-        raw = read_bytes(self.ledger_file, offset=last_start) or b""
+        raw = read_bytes(self.ledger_file, self._files, offset=last_start) or b""
         try:
             line = parse_line(raw.removesuffix(b"\n"), start=last_start, key=self.key_for(stored["key_check"]))
         except ValueError as error:
@@ -106,7 +110,7 @@ class Opener:
         state, good = NEW_STATE, NEW_STATE
         last: Line | None = None
         lineage, key_check = "", None
-        for line in self._read_lines(key):
+        for line in self._read_lines(key, stored):
             state = apply_line(state, line)
             if line.seq == 1:
                 lineage, key_check = line.event.data.get("lineage", ""), line.event.data.get("key_check")
@@ -128,14 +132,14 @@ class Opener:
             serial=0 if last is None else last.seq,
             head=GENESIS if last is None else last.hash,
             size=size,
-            unfinished=read_bytes(self.ledger_file, offset=size) or b"",
+            unfinished=read_bytes(self.ledger_file, self._files, offset=size) or b"",
             state_lags=stored is None or last is None or last.seq != stored["serial"],
             key_check=key_check,
             older_schema=None if stored is None or stored["schema"] == SCHEMA else stored["schema"],
         )
 
     def _read_state_file(self) -> dict[str, Any] | None:
-        raw = read_bytes(self.state_file)
+        raw = read_bytes(self.state_file, self._files)
         if raw is None:
             return None
         try:
@@ -151,7 +155,7 @@ class Opener:
                 raise ValueError("its fields are not ours")
             if stored["serial"] < 1 or {type(stored["ledger"]), type(stored["state"])} != {dict}:
                 raise ValueError("its fields are not ours")
-            if not isinstance(last := stored["ledger"]["last"], int) or last < 0:
+            if any(type(number := stored["ledger"][name]) is not int or number < 0 for name in ("last", "size")):
                 raise ValueError("its fields are not ours")
             if schema == SCHEMA:
                 state_from_json(stored["state"])
@@ -160,7 +164,10 @@ class Opener:
         return dict(stored)
 
     def ledger_stat(self) -> dict[str, int]:
-        found = os.stat(self.ledger_file, follow_symlinks=False)
+        try:
+            found = self._files.stat(self.ledger_file)
+        except OSError as error:
+            raise refuse(self.ledger_file, error) from error
         return {
             "size": found.st_size,
             "mtime_ns": found.st_mtime_ns,
@@ -170,21 +177,49 @@ class Opener:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
-        return self._read_lines(self.key_for(self._read_first("key_check")))
+        try:
+            stored = self._read_state_file()
+        except (TamperedError, NewerSchemaError):
+            stored = None
+        return self._read_lines(self.key_for(self._read_first("key_check")), stored)
 
-    def _read_lines(self, key: bytes | None) -> Iterator[Line]:
-        stream = open_file(self.ledger_file)
+    def _read_lines(self, key: bytes | None, stored: dict[str, Any] | None) -> Iterator[Line]:
+        stream = open_file(self.ledger_file, self._files)
         if stream is not None:
             with stream:
-                yield from read_chain(stream, key=key)
+                # What the checkpoint was written after is whole; a write that nobody lived to vouch for need not be.
+                settled = self._settled_at_first(key) if stored is None else stored["ledger"]["size"]
+                yield from read_chain(self._read_rows(stream), key=key, settled=settled)
+
+    def _settled_at_first(self, key: bytes | None) -> int | None:
+        """Return 0 if the ledger has nothing but its first write, whole or not: nothing vouches for that one yet."""
+        ends = 0
+        stream = open_file(self.ledger_file, self._files)
+        if stream is not None:
+            with stream:
+                for row in self._read_rows(stream):
+                    with contextlib.suppress(ValueError):
+                        ends += not parse_line(row.removesuffix(b"\n"), key=key).more
+                    if ends > 1:
+                        return None
+        return 0
+
+    def _read_rows(self, stream: BinaryIO) -> Iterator[bytes]:
+        try:
+            yield from stream
+        except OSError as error:
+            raise refuse(self.ledger_file, error) from error
 
     def _read_first(self, name: str) -> str | None:
         """Return what the ledger's first line says of its lineage or its key; None if it says nothing."""
-        stream = open_file(self.ledger_file)
+        stream = open_file(self.ledger_file, self._files)
         if stream is None:
             return None
         with stream:
-            first = stream.readline(64 * 1024)
+            try:
+                first = stream.readline(64 * 1024)
+            except OSError as error:
+                raise refuse(self.ledger_file, error) from error
         try:
             found = json.loads(first)["data"].get(name)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

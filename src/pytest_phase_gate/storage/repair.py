@@ -6,14 +6,16 @@ Nothing is thrown away, and nothing that was damaged counts: after a repair the 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_phase_gate.core.state import NEW_STATE, Event, State
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError, TamperedError
-from pytest_phase_gate.storage.files import cut_off, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import exists, read_bytes, write_atomically
 from pytest_phase_gate.storage.lock import hold_lock
-from pytest_phase_gate.storage.opening import apply_line
+from pytest_phase_gate.storage.opening import Opened, apply_line
 from pytest_phase_gate.storage.store import TaskStore
 
 
@@ -33,35 +35,50 @@ def repair(store: TaskStore) -> Repaired:
         pass
     else:
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
-    with hold_lock(store.lock_file, command="phase-gate audit --repair"):
-        done = _cut(store)
-    with store.transaction(accept_rollback=True) as change:
-        data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": done.copy.name}
-        change.record(Event(kind="repaired", data=data))
-    return done
+    with hold_lock(store.lock_file, store.files, command="phase-gate audit --repair"):
+        return _rewrite(store)
 
 
-def _cut(store: TaskStore) -> Repaired:
-    raw = read_bytes(store.ledger_file) or b""
-    state = read_bytes(store.state_file)
-    kept, size = 0, 0
-    # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
-    with contextlib.suppress(TamperedError):
-        after = NEW_STATE
-        for line in store.lines():
-            after = apply_line(after, line)
-            if not line.more and _has_objects(store, after):
-                kept, size = line.seq, line.end
+def _rewrite(store: TaskStore) -> Repaired:
+    """Copy what is there, then put good lines and the record of the repair in its place, in one step.
+
+    Until that step the task is refused as it was; after it, the repair is on record. There is nothing in between.
+    """
+    raw = read_bytes(store.ledger_file, store.files) or b""
+    state = read_bytes(store.state_file, store.files)
+    good = _last_good(store)
     number = 1
-    while (copy := store.folder / f"ledger.damaged-{number}").exists():
+    while exists(copy := store.folder / f"ledger.damaged-{number}", store.files):
         number += 1
     write_atomically(store.files, copy, raw)
     if state is not None:
         write_atomically(store.files, store.folder / f"state.damaged-{number}", state)
-        store.files.unlink(store.state_file)
-    if raw:
-        cut_off(store.files, store.ledger_file, size)
-    return Repaired(kept_lines=kept, dropped_bytes=len(raw) - size, copy=copy)
+    store.objects.set_damaged_aside()
+    done = Repaired(kept_lines=good.serial, dropped_bytes=len(raw) - good.size, copy=copy)
+    data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": copy.name}
+    store.rewrite(good, raw[: good.size], Event(kind="repaired", data=data))
+    return done
+
+
+def _last_good(store: TaskStore) -> Opened:
+    """Return the task as it stood after its last good transaction."""
+    good, state = Opened(), NEW_STATE
+    created: Mapping[str, Any] = {}
+    # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
+    with contextlib.suppress(TamperedError):
+        for line in store.lines():
+            state = apply_line(state, line)
+            created = line.event.data if line.seq == 1 else created
+            if not line.more and _has_objects(store, state):
+                good = Opened(
+                    state=state,
+                    lineage=created.get("lineage", ""),
+                    key_check=created.get("key_check"),
+                    serial=line.seq,
+                    head=line.hash,
+                    size=line.end,
+                )
+    return good
 
 
 def _has_objects(store: TaskStore, state: State) -> bool:

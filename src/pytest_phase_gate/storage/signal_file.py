@@ -5,7 +5,6 @@ Strict: exact values, known keys, a size limit. What is not plainly an answer is
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.signals import Given, Signal
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError, SignalError
-from pytest_phase_gate.storage.files import REAL, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
 
 #: Nobody's answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -31,29 +30,42 @@ _NOTHING_LEFT = ("none", "")
 class SignalFile(Value):
     """What the file says: a signal, or the problem with it."""
 
-    digest: str
+    #: Tells this file from any other that was or will be here, one with the same words among them.
+    identity: str
     signal: Signal | None = None
     problem: str = ""
     #: True if it contradicts itself: it is taken away like a signal, where a malformed one waits for its author.
     contradicts: bool = False
+    #: True if it could not even be read: nothing is known of it, and it is left alone.
+    is_unreadable: bool = False
 
 
-def read_signal_file(path: Path) -> SignalFile | None:
-    """Return what stands there, None if nothing does. Never raises for what is in it."""
+def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | None:
+    """Return what stands there, None if nothing does. Never raises for what is in it.
+
+    :param spent: the identity of the one that was read last. It may still lie there, if it could not be taken away or
+        nobody lived to do it; it is not read again.
+    """
     try:
         raw = read_bytes(path, limit=MAX_SIZE + 1)
     except PhaseGateError as error:
-        return SignalFile(digest="unreadable", problem=error.problem)
+        return SignalFile(identity="", problem=error.problem, is_unreadable=True)
     if raw is None:
         return None
-    digest = hashlib.sha256(raw).hexdigest()
+    try:
+        changed = REAL.stat(path).st_mtime_ns
+    except OSError as error:
+        return SignalFile(identity="", problem=refuse(path, error).problem, is_unreadable=True)
+    identity = f"{hashlib.sha256(raw).hexdigest()}:{changed}"
+    if identity == spent:
+        return None
     try:
         signal = parse_signal(raw, name=path.name)
     except ContradictionError as error:
-        return SignalFile(digest=digest, problem=error.problem, contradicts=True)
+        return SignalFile(identity=identity, problem=error.problem, contradicts=True)
     except PhaseGateError as error:
-        return SignalFile(digest=digest, problem=error.problem)
-    return SignalFile(digest=digest, signal=signal)
+        return SignalFile(identity=identity, problem=error.problem)
+    return SignalFile(identity=identity, signal=signal)
 
 
 class ContradictionError(SignalError):
@@ -122,5 +134,4 @@ def write_signal_file(path: Path, signal: Signal) -> None:
 
 
 def remove_signal_file(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
+    remove_file(path)

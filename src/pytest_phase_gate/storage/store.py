@@ -24,8 +24,11 @@ from pytest_phase_gate.storage.files import (
     FileSystem,
     append_durably,
     cut_off,
+    exists,
     make_folder,
     read_bytes,
+    set_aside,
+    sync_folders,
     write_atomically,
 )
 from pytest_phase_gate.storage.ledger import Line, digest, encode_transaction
@@ -69,7 +72,7 @@ class TaskStore:
         self._command, self._lock_timeout = command, lock_timeout
         self._key = key
         self._memory = memory or Memory(None, folder)
-        self._opener = Opener(self.ledger_file, self.state_file, key=key, memory=self._memory)
+        self._opener = Opener(self.ledger_file, self.state_file, key=key, memory=self._memory, files=files)
 
     @property
     def ledger_file(self) -> Path:
@@ -102,7 +105,7 @@ class TaskStore:
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free: they will never end."""
-        return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id)))
+        return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
 
     def vanished_in_mid_cycle(self, opened: Opened) -> bool:
         """Tell whether this user has seen an open cycle in this folder under another lineage."""
@@ -127,7 +130,7 @@ class TaskStore:
     def transaction(self, *, accept_rollback: bool = False) -> Iterator[Transaction]:
         """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing."""
         make_folder(self.files, self.folder)
-        with hold_lock(self.lock_file, timeout=self._lock_timeout, command=self._command):
+        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
             opened = self._opener.open(accept_rollback=accept_rollback)
             change = Transaction(opened, at=now())
             if not opened.exists:
@@ -136,6 +139,14 @@ class TaskStore:
             if change.events and (opened.exists or len(change.events) > 1):
                 self._commit(change)
 
+    def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
+        """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""
+        change = Transaction(opened, at=now())
+        if not opened.exists:
+            self._begin(change)
+        change.record(*events)
+        self._commit(change, instead_of=kept)
+
     def _begin(self, change: Transaction) -> None:
         lineage = os.urandom(16).hex()
         check = None if self._key is None else digest(lineage, self._key)[:32]
@@ -143,7 +154,7 @@ class TaskStore:
         created = {"task": self.task, "lineage": lineage, "key_check": check}
         change.record(Event(kind="created", data=created))
 
-    def _commit(self, change: Transaction) -> None:
+    def _commit(self, change: Transaction, *, instead_of: bytes | None = None) -> None:
         opened = change.opened
         if not opened.exists:
             self._write_ignore_file()
@@ -153,7 +164,7 @@ class TaskStore:
             write_atomically(self.files, aside, opened.unfinished)
             cut_off(self.files, self.ledger_file, opened.size)
         if opened.older_schema is not None:
-            older = read_bytes(self.state_file) or b""
+            older = read_bytes(self.state_file, self.files) or b""
             write_atomically(self.files, self.folder / f"state.schema-{opened.older_schema}.json", older)
         document = state_to_json(change.state)
         data, last = encode_transaction(
@@ -161,15 +172,24 @@ class TaskStore:
             seq=opened.serial + 1,
             prev=opened.head,
             state_digest=digest(document),
-            key=self._opener.key_for(opened.key_check),
+            key=self._opener.key_for(opened.key_check) if opened.exists else self._key,
         )
-        append_durably(self.files, self.ledger_file, data)
+        if instead_of is None:
+            append_durably(self.files, self.ledger_file, data)
+        else:
+            # It is forgotten first: whoever dies between the two must not find that the folder was rolled back.
+            self._memory.forget()
+            write_atomically(self.files, self.ledger_file, instead_of + data)
         change.opened = replace(
             opened, state=change.state, serial=last.seq, head=last.hash, size=opened.size + len(data), unfinished=b""
         )
-        # Recorded: the ledger has it. A checkpoint that can't be written is made up for by the next one.
-        with contextlib.suppress(StorageError):
+        try:
             self._write_state(change.opened, document, last_start=opened.size + last.start)
+        except StorageError:
+            # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
+            # is not there any more would be in the way.
+            if instead_of is not None and exists(self.state_file, self.files):
+                set_aside(self.files, self.state_file, self.folder / "state.old")
         cycle_is_open = change.state.phase is not None and not change.state.is_done
         self._memory.keep(Seen(lineage=opened.lineage, serial=last.seq, head=last.hash, cycle_is_open=cycle_is_open))
 
@@ -187,8 +207,10 @@ class TaskStore:
 
     def _write_ignore_file(self) -> None:
         make_folder(self.files, self.folder / "runs")
+        # Once more, for whoever made them may have died before. Up to where `tasks/NAME` in a state folder lies.
+        sync_folders(self.files, self.folder.parents[:3])
         ignore = self.folder / ".gitignore"
-        if not ignore.exists():
+        if not exists(ignore, self.files):
             write_atomically(self.files, ignore, b"# State of pytest-phase-gate: not for commits.\n*\n", durable=False)
 
 

@@ -5,6 +5,7 @@ A stat cache saves reading what is as it was; it may be lost, or lie damaged, at
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -12,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from pytest_phase_gate.errors import StorageError
 from pytest_phase_gate.storage.content_ids import LINK, UNREADABLE
+from pytest_phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from pytest_phase_gate.storage.git import is_linked_worktree
 
 if TYPE_CHECKING:
@@ -116,12 +119,12 @@ def _load_cache(cache_file: Path | None) -> tuple[int, dict[str, list[int | str]
     import json
 
     try:
-        document = json.loads(cache_file.read_bytes())
+        document = json.loads(read_bytes(cache_file) or b"")
         if document["schema"] != CACHE_SCHEMA:
             return 0, {}
         known = {path: entry for path, entry in document["files"].items() if isinstance(entry, list)}
         return int(document["written_ns"]), known
-    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+    except (StorageError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
         return 0, {}  # damaged, or not there yet: everything is hashed, as it would be without one
 
 
@@ -131,23 +134,9 @@ def _save_cache(
     import json
 
     document = {"schema": CACHE_SCHEMA, "written_ns": started, "files": fresh}
-    draft = f"{cache_file}.{os.getpid()}.tmp"
-    try:
-        if state_folder is not None:
-            _make_folder(cache_file.parent, state_folder)
-        with open(draft, "w", encoding="ascii") as file:
-            json.dump(document, file, separators=(",", ":"))
-        os.replace(draft, cache_file)
-    except OSError:
-        # Only speed is lost. No fsync either: a torn cache is damaged, and a damaged one is ignored.
-        try:
-            os.unlink(draft)
-        except OSError:
-            return
-
-
-def _make_folder(folder: Path, state_folder: Path) -> None:
-    """Make a folder below the state folder. That one itself is never made: a run that only looks leaves no trace."""
-    if state_folder in folder.parents:
-        _make_folder(folder.parent, state_folder)
-        folder.mkdir(exist_ok=True)
+    # Only speed is lost if it fails. No fsync either: a torn cache is damaged, and a damaged one is ignored.
+    with contextlib.suppress(StorageError):
+        # The state folder itself is never made: a run that only looks leaves no trace.
+        if state_folder is not None and state_folder in cache_file.parents and exists(state_folder):
+            make_folder(REAL, cache_file.parent)
+        write_atomically(REAL, cache_file, json.dumps(document, separators=(",", ":")).encode("ascii"), durable=False)
