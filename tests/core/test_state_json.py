@@ -241,7 +241,10 @@ def events(draw: st.DrawFn) -> Event:
         "guard": "tests-unchanged",
         "findings": ["one", "two"],
         "expires": draw(st.sampled_from(["", "later"])),
-        "evaluation": {"phase": phase, "iteration": 1, "can_exit": draw(st.booleans())},
+        "evaluation": {
+            **{"phase": phase, "iteration": 1, "can_exit": draw(st.booleans()), "run": None},
+            **{"reason": "so it is", "next": "go on", "gate_1": {"satisfied": True}, "metrics": {}},
+        },
         "premature": draw(st.booleans()),
         "next": draw(st.sampled_from(["GREEN", "DONE"])),
         "name": "fact",

@@ -95,7 +95,10 @@ def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
         if not hmac.compare_digest(written, digest(document, key)):
             raise ValueError("its hash is wrong")
         event = Event(kind=document["kind"], data=document["data"], at=document["at"])
-        if not (isinstance(event.kind, str) and isinstance(event.data, dict) and isinstance(document["seq"], int)):
+        texts = (event.kind, event.at, document["prev"])
+        if not (all(isinstance(each, str) for each in texts) and isinstance(event.data, dict)):
+            raise ValueError("a field has the wrong type")
+        if not isinstance(document["seq"], int):
             raise ValueError("a field has the wrong type")
         return Line(
             seq=document["seq"],

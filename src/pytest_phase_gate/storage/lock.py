@@ -124,5 +124,5 @@ def _describe_holder(path: Path) -> str:
     try:
         who = json.loads(holder_file(path).read_text(encoding="utf-8"))
         return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
