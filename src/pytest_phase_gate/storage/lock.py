@@ -20,6 +20,9 @@ from pytest_phase_gate.storage.files import REAL, refuse
 
 #: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
 POLL_INTERVAL = 0.005
+#: How long a process that had to wait gives way before it asks again: whoever polls is asleep when a lock becomes free,
+#: so one that asks at once would always be first, and 49 others would wait until it has had enough.
+_CROWDED_FOR = 1.0
 #: What file systems say that have no locks.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
@@ -33,7 +36,12 @@ def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str
         raise refuse(path, OSError("not a plain file"))
     lock = FileLock(path, timeout=timeout, poll_interval=POLL_INTERVAL, fallback_to_soft=False)
     try:
-        lock.acquire()
+        _give_way()
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            _waited.at = time.monotonic()
+            lock.acquire()
     except Timeout:
         raise LockTimeoutError(
             f"{path.name} was not free within {timeout:g} s{_describe_holder(path)}",
@@ -53,6 +61,21 @@ def hold_lock(path: Path, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str
         with contextlib.suppress(OSError):
             holder.unlink()
         lock.release()
+
+
+class _Waited:
+    """When this process last found a lock held by somebody else."""
+
+    at = -_CROWDED_FOR
+
+
+_waited = _Waited()
+
+
+def _give_way() -> None:
+    """Let those go first who wait already, if there were any lately."""
+    if time.monotonic() - _waited.at < _CROWDED_FOR:
+        time.sleep(2 * POLL_INTERVAL)
 
 
 def holder_file(path: Path) -> Path:
