@@ -64,7 +64,7 @@ def assert_intact(store: TaskStore) -> int:
 def updates_at_once(folder: Path, *, processes: int, updates: int) -> str:
     """Processes that read a number and write the next one: not one is lost."""
     result = hammer("phase-gate", folder, processes=processes, updates=updates)
-    assert result.errors == []
+    assert not result.errors, result.errors
     # Every update read what the one before it wrote; one more made the task.
     assert result.total == processes * updates + 1
     store = TaskStore(folder / "state", task="default")

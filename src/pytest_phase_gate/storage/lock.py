@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 POLL_INTERVAL = 0.005
 #: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
 #: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.
-_PATIENCE = ((0.05, POLL_INTERVAL), (0.5, 0.025), (1.5, 0.01), (float("inf"), 0.002))
-_CROWD_INTERVAL = 0.025
+_PATIENCE = ((0.05, POLL_INTERVAL), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
+_CROWD_INTERVAL = 0.03
 #: For so long a process that had to wait gives way before it asks again: whoever polls is asleep when a lock becomes
 #: free, so one that asks at once would always be first, and 49 others would wait until it has had enough.
 _CROWDED_FOR = 1.0
