@@ -367,7 +367,8 @@ STATE_EDITS: dict[str, tuple[str, str, Edit]] = {
     "the-checkpoint-of-another-type": (OURS, OURS, lambda stored: stored["ledger"].update(last="0")),
     "the-checkpoint-before-the-file": (OURS, OURS, lambda stored: stored["ledger"].update(last=-1)),
     "the-checkpoint-in-the-middle": (LAST, "", lambda stored: stored["ledger"].update(last=3)),
-    "the-checkpoint-behind-the-file": (LAST, "", lambda stored: stored["ledger"].update(last=10**9)),
+    "the-checkpoint-behind-the-file": (OURS, OURS, lambda stored: stored["ledger"].update(last=10**9)),
+    "the-checkpoint-where-no-file-goes": (OURS, OURS, lambda stored: stored["ledger"].update(last=10**30)),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 class Answer(Value):
-    """One answer, printed as text or as JSON."""
+    """One answer, printed as text or as JSON.
 
-    text: str
+    Where it is long, the text is an iterator of rows, and values of the document are iterators of items: they are
+    printed one by one, and never held all at once.
+    """
+
+    text: str | Iterator[str]
     document: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int = 0
     is_error: bool = False

@@ -8,9 +8,10 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pytest_phase_gate._version import __version__
 from pytest_phase_gate.cli import COMMANDS
@@ -38,7 +39,12 @@ def dispatch(given: list[str]) -> int:
     try:
         answer = _answer(given)
         code = answer.exit_code
-        _print(answer, as_json="--json" in ours)
+        try:
+            _print(answer, as_json="--json" in ours)
+        except PhaseGateError as error:
+            # In the middle of a long answer. What is printed by now is no JSON document, so nobody takes it for one.
+            code = error.exit_code
+            print(f"phase-gate: {error}", file=sys.stderr)
     except BrokenPipeError:
         # A report that is cut short by `| head` is no fault, and its exit code is what it was.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,10 +83,36 @@ def _survive_odd_characters() -> None:
 
 def _print(answer: Answer, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(answer.document, indent=2))
+        _print_document(answer.document)
     elif answer.text:
-        print(answer.text, file=sys.stderr if answer.is_error else sys.stdout)
+        for row in (answer.text,) if isinstance(answer.text, str) else answer.text:
+            print(row, file=sys.stderr if answer.is_error else sys.stdout)
     sys.stdout.flush()
+
+
+def _print_document(document: Mapping[str, Any]) -> None:
+    """Print what `json.dumps(..., indent=2)` gives, item by item where there are iterators."""
+    if not any(isinstance(value, Iterator) for value in document.values()):
+        print(json.dumps(document, indent=2))
+        return
+    before = "{"
+    for key, value in document.items():
+        print(f"{before}\n  {json.dumps(key)}: ", end="")
+        before = ","
+        if not isinstance(value, Iterator):
+            print(_indented(value, 2), end="")
+            continue
+        opened = "["
+        for item in value:
+            print(f"{opened}\n    {_indented(item, 4)}", end="")
+            opened = ","
+        print("[]" if opened == "[" else "\n  ]", end="")
+    print("\n}")
+
+
+def _indented(value: object, columns: int) -> str:
+    # No line end is part of a JSON string: each is one of the indentation's.
+    return json.dumps(value, indent=2).replace("\n", "\n" + " " * columns)
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.storage.ledger import Line
+from pytest_phase_gate.storage.opening import read_event
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,85 +20,138 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
-    store.look()
+    opened = store.look()
     if call.arguments.events:
-        events = [
-            {"seq": line.seq, "at": line.event.at, "kind": line.event.kind, **_brief(line)} for line in store.lines()
-        ]
-        text = "\n".join(f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {_words(row)}" for row in events)
-        return Answer(text=text or "nothing has happened yet", document={"events": events})
-    runs = list(collect_runs(store.lines(), project.task, lost=store.lost_runs(store.look().state)))
-    overrides = list(collect_overrides(store.lines()))
-    document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": overrides}
-    rows = [f"waived {row['at'][:19]}Z  {describe_override(row)}" for row in overrides]
-    return Answer(text="\n".join((_table(runs), *rows)), document=document)
+        return Answer(text=_event_rows(store.lines()), document={"events": _events(store.lines())})
+    overrides: list[dict[str, Any]] = []
+    # In one pass: what people have let pass is little, and stands behind the runs.
+    lines = _set_aside(store.lines(), overrides)
+    runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))
+    document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": _each(overrides)}
+    return Answer(text=_rows(runs, overrides), document=document)
 
 
-def collect_overrides(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
-    """Yield what people have let pass, oldest first, with the cycle that it was for."""
+def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
+    """Yield the runs that the ledger's lines tell of, in the order in which they began.
+
+    Holds no more than the runs that overlap: the first one's end lets it go.
+    """
+    runs: dict[str, dict[str, Any]] = {}
+    open_ones: set[str] = set()
+    for line in lines:
+        kind = line.event.kind
+        if kind == "run-started":
+            row = read_event(line, lambda event: _began(event, task, lost))
+            runs[row["id"]] = row
+            open_ones.add(row["id"])
+        elif kind in ("run-ended", "run-lost"):
+            run, change = read_event(line, _ended)
+            if run in open_ones:
+                runs[run] |= change
+                open_ones.remove(run)
+        elif kind in ("repaired", "rollback-accepted"):
+            open_ones.clear()  # the state forgets them there: their ends do not count any more
+        while runs and (first := next(iter(runs))) not in open_ones:
+            yield runs.pop(first)
+    yield from runs.values()
+
+
+def _began(event: Event, task: str, lost: tuple[str, ...]) -> dict[str, Any]:
+    data = event.data
+    return {
+        "id": _text(data["run"]),
+        "kind": "lost" if data["run"] in lost else "open",
+        "phase": _text(data["phase"]),
+        "iteration": None,
+        "task": task,
+        "exit_status": None,
+        "at": event.at,
+        "ended_at": None,
+        "counts": {},
+        "why": "",
+        "green": None,
+        "duration_s": None,
+        "tree": data["tree"],
+        "arguments": data["arguments"],
+        "python": data["python"],
+        "pytest": data["pytest"],
+    }
+
+
+def _ended(event: Event) -> tuple[str, dict[str, Any]]:
+    data = event.data
+    if event.kind == "run-lost":
+        return _text(data["run"]), {"kind": "lost", "why": "it began and never ended"}
+    return _text(data["run"]), {
+        "kind": _text(data["kind"]),
+        "iteration": data["iteration"],
+        "exit_status": data["exit_status"],
+        "ended_at": event.at,
+        "counts": dict(data["tally"]),
+        "why": data["why"],
+        "green": data["green"],
+        "duration_s": data["duration_s"],
+    }
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _set_aside(lines: Iterable[Line], overrides: list[dict[str, Any]]) -> Iterator[Line]:
+    """Yield the lines, and keep what people have let pass, oldest first, with the cycle that it was for."""
     cycle = 0
     for line in lines:
         if line.event.kind == "cycle-began":
-            cycle = line.event.data["cycle"]
+            cycle = read_event(line, lambda event: event.data.get("cycle", 0))
         elif line.event.kind == "waived":
-            yield {"kind": "waive", "cycle": cycle, "at": line.event.at, **line.event.data}
+            row = {"kind": "waive", "cycle": cycle, "at": line.event.at}
+            read_event(line, lambda event, row=row: describe_override(row | event.data))  # type: ignore[misc]
+            overrides.append({**row, **line.event.data})
+        yield line
 
 
-def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterable[dict[str, Any]]:
-    """Return the runs that the ledger's lines tell of, in the order in which they began."""
-    runs: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        data = line.event.data
-        if line.event.kind == "run-started":
-            runs[data["run"]] = {
-                "id": data["run"],
-                "kind": "lost" if data["run"] in lost else "open",
-                "phase": data["phase"],
-                "iteration": None,
-                "task": task,
-                "exit_status": None,
-                "at": line.event.at,
-                "ended_at": None,
-                "counts": {},
-                "why": "",
-                "green": None,
-                "duration_s": None,
-                "tree": data["tree"],
-                "arguments": data["arguments"],
-                "python": data["python"],
-                "pytest": data["pytest"],
-            }
-        elif line.event.kind == "run-ended" and data["run"] in runs:
-            runs[data["run"]] |= {
-                "kind": data["kind"],
-                "iteration": data["iteration"],
-                "exit_status": data["exit_status"],
-                "ended_at": line.event.at,
-                "counts": data["tally"],
-                "why": data["why"],
-                "green": data["green"],
-                "duration_s": data["duration_s"],
-            }
-        elif line.event.kind == "run-lost" and data["run"] in runs:
-            runs[data["run"]] |= {"kind": "lost", "why": "it began and never ended"}
-    return runs.values()
+def _each(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows that are there by the time somebody asks."""
+    yield from rows
 
 
-def _table(runs: list[dict[str, Any]]) -> str:
-    if not runs:
-        return "no run is recorded yet\n  next: pytest --phase=red"
-    rows = [f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"]
+def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> Iterator[str]:
+    title = f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
     for run in runs:
+        if title:
+            yield title
+            title = ""
         counts = ", ".join(f"{number} {name}" for name, number in run["counts"].items())
         why = f" ({run['why']})" if run["why"] else ""
-        iteration = "" if run["iteration"] is None else run["iteration"]
-        rows.append(f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}")
-    return "\n".join(rows)
+        iteration = "" if run["iteration"] is None else str(run["iteration"])
+        yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
+    if title:
+        yield "no run is recorded yet\n  next: pytest --phase=red"
+    for row in overrides:
+        yield f"waived {row['at'][:19]}Z  {describe_override(row)}"
 
 
-def _brief(line: Line) -> dict[str, Any]:
-    data = line.event.data
-    if line.event.kind == "evaluated":
+def _events(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        brief = read_event(line, _brief)
+        yield {"seq": line.seq, "at": line.event.at, "kind": line.event.kind, **brief}
+
+
+def _event_rows(lines: Iterable[Line]) -> Iterator[str]:
+    is_empty = True
+    for row in _events(lines):
+        is_empty = False
+        yield f"{row['seq']:>5}  {row['at']}  {row['kind']:16}  {_words(row)}"
+    if is_empty:
+        yield "nothing has happened yet"
+
+
+def _brief(event: Event) -> dict[str, Any]:
+    data = event.data
+    if event.kind == "evaluated":
         evaluation = data["evaluation"]
         return {name: evaluation[name] for name in ("phase", "iteration", "can_exit", "reason")}
     kept = (

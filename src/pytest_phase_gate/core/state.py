@@ -346,7 +346,7 @@ def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
 
 
 def _evaluated(state: State, event: Event) -> State:
-    evaluation = event.data["evaluation"]
+    evaluation = _check_verdict(event.data["evaluation"])
     return replace(
         state,
         evaluation=evaluation,
@@ -355,6 +355,15 @@ def _evaluated(state: State, event: Event) -> State:
         exited=False,
         forced=False,
     )
+
+
+def _check_verdict(evaluation: Json) -> Json:
+    """Raise KeyError or TypeError for a verdict without what everybody who looks at one asks of it."""
+    for name in ("phase", "run", "can_exit", "reason", "next"):
+        evaluation[name]
+    evaluation["gate_1"]["satisfied"]
+    evaluation["metrics"].get("")
+    return evaluation
 
 
 def _signal_spent(state: State, event: Event) -> State:

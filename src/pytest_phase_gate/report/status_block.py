@@ -111,7 +111,7 @@ def parse_status_block(text: str) -> StatusBlock:
         name, types = _FIELDS[key]
         try:
             values[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _malformed(f"line {number}: {value[:40]!r} is no value") from None
         is_bool = isinstance(values[name], bool)
         if not isinstance(values[name], types) or (is_bool and bool not in types):

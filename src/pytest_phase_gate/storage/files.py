@@ -14,7 +14,7 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pytest_phase_gate.errors import StorageError
 
@@ -98,8 +98,8 @@ class FileSystem:
     def unlink(self, path: Path) -> None:
         os.unlink(path)
 
-    def acquire(self, lock: BaseFileLock) -> None:
-        lock.acquire()
+    def acquire(self, lock: BaseFileLock, **how: Any) -> None:
+        lock.acquire(**how)
 
 
 #: What storage uses unless it is told otherwise.

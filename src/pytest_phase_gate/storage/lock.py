@@ -13,13 +13,24 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.errors import LockTimeoutError, StorageError
 from pytest_phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
 
+if TYPE_CHECKING:
+    from filelock import FileLock
+
 #: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
 POLL_INTERVAL = 0.005
+#: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
+#: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.
+_PATIENCE = ((0.05, POLL_INTERVAL), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
+_CROWD_INTERVAL = 0.03
+#: For so long a process that had to wait gives way before it asks again: whoever polls is asleep when a lock becomes
+#: free, so one that asks at once would always be first, and 49 others would wait until it has had enough.
+_CROWDED_FOR = 1.0
 #: What file systems say that have no locks.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
@@ -35,7 +46,12 @@ def hold_lock(
         raise refuse(path, OSError("not a plain file"))
     lock = FileLock(path, timeout=timeout, poll_interval=POLL_INTERVAL, fallback_to_soft=False)
     try:
-        files.acquire(lock)
+        _give_way()
+        try:
+            files.acquire(lock, blocking=False)
+        except Timeout:
+            _waited.at = time.monotonic()
+            _wait_for(lock, timeout, files)
     except Timeout:
         raise LockTimeoutError(
             f"{path.name} was not free within {timeout:g} s{_describe_holder(path, files)}",
@@ -58,6 +74,36 @@ def hold_lock(
             remove_file(holder, files)
         finally:
             lock.release()  # even if somebody presses Ctrl-C right here
+
+
+class _Waited:
+    """When this process last found a lock held by somebody else."""
+
+    at = -_CROWDED_FOR
+
+
+_waited = _Waited()
+
+
+def _give_way() -> None:
+    """Let those go first who wait already, if there were any lately."""
+    if time.monotonic() - _waited.at < _CROWDED_FOR:
+        time.sleep(_CROWD_INTERVAL)
+
+
+def _wait_for(lock: FileLock, timeout: float, files: FileSystem) -> None:
+    from filelock import Timeout
+
+    began = time.monotonic()
+    for until, interval in _PATIENCE:
+        left = min(until, timeout) - (time.monotonic() - began)
+        try:
+            files.acquire(lock, timeout=max(left, 0), poll_interval=interval)
+        except Timeout:
+            if until >= timeout:
+                raise
+        else:
+            return
 
 
 def holder_file(path: Path) -> Path:
@@ -132,5 +178,5 @@ def _describe_holder(path: Path, files: FileSystem) -> str:
     try:
         who = json.loads(read_bytes(holder_file(path), files) or b"")
         return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
-    except (StorageError, ValueError, KeyError, TypeError):
+    except (StorageError, ValueError, KeyError, TypeError, RecursionError):
         return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ from pytest_phase_gate.storage.ledger import REPAIR
 
 #: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
 _LEVEL = 1
+#: Three times an inventory of a million ids; a few kilobytes that unpack to more are made to fill the memory.
+MAX_SIZE = 64 * 1024 * 1024
+#: A digest, and nothing that leads to another file.
+_NAME = re.compile(r"[0-9a-f]{64}")
 
 
 class ObjectStore:
@@ -82,16 +87,18 @@ class ObjectStore:
         return name
 
     def _read(self, name: str) -> Any:
+        if not _NAME.fullmatch(name):
+            raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
         packed = read_bytes(self._path(name), self._files)
         if packed is None:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
         try:
-            data = zlib.decompress(packed)
-        except zlib.error:
-            data = b""
-        if hashlib.sha256(data).hexdigest() != name:
-            raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR)
-        return json.loads(data)
+            data = zlib.decompressobj().decompress(packed, MAX_SIZE)
+            if hashlib.sha256(data).hexdigest() != name:
+                raise ValueError("it is another one")
+            return json.loads(data)
+        except (zlib.error, ValueError, RecursionError) as error:
+            raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 
     def kept_at(self, name: str) -> float | None:
         """Return when an object was stored; None if that can't be told."""

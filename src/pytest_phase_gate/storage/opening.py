@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
-from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, State, apply
+from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, Event, State, apply
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
 from pytest_phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from pytest_phase_gate.storage.memory import Memory, Seen
+
+T = TypeVar("T")
 
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME, or bring the newer folder back'
 
@@ -155,7 +157,9 @@ class Opener:
                 raise ValueError("its fields are not ours")
             if stored["serial"] < 1 or {type(stored["ledger"]), type(stored["state"])} != {dict}:
                 raise ValueError("its fields are not ours")
-            if any(type(number := stored["ledger"][name]) is not int or number < 0 for name in ("last", "size")):
+            last, size = stored["ledger"]["last"], stored["ledger"]["size"]
+            # Within the file: a place beyond what can be sought is no place.
+            if not isinstance(last, int) or not isinstance(size, int) or not 0 <= last <= max(size, 0):
                 raise ValueError("its fields are not ours")
             if schema == SCHEMA:
                 state_from_json(stored["state"])
@@ -244,11 +248,17 @@ class Opener:
 
 def apply_line(state: State, line: Line) -> State:
     """Return the state after one more line. Raises TamperedError for an event that can't be one of ours."""
+    return read_event(line, lambda event: apply(state, event))
+
+
+def read_event(line: Line, read: Callable[[Event], T]) -> T:
+    """Return what is read from a line's event. Raises TamperedError for one that can't be one of ours."""
     try:
-        return apply(state, line.event)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return read(line.event)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         # Its hash is right, so whoever wrote it knew how; no version of ours writes such an event.
-        raise TamperedError(f"ledger.jsonl:{line.seq}: nobody wrote this {line.event.kind}", remedy=REPAIR) from error
+        kind = ascii(line.event.kind[:40])[1:-1]
+        raise TamperedError(f"ledger.jsonl:{line.seq}: nobody wrote this {kind}", remedy=REPAIR) from error
 
 
 def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, lineage: str) -> None:
