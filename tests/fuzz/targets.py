@@ -39,8 +39,8 @@ from pytest_phase_gate.storage.walked_files import take_walked_files
 
 _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"
 
-#: No document of a few kilobytes may keep a parser busy for longer, however slow the machine is.
-MAX_SECONDS = 5.0
+#: No document of this size may keep a parser busy for longer: seconds of its own, however busy the machine is.
+MAX_SECONDS = 20.0
 
 
 class Target(NamedTuple):
@@ -50,13 +50,13 @@ class Target(NamedTuple):
 
     def __call__(self, data: bytes) -> None:
         """Run the parser; anything but our own errors, or too long a time, is a fault."""
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             self.run(data)
         except PhaseGateError as error:
             if not (error.problem and error.remedy):
                 raise AssertionError("an error says what is wrong, and what to do") from error
-        spent = time.perf_counter() - began
+        spent = time.process_time() - began
         assert spent < MAX_SECONDS, f"{self.name}: {spent:.1f} s for {len(data)} bytes"
 
 

@@ -139,9 +139,9 @@ def counted(root: Path) -> Iterator[Callable[[], Work]]:
             read += len(row)
             return row
 
-    def count_read(path: Path, **named: Any) -> bytes | None:
+    def count_read(path: Path, *given: Any, **named: Any) -> bytes | None:
         nonlocal read
-        data = read_bytes(path, **named)
+        data = read_bytes(path, *given, **named)
         if path.name == "ledger.jsonl":
             read += len(data or b"")
         return data
@@ -149,7 +149,7 @@ def counted(root: Path) -> Iterator[Callable[[], Work]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledger, "parse_line", count_parse)
         patch.setattr(opening, "parse_line", count_parse)
-        patch.setattr(opening, "open_file", lambda path: Counting(stream) if (stream := open_file(path)) else None)
+        patch.setattr(opening, "open_file", lambda *given: Counting(stream) if (stream := open_file(*given)) else None)
         patch.setattr(opening, "read_bytes", count_read)
         yield lambda: Work(parsed, read)
 

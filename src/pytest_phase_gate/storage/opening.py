@@ -24,6 +24,9 @@ T = TypeVar("T")
 
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME, or bring the newer folder back'
 
+#: Lines that a first write never has: it is made of a handful of events.
+_FIRST_WRITE = 100
+
 
 class Opened(Value):
     """A task as it stands on disk."""
@@ -201,10 +204,10 @@ class Opener:
         stream = open_file(self.ledger_file, self._files)
         if stream is not None:
             with stream:
-                for row in self._read_rows(stream):
+                for number, row in enumerate(self._read_rows(stream)):
                     with contextlib.suppress(ValueError):
                         ends += not parse_line(row.removesuffix(b"\n"), key=key).more
-                    if ends > 1:
+                    if ends > 1 or number > _FIRST_WRITE:
                         return None
         return 0
 
