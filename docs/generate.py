@@ -17,9 +17,9 @@ from _pytest.config.argparsing import Parser
 from pytest_phase_gate import exit_codes, hookspecs, plugin
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._dispatch import build_full_parser
+from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import RunDefaults
-from pytest_phase_gate.core.state import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_phase_gate.core.fold import apply
 from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events, what_is_missing, what_to_do
-from pytest_phase_gate.core.state import NEW_STATE, Event, Snapshot, State, apply
+from pytest_phase_gate.core.state import NEW_STATE, Event, Snapshot, State
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.core.workflow import Phase, Workflow

@@ -11,20 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_phase_gate.core.fold import EVENT_KINDS, apply
 from pytest_phase_gate.core.runs import Green, Kind
-from pytest_phase_gate.core.state import (
-    EVENT_KINDS,
-    NEW_STATE,
-    Event,
-    Fact,
-    Measurement,
-    OpenRun,
-    RunSummary,
-    Snapshot,
-    State,
-    Undo,
-    apply,
-)
+from pytest_phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import as_dict, replace
 from pytest_phase_gate.core.waivers import Waiver

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_phase_gate.core.fold import apply, streak_after
 from pytest_phase_gate.core.runs import Green, Kind
-from pytest_phase_gate.core.state import NEW_STATE, Event, OpenRun, State, apply, streak_after
+from pytest_phase_gate.core.state import NEW_STATE, Event, OpenRun, State
 from pytest_phase_gate.core.values import Value
 
 #: Trees: what the files were.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docs import generate
-from pytest_phase_gate.core.state import EVENT_KINDS
+from pytest_phase_gate.core.fold import EVENT_KINDS
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped

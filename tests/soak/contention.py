@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.contention import hammer
+from pytest_phase_gate.core.fold import apply
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
-from pytest_phase_gate.core.state import NEW_STATE, apply
+from pytest_phase_gate.core.state import NEW_STATE
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.storage.store import TaskStore
 from tests.support import OURS

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_phase_gate.cli import main
-from pytest_phase_gate.core.state import Event, apply
+from pytest_phase_gate.core.fold import apply
+from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.storage import files, ledger, opening
 from pytest_phase_gate.storage.ledger import canonical, digest, encode_transaction

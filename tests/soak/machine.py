@@ -19,7 +19,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from pytest_phase_gate.core.state import NEW_STATE, apply
+from pytest_phase_gate.core.fold import apply
+from pytest_phase_gate.core.state import NEW_STATE
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.storage.store import TaskStore
 from tests.integrity.forks import Forks

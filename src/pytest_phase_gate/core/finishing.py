@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
+from pytest_phase_gate.core.fold import apply, streak_after
 from pytest_phase_gate.core.freeze import freeze, frozen_to_json
 from pytest_phase_gate.core.inventory import merge_inventories, split_id
 from pytest_phase_gate.core.measuring import excuse_skips, find_findings, measure, note_unseen, take_notes
@@ -19,7 +20,7 @@ from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Classified, Green, Kind, RunFacts, classify_run
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
-from pytest_phase_gate.core.state import Event, OpenRun, State, apply, streak_after
+from pytest_phase_gate.core.state import Event, OpenRun, State
 from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.verdicts import fact_values, judgement_events
 from pytest_phase_gate.core.words import run_command

@@ -62,6 +62,7 @@ _OWN = tuple(
         "recording.",
         "core.evaluation",
         "core.finishing",
+        "core.fold",
         "core.freeze",
         "core.measuring",
         "core.outcomes",

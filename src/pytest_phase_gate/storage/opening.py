@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, Event, State, apply
+from pytest_phase_gate.core.fold import apply
+from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, Event, State
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError

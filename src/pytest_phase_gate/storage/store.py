@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pytest_phase_gate.core.fold import apply
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
-from pytest_phase_gate.core.state import SCHEMA, Event, State, apply
+from pytest_phase_gate.core.state import SCHEMA, Event, State
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import StorageError

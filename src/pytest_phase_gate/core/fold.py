@@ -1,0 +1,326 @@
+"""How each event changes the state of a task.
+
+Pure: `apply(state, event)` is the only way a state comes about. The ledger holds the events; replaying them gives
+the state again, bit for bit, so nothing here may look at a clock or a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_phase_gate.core.runs import Green, Kind
+from pytest_phase_gate.core.state import (
+    Event,
+    Fact,
+    Json,
+    Measurement,
+    OpenRun,
+    RunSummary,
+    Snapshot,
+    State,
+    Undo,
+)
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.waivers import Waiver
+from pytest_phase_gate.core.words import DONE
+
+
+def apply(state: State, event: Event) -> State:
+    """Return the state after one more event. Kinds that change nothing are kept for history only."""
+    change = _CHANGES.get(event.kind)
+    if change is None:
+        return state
+    state = change(state, event)
+    if state.undo is not None and event.data.get("run") != state.undo.run:
+        # Something else happened since: taking the run back would take that back too.
+        state = replace(state, undo=None)
+    return state
+
+
+def _created(state: State, event: Event) -> State:
+    return replace(state, task=event.data["task"])
+
+
+def _cycle_began(state: State, event: Event) -> State:
+    return replace(
+        state,
+        cycle=state.cycle + 1,
+        workflow=event.data["workflow"],
+        baseline=_snapshot(event.data.get("baseline")),
+        allow_non_interactive=event.data.get("allow_non_interactive", False),
+        vanished=event.data.get("vanished", False),
+        first=None,
+        frozen=None,
+        to_freeze=None,
+        withdrawn=None,
+        red=None,
+        sources=None,
+        red_exited=False,
+        waivers=(),
+        targets=None,
+        recovered=(),
+        visited=(),
+        signals_premature=0,
+        undo=_remember(state, event),
+    )
+
+
+def _phase_entered(state: State, event: Event) -> State:
+    phase = event.data["phase"]
+    # A clean sheet: no iteration, streak, fact or verdict of the phase before counts in this one.
+    return replace(
+        state,
+        phase=phase,
+        visited=state.visited if phase in state.visited else (*state.visited, phase),
+        iteration=0,
+        exited=False,
+        forced=False,
+        streak=0,
+        chain=None,
+        measurement=None,
+        evaluation_is_stale=state.evaluation is not None,
+        facts=(),
+        **_freeze_on_entry(state, event),
+        undo=_remember(state, event),
+    )
+
+
+def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
+    """Going back to the first phase takes the freeze back."""
+    if event.data.get("how") != "rewind" or not event.data.get("first"):
+        return {}
+    return {"withdrawn": state.would_withdraw, "frozen": None, "to_freeze": None, "red_exited": False}
+
+
+def _remember(state: State, event: Event) -> Undo | None:
+    run = event.data.get("run")
+    if run is None:
+        return None
+    if state.undo is not None and state.undo.run == run:
+        return state.undo
+    return Undo(run, replace(state, undo=None))
+
+
+def _run_started(state: State, event: Event) -> State:
+    data = event.data
+    run = OpenRun(
+        id=data["run"],
+        phase=data["phase"],
+        at=event.at,
+        tree=data["tree"],
+        nested=data.get("nested", False),
+        rewinds=data.get("rewinds", False),
+    )
+    others, undo = state.open_runs, state.undo if run.nested else _remember(state, event)
+    if not run.nested and any(not other.nested for other in others):
+        # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
+        others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
+        run = replace(run, overlaps=True)
+    rules = state.rules if run.nested else data["rules"]
+    return replace(state, open_runs=(*others, run), rules=rules, undo=undo)
+
+
+def _run_lost(state: State, event: Event) -> State:
+    run = state.open_run(event.data["run"])
+    if run is None:
+        return state
+    lost = RunSummary(id=run.id, kind=Kind.LOST, phase=run.phase, at=event.at, why="it began and never ended")
+    state = _close(state, run, lost)
+    if run.nested:
+        return state
+    return replace(state, streak=0, tree=None, chain=None, evaluation_is_stale=state.evaluation is not None)
+
+
+def _run_ended(state: State, event: Event) -> State:
+    data = event.data
+    run = state.open_run(data["run"])
+    if run is None:
+        return state
+    kind = Kind(data["kind"])
+    summary = RunSummary(
+        id=run.id, kind=kind, phase=run.phase, at=event.at, iteration=data.get("iteration"), why=data.get("why", "")
+    )
+    if kind is Kind.VOID:
+        return _take_back(state, run, summary)
+    state = _close(state, run, summary)
+    if kind is Kind.NESTED:
+        return state
+    streak, chain = streak_after(state, run, kind=kind, green=Green(data["green"]), tree=data["tree"])
+    state = replace(
+        state, streak=streak, chain=chain, tree=data["tree"], evaluation_is_stale=state.evaluation is not None
+    )
+    if kind is Kind.COMPLETE:
+        state = _measured(state, run, data)
+    return state
+
+
+def _measured(state: State, run: OpenRun, data: Json) -> State:
+    snapshot = Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
+    return replace(
+        state,
+        iteration=data["iteration"],
+        exited=False,
+        forced=False,
+        measurement=Measurement(
+            run=run.id,
+            iteration=data["iteration"],
+            tree=data["tree"],
+            metrics=data["metrics"],
+            findings=tuple(data.get("findings", ())),
+            notes=tuple(data.get("notes", ())),
+        ),
+        known=data["known"],
+        latest=snapshot,
+        first=state.first or snapshot,
+        targets=data.get("targets") or state.targets,
+        recovered=tuple(sorted({*state.recovered, *data.get("recovered", ())})),
+        to_freeze=data.get("frozen") or state.to_freeze,
+        # A cycle that began later than RED is held to what its first complete run saw.
+        frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
+        red=data.get("red") or state.red,
+        sources=data.get("sources") or state.sources,
+        green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
+    )
+
+
+def streak_after(state: State, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> tuple[int, str | None]:
+    """Return the streak and the tree through which it holds, after a run that ended on `tree`."""
+    unbroken = state.chain is not None and state.chain == run.tree
+    if kind is Kind.COMPLETE and green is Green.GREEN and not run.overlaps:
+        return (state.streak + 1 if unbroken else 1), tree
+    if kind is Kind.EMPTY or green is Green.NOT_GREEN:
+        return 0, tree
+    return state.streak, (tree if unbroken else None)
+
+
+def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
+    undo = None if state.undo is not None and state.undo.run == run.id else state.undo
+    return replace(
+        state,
+        open_runs=tuple(other for other in state.open_runs if other.id != run.id),
+        last_run=state.last_run if run.nested else summary,
+        undo=undo,
+    )
+
+
+def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
+    if state.undo is None or state.undo.run != run.id:
+        return _close(state, run, summary)
+    return replace(state.undo.state, spent=state.spent)  # what was refused meanwhile stays refused
+
+
+def _evaluated(state: State, event: Event) -> State:
+    evaluation = _check_verdict(event.data["evaluation"])
+    return replace(
+        state,
+        evaluation=evaluation,
+        evaluation_is_stale=False,
+        iteration=max(state.iteration, evaluation["iteration"] or 0),
+        exited=False,
+        forced=False,
+    )
+
+
+def _check_verdict(evaluation: Json) -> Json:
+    """Raise KeyError or TypeError for a verdict without what everybody who looks at one asks of it."""
+    for name in ("phase", "run", "can_exit", "reason", "next"):
+        evaluation[name]
+    evaluation["gate_1"]["satisfied"]
+    evaluation["metrics"].get("")
+    return evaluation
+
+
+def _signal_spent(state: State, event: Event) -> State:
+    state = _file_spent(state, event)
+    return replace(state, signals_premature=state.signals_premature + bool(event.data.get("premature")))
+
+
+def _file_spent(state: State, event: Event) -> State:
+    return replace(state, spent=event.data.get("file") or state.spent)
+
+
+def _phase_exited(state: State, event: Event) -> State:
+    if event.data.get("freezes"):
+        state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
+    if event.data["next"] == DONE:
+        return replace(state, phase=DONE, exited=True, forced=event.data.get("forced", False))
+    return replace(state, exited=True, forced=event.data.get("forced", False))
+
+
+def _fact_declared(state: State, event: Event) -> State:
+    data = event.data
+    fact = Fact(name=data["name"], value=data["value"], reason=data["reason"], by=data["by"], at=event.at)
+    return replace(state, facts=(*(each for each in state.facts if each.name != fact.name), fact))
+
+
+def _fact_withdrawn(state: State, event: Event) -> State:
+    return replace(state, facts=tuple(each for each in state.facts if each.name != event.data["name"]))
+
+
+def _baseline_taken(state: State, event: Event) -> State:
+    snapshot = _snapshot(event.data)
+    assert snapshot is not None
+    if state.phase is not None and not state.is_done:
+        # For the next cycle. This one may still go on, and there it would excuse what is skipped, failing or gone.
+        return replace(state, latest=snapshot)
+    # It is also what the next cycle begins with, and what the task knows.
+    return replace(state, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
+
+
+def _waived(state: State, event: Event) -> State:
+    data = event.data
+    waiver = Waiver(
+        guard=data["guard"],
+        findings=tuple(data["findings"]),
+        reason=data["reason"],
+        by=data["by"],
+        at=event.at,
+        expires=data.get("expires", ""),
+    )
+    return replace(state, waivers=(*state.waivers, waiver))
+
+
+def _doubted(state: State, event: Event) -> State:
+    # Part of the history is gone or came back: what it proved is not proved any more.
+    return replace(
+        state,
+        open_runs=(),
+        exited=False,
+        forced=False,
+        streak=0,
+        tree=None,
+        chain=None,
+        green_tree=None,
+        measurement=None,
+        evaluation_is_stale=state.evaluation is not None,
+    )
+
+
+def _snapshot(data: Json | None) -> Snapshot | None:
+    return None if data is None else Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
+
+
+_CHANGES: Mapping[str, Callable[[State, Event], State]] = {
+    "created": _created,
+    "cycle-began": _cycle_began,
+    "phase-entered": _phase_entered,
+    "run-started": _run_started,
+    "run-lost": _run_lost,
+    "run-ended": _run_ended,
+    "evaluated": _evaluated,
+    "signal-spent": _signal_spent,
+    "signal-refused": _file_spent,
+    "signal-withdrawn": _file_spent,
+    "phase-exited": _phase_exited,
+    "fact-declared": _fact_declared,
+    "fact-withdrawn": _fact_withdrawn,
+    "baseline-taken": _baseline_taken,
+    "waived": _waived,
+    "repaired": _doubted,
+    "rollback-accepted": _doubted,
+}
+
+#: Kinds that are kept for history and change no state.
+HISTORY_KINDS = frozenset({"rewound"})
+EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS
