@@ -159,7 +159,9 @@ class Workbench:
 
     def environment(self, more: dict[str, str]) -> dict[str, str]:
         """Return what a run gets: nothing of this machine's own settings, and a user's state directory of its own."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PHASE_GATE_", "PYTEST_"))}
+        # Under CI a user's state directory is not used; what is proven here is what happens at a desk.
+        dropped = ("PHASE_GATE_", "PYTEST_")
+        kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith(dropped)}
         return {
             **kept,
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",

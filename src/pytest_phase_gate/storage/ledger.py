@@ -142,7 +142,7 @@ def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: in
         try:
             line = parse_line(raw[:-1], start=start, key=key)
         except ValueError as error:
-            if settled is not None and start >= settled:
+            if settled is not None and start >= settled and not _is_written(raw):
                 return
             raise _broken(number, str(error)) from error
         if line.seq != seq + 1:
@@ -151,6 +151,14 @@ def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: in
             raise _broken(number, "it does not follow the line before it")
         yield line
         prev, seq, start = line.hash, line.seq, line.end
+
+
+def _is_written(raw: bytes) -> bool:
+    """Tell whether somebody wrote these bytes as a line: whole JSON is no accident, even if it does not follow."""
+    try:
+        return isinstance(json.loads(raw), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _broken(number: int, problem: str) -> TamperedError:
