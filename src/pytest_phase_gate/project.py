@@ -19,8 +19,9 @@ from pytest_phase_gate.storage.tree import Tree, take_tree
 from pytest_phase_gate.storage.untracked import take_data
 
 if TYPE_CHECKING:
+    from pytest_phase_gate.core.evidence import Measured
     from pytest_phase_gate.core.metrics import MetricType
-    from pytest_phase_gate.core.workflow import Guard, Workflow
+    from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
     from pytest_phase_gate.storage.opening import Opened
 
 #: Our folder in a project's root.
@@ -114,6 +115,22 @@ class Project(Value):
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
+
+    def gather_evidence(
+        self, workflow: Workflow, phase: Phase, *, show: Callable[[str], None] | None = None
+    ) -> Measured:
+        """Return what is measured beside the tests, as far as the phase's rules speak of it."""
+        from pytest_phase_gate.evidence.gathering import gather_evidence, wanted_names
+        from pytest_phase_gate.evidence.scene import Scene, say_nothing
+
+        scene = Scene(
+            root=self.root,
+            folder=self.folder,
+            configuration=self.configuration,
+            wanted=wanted_names(workflow, phase),
+            show=show or say_nothing,
+        )
+        return gather_evidence(scene)
 
     def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
         return take_tree(

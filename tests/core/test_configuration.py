@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 import pytest_phase_gate
 from pytest_phase_gate.core.conditions import parse_condition
-from pytest_phase_gate.core.settings import DEFAULT_DOCS, FILE_NAME, Configuration, PhaseOverlay, RunDefaults
+from pytest_phase_gate.core.settings import (
+    DEFAULT_DOCS,
+    FILE_NAME,
+    Configuration,
+    EvidenceCommand,
+    PhaseOverlay,
+    RunDefaults,
+)
 from pytest_phase_gate.core.workflow import Guard
 from pytest_phase_gate.errors import ConfigurationError, DocumentError
 from pytest_phase_gate.rules.configuration import load_configuration, parse_configuration
@@ -53,7 +60,9 @@ lock_timeout: 2.5
 docs: [doc/**]
 freeze: [fixtures/**, "*.sql"]
 evidence:
-  documents: {plantuml: true}
+  commands:
+    build: {run: "make -s 'all of it'", timeout: 2.5}
+    lint: {run: "check | tail", shell: true}
 overrides: {allow_non_interactive: true}
 """
 
@@ -71,7 +80,7 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     assert loaded.workflow == "tdd"
     assert loaded.run == RunDefaults(task=None, exit="gate1", confirm=False, criteria=None, report=(), dir=None)
     assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (10, DEFAULT_DOCS, ())
-    assert (loaded.evidence, loaded.allow_non_interactive) == (None, False)
+    assert (loaded.commands, loaded.allow_non_interactive) == ((), False)
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -87,7 +96,7 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         dir="build/gate",
     )
     assert loaded.overlay.parameters == {"required_green_runs": 3}
-    assert loaded.overlay.metrics == {"coverage": "number"}
+    assert loaded.overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
     assert loaded.overlay.guards == {
         "covered": Guard(
             name="covered",
@@ -101,8 +110,10 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         "REFACTOR": PhaseOverlay(condition=parse_condition("tests_failing == 0"), replace=True),
     }
     assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (2.5, ("doc/**",), ("fixtures/**", "*.sql"))
-    assert loaded.evidence is not None
-    assert loaded.evidence.entries[0][0].text == "documents"
+    assert loaded.commands == (
+        EvidenceCommand(name="build", run="make -s 'all of it'", timeout=2.5),
+        EvidenceCommand(name="lint", run="check | tail", shell=True),
+    )
     assert loaded.allow_non_interactive
 
 
@@ -188,6 +199,9 @@ WRONG_STRUCTURE = [
     pytest.param("docs: '*.md'", "1:7", "docs has to be a list", "[one", id="docs-without-brackets"),
     pytest.param("docs: ['']", "1:8", "an item of docs is blank", "", id="blank-glob"),
     pytest.param("freeze: {a: b}", "1:9", "freeze has to be a list", "", id="freeze-that-is-a-mapping"),
+    pytest.param("evidence: {a: 1}", "1:12", "unknown key 'a' in evidence", "commands", id="other-evidence"),
+    pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
+    pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
     pytest.param("evidence: [a]", "1:11", "evidence has to be a mapping", "", id="evidence-in-a-list"),
     pytest.param("overrides: true", "1:12", "overrides has to be a mapping", "", id="overrides-that-are-true"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
@@ -332,7 +346,8 @@ RIGHT = {
     "condition-without-replace": "phases: {RED: {condition: iteration > 0, replace: false}}",
     "empty-phase": "phases: {RED: {}}",
     "whole-timeout": "lock_timeout: 0",
-    "any-evidence": "evidence: {a: [1, {b: c}]}",
+    "no-evidence": "evidence: {}",
+    "a-command": "evidence: {commands: {build: {run: make}}}",
 }
 
 

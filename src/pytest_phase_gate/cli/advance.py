@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from pytest_phase_gate.cli._evidence import measure_now
 from pytest_phase_gate.cli.signal import answer_with, read_waiting
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
@@ -23,6 +24,7 @@ def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
     require_task(project, store)
+    measured = measure_now(project, store)
     with store.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
@@ -59,7 +61,7 @@ def run(call: Call) -> Answer:
             workflow,
             phase,
             reading,
-            evidence={},
+            evidence=measured,
             tree=project.take_tree().digest,
             at=change.at,
             root=str(project.root),

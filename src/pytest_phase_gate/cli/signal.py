@@ -7,6 +7,7 @@ from typing import Literal
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from pytest_phase_gate.cli._evidence import measure_now
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
@@ -48,6 +49,7 @@ def run(call: Call) -> Answer:
     if call.arguments.next:
         return _leave_for_next(store, signal)
     require_task(project, store)
+    measured_now = measure_now(project, store, unless_measured=True)
     with store.transaction() as change:
         state, opened = change.state, change.opened
         assert state.phase is not None, "a task that exists is in a phase"
@@ -68,7 +70,7 @@ def run(call: Call) -> Answer:
                 workflow,
                 phase,
                 reading,
-                evidence={},
+                evidence=measured_now,
                 tree=tree,
                 at=change.at,
                 root=str(project.root),

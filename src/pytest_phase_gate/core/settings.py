@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.exit_status import ExitMeaning
     from pytest_phase_gate.core.metrics import MetricType, MetricValue
     from pytest_phase_gate.core.workflow import Guard
-    from pytest_phase_gate.rules.yaml_text import YamlMapping
 
 FILE_NAME = "phase-gate.yaml"
 
@@ -61,6 +60,30 @@ class RunDefaults(Value):
     dir: str | None = None
 
 
+class EvidenceCommand(Value):
+    """A command of the project whose exit code is evidence."""
+
+    name: str
+    #: As written; split into words unless it is for a shell.
+    run: str
+    timeout: float = 120.0
+    shell: bool = False
+
+    @property
+    def metric(self) -> str:
+        return f"{self.name}_ok"
+
+    @property
+    def text(self) -> str:
+        """In one line, for people."""
+        return " ".join(self.run.split())
+
+    @property
+    def rule(self) -> str:
+        """What may not change in the middle of a cycle; how long it may take, may."""
+        return f"{self.text} (by a shell)" if self.shell else self.text
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -71,6 +94,6 @@ class Configuration(Value):
     lock_timeout: float = DEFAULT_LOCK_TIMEOUT
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
-    #: As it stands in the file; each provider reads its own part.
-    evidence: YamlMapping | None = None
+    #: What we run ourselves, for evidence.
+    commands: tuple[EvidenceCommand, ...] = ()
     allow_non_interactive: bool = False

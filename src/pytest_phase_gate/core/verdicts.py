@@ -6,9 +6,10 @@ Pure. A signal or a fact that comes after a run is judged with what that run mea
 from __future__ import annotations
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.findings import findings_from_json
 from pytest_phase_gate.core.measuring import code_as_tested
-from pytest_phase_gate.core.metrics import Metrics, MetricValue
+from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.signals import Reading
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.workflow import Phase, Workflow
@@ -70,7 +71,7 @@ def evaluate_without_run(
     phase: Phase,
     reading: Reading,
     *,
-    evidence: Metrics,
+    evidence: Measured,
     tree: str,
     at: str,
     root: str,
@@ -82,7 +83,7 @@ def evaluate_without_run(
         "signals_premature": state.signals_premature,
         "consecutive_green_runs": state.streak,
         **code_as_tested(state.green_tree, tree),
-        **evidence,
+        **evidence.metrics,
         **fact_values(state),
     }
     subject = Subject(
@@ -95,7 +96,16 @@ def evaluate_without_run(
         root=root,
         kind="no run",
     )
-    return evaluate(workflow, phase, subject, metrics=metrics, reading=reading)
+    return evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics=metrics,
+        reading=reading,
+        findings=evidence.findings,
+        notes=evidence.notes,
+        warnings=evidence.warnings,
+    )
 
 
 def fact_values(state: State) -> dict[str, MetricValue]:

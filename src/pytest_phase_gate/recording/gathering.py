@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -59,6 +59,7 @@ def gather_record(
         # By any patterns: those of this run may be the ones that left a test out.
         audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
     evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
+    measured = project.gather_evidence(run.workflow, run.phase, show=_teller(config))
     record = RunRecord(
         run=run.id,
         outcomes=outcomes,
@@ -83,11 +84,26 @@ def gather_record(
         resolved={**found_modules(missing_modules(run), str(root)), **witness.modules},
         doubts=(*outcome_witness.doubts(), *witness.doubts()),
         foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
-        evidence=evidence,
-        evidence_findings=look_for_oddities(root, after.files, inventory, since=frozen_at),
-        warnings=complaints,
+        evidence={**evidence, **measured.metrics},
+        evidence_findings=(
+            *measured.findings,
+            *look_for_oddities(root, after.files, inventory, since=frozen_at),
+        ),
+        warnings=(*complaints, *measured.warnings),
+        notes=measured.notes,
     )
     return record, after.files
+
+
+def _teller(config: pytest.Config) -> Callable[[str], None]:
+    """Return what shows a line to whoever waits for a long command."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+
+    def tell(text: str) -> None:
+        if terminal is not None:
+            terminal.write_line(text)
+
+    return tell
 
 
 def missing_modules(run: RecordedRun) -> list[str]:

@@ -140,6 +140,7 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     own = project.configuration
     settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
     settings["phase-gate.yaml docs"] = ", ".join(own.docs)
+    settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
     settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
     settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
     return settings

@@ -17,11 +17,14 @@ from pytest_phase_gate.core.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
     Configuration,
+    EvidenceCommand,
     Overlay,
     PhaseOverlay,
     RunDefaults,
 )
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ConfigurationError
+from pytest_phase_gate.rules.evidence import read_commands
 from pytest_phase_gate.rules.parts import (
     MAX_BYTES,
     RESERVED_NAMES,
@@ -74,15 +77,20 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
     if (section := fields.mapping("overrides", None)) is not None:
         allow_non_interactive = section.boolean("allow_non_interactive", False)
         section.finish()
-    evidence = fields.mapping("evidence", None)
+    overlay = _read_overlay(fields)
+    commands: tuple[EvidenceCommand, ...] = ()
+    if (section := fields.mapping("evidence", None)) is not None:
+        commands = read_commands(section, overlay)
+        section.finish()
+        overlay = replace(overlay, metrics={**overlay.metrics, **{each.metric: "bool" for each in commands}})
     configuration = Configuration(
         workflow=workflow or DEFAULT_WORKFLOW,
         run=run,
-        overlay=_read_overlay(fields),
+        overlay=overlay,
         lock_timeout=fields.number("lock_timeout", DEFAULT_LOCK_TIMEOUT, minimum=0),
         docs=fields.text_list("docs", DEFAULT_DOCS),
         freeze=fields.text_list("freeze", ()),
-        evidence=evidence.node if evidence is not None else None,
+        commands=commands,
         allow_non_interactive=allow_non_interactive,
     )
     fields.finish()

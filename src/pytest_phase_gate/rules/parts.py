@@ -102,7 +102,7 @@ def read_types(fields: Fields | None, taken: dict[str, str], what: str) -> dict[
     types: dict[str, MetricType] = {}
     if fields is not None:
         for name in fields:
-            _take_name(fields, name, taken, what)
+            take_name(fields, name, taken, what)
             types[name] = fields.choice(name, _TYPES)
     return types
 
@@ -111,7 +111,7 @@ def read_parameters(fields: Fields | None, taken: dict[str, str]) -> dict[str, M
     """Return new parameters with their values, and add the names to what is taken."""
     if fields is not None:
         for name in fields:
-            _take_name(fields, name, taken, "a parameter")
+            take_name(fields, name, taken, "a parameter")
     return read_values(fields)
 
 
@@ -199,7 +199,8 @@ def _alias_conditions() -> Mapping[str, Condition]:
     return {name: parse_condition(text) for name, text in ALIAS_CONDITIONS.items()}
 
 
-def _take_name(fields: Fields, name: str, taken: dict[str, str], what: str) -> None:
+def take_name(fields: Fields, name: str, taken: dict[str, str], what: str) -> None:
+    """Refuse a name that is none, or that means something else already."""
     if not _VALUE_NAME.fullmatch(name):
         fields.refuse_key(name, f"{what} can't be named {shorten(name)}", "use lower case, digits and `_`")
     if name in taken:

@@ -1,0 +1,132 @@
+"""Commands as evidence: real processes, their exit codes, their time, their output, and what they leave behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.evidence import Measured
+from pytest_phase_gate.core.settings import Configuration, EvidenceCommand
+from pytest_phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
+from pytest_phase_gate.evidence.gathering import gather_evidence
+from pytest_phase_gate.evidence.scene import Scene
+
+PYTHON = sys.executable
+
+
+def measure(tmp_path: Path, *commands: EvidenceCommand, said: list[str] | None = None) -> Measured:
+    scene = Scene(
+        root=tmp_path,
+        folder=tmp_path / ".phase-gate",
+        configuration=Configuration(commands=commands),
+        wanted=frozenset(command.metric for command in commands),
+        show=(said if said is not None else []).append,
+    )
+    return CommandProvider().measure(scene)
+
+
+def python(code: str, *, name: str = "build", **more: float) -> EvidenceCommand:
+    return EvidenceCommand(name=name, run=f'{PYTHON} -c "{code}"', **more)  # type: ignore[arg-type]
+
+
+def log(tmp_path: Path, name: str = "build") -> Path:
+    return tmp_path / ".phase-gate" / "evidence" / f"{name}.txt"
+
+
+@pytest.mark.parametrize(("code", "is_ok"), [("pass", True), ("raise SystemExit(3)", False)])
+def test_the_exit_code_is_the_evidence(tmp_path: Path, code: str, is_ok: bool) -> None:
+    measured = measure(tmp_path, python(code))
+    assert measured.metrics == {"build_ok": is_ok}
+    assert measured.warnings == ()
+    assert [(each.slug, each.id) for each in measured.findings] == [] if is_ok else [("command-failed", "build")]
+
+
+def test_its_output_is_kept_and_named_where_it_fails(tmp_path: Path) -> None:
+    measured = measure(tmp_path, python("import sys; print('out', flush=True); sys.exit('err')"))
+    assert log(tmp_path).read_text(encoding="utf-8").split() == ["out", "err"]
+    assert measured.findings[0].detail.endswith("ended with 1: its output is in .phase-gate/evidence/build.txt")
+
+
+def test_only_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
+    measure(tmp_path, python(f"print('x' * {KEPT_OUTPUT}); print('the end')"))
+    kept = log(tmp_path).read_bytes()
+    assert len(kept) == KEPT_OUTPUT
+    assert kept.endswith(b"the end\n")
+
+
+def test_one_that_takes_too_long_is_unknown_and_ended_with_its_children(tmp_path: Path) -> None:
+    child = "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=-1)"
+    code = f"{child}; open('pids', 'w').write(str(p.pid)); time.sleep(60)"
+    measured = measure(tmp_path, python(code, timeout=3.0))
+    assert measured.metrics == {}
+    assert "build_ok is unknown" in measured.warnings[0]
+    assert "did not end within 3 s" in measured.warnings[0]
+    assert not is_alive(int((tmp_path / "pids").read_text(encoding="utf-8")))
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process lives; one that was ended a moment ago may still be there as a name."""
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_one_that_is_not_there_is_unknown(tmp_path: Path) -> None:
+    measured = measure(tmp_path, EvidenceCommand(name="build", run="no-such-program-here --all"))
+    assert measured.metrics == {}
+    assert measured.warnings == ("build_ok is unknown: 'no-such-program-here --all': No such file or directory",)
+
+
+def test_a_shell_runs_it_only_where_asked(tmp_path: Path) -> None:
+    words = measure(tmp_path, EvidenceCommand(name="words", run="test a = b || true"))
+    shell = measure(tmp_path, EvidenceCommand(name="shell", run="test a = b || true", shell=True))
+    assert (words.metrics, shell.metrics) == ({"words_ok": False}, {"shell_ok": True})
+
+
+def test_whoever_waits_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_phase_gate.evidence.commands._SAYS_AFTER", 0.0)
+    said: list[str] = []
+    measure(tmp_path, python("import time; time.sleep(0.5)"), said=said)
+    assert said[0].startswith("phase gate: build runs for 0 s: ")
+
+
+def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
+    commands = (python("pass", name="asked"), python("open('ran', 'w')", name="other"))
+    scene = Scene(
+        root=tmp_path,
+        folder=tmp_path,
+        configuration=Configuration(commands=commands),
+        wanted=frozenset({"asked_ok", "tests_failing"}),
+    )
+    assert gather_evidence(scene).metrics == {"asked_ok": True}
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(tmp_path: Path) -> None:
+    class Broken:
+        def measures(self, scene: Scene) -> set[str]:
+            return {"asked_ok"}
+
+        def measure(self, scene: Scene) -> Measured:
+            raise ValueError("what now")
+
+    scene = Scene(
+        root=tmp_path,
+        folder=tmp_path,
+        configuration=Configuration(commands=(python("pass", name="asked"),)),
+        wanted=frozenset({"asked_ok"}),
+    )
+    measured = gather_evidence(scene, {"broken": Broken(), "commands": CommandProvider()})
+    assert measured.metrics == {"asked_ok": True}
+    assert measured.warnings == ("evidence of 'broken' is unknown: ValueError: what now",)

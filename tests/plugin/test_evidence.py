@@ -1,0 +1,69 @@
+"""Evidence beside the tests, in real runs: it closes the gate, it opens it, and it is frozen with the tests."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.support import Sample
+
+RULES = """\
+evidence:
+  commands:
+    build: {run: "RUN"}
+phases:
+  GREEN: {condition: build_ok}
+"""
+WORKFLOW = """\
+workflow: paper
+phases:
+  WRITE:
+    tests: none
+    gate_1: {name: Written, condition: letter_ok, guards: []}
+    next: DONE
+"""
+
+
+def rules(code: str) -> str:
+    return RULES.replace("RUN", f"{sys.executable} -c '{code}'")
+
+
+def test_a_build_that_fails_closes_green(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": rules("import built")}).red().write({"calc.py": CALC})
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 10
+    assert ran.has("- build_ok")
+    assert "its output is in .phase-gate/evidence/build.txt" in " ".join(ran.out.split())
+    sample.write({"built.py": ""})
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green").code == 0
+
+
+def test_the_command_may_not_change_after_red(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": rules("import built")}).red().write({"calc.py": CALC})
+    sample.write({"phase-gate.yaml": rules("pass")})
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "evidence.commands.build")
+
+
+def test_a_phase_without_tests_is_judged_by_its_commands(sample: Sample) -> None:
+    letter = f'evidence: {{commands: {{letter: {{run: \'{sys.executable} -c "open(1 and \\"letter\\")"\'}}}}}}\n'
+    sample.write({"phase-gate.yaml": f"workflow: paper.yaml\n{letter}", "paper.yaml": WORKFLOW})
+    sample.write({"test_nothing.py": "def test_nothing():\n    pass\n"})
+    assert sample.pytest("--phase=write").code == 10
+    assert sample.gate("advance").code == 10
+    sample.write({"letter": "dear all\n"})
+    done = sample.gate("advance")
+    assert done.has("+ letter_ok", "Gate 1 holds")
+
+
+CALC = """\
+def add(a, b):
+    return a + b
+
+
+def sub(a, b):
+    return a - b
+"""
