@@ -7,6 +7,7 @@ compiled part does not survive a second import.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import filelock  # noqa: F401
@@ -31,6 +32,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     # Two versions of a module within one second and of one size share a stale cache otherwise.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return monkeypatch
 
 

@@ -220,13 +220,18 @@ def pytest_configure(config):
         "our own fold of reports is patched",
         "pytest_phase_gate.recording.buckets",
         """
-real = owner.Buckets.fold
+real = owner.Buckets._make_fold
 
-def fold(self, report):
-    report.outcome = "passed"
-    real(self, report)
+def make_fold(self):
+    fold = real(self)
 
-owner.Buckets.fold = fold
+    def lie(report):
+        report.outcome = "passed"
+        fold(report)
+
+    return lie
+
+owner.Buckets._make_fold = make_fold
 """,
     ),
     _patch(

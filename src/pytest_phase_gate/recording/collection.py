@@ -35,8 +35,11 @@ class Collection:
     def see_items(self, items: Iterable[pytest.Item]) -> None:
         items = list(items)
         self.nodes = [item.nodeid for item in items]
+        path: Path | None = None
         for node, item in zip(self.nodes, items, strict=True):
-            self._see_path(node, item)
+            if item.path is not path:  # the tests of a file share its path, and come one after the other
+                path = item.path
+                self._see_path(node, item)
         self._saw_all = bool(items)
         self.is_finished = True
 
