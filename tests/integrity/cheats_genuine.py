@@ -468,6 +468,26 @@ NOT_IN_WORKERS = frozenset(
     {"patched for the tests only, and put back", "runtestloop says that it did it", "collection_finish drops a test"}
 )
 
+#: One of each kind that every run of the suite tries on workers; `tox -e workers` tries all the others there, too.
+ALSO_ON_WORKERS = frozenset(
+    {
+        "makereport, outermost wrapper",
+        "makereport makes a report of its own",
+        "logreport, before everybody",
+        "makereport, and our witness is unregistered",
+        "CallInfo.from_call is patched",
+        "the code of a function is swapped",
+        "pyfunc_call swallows what the test raises",
+        "a wrapper around the call swallows",
+        "protocol logs reports of its own",
+        "protocol says that it did it",
+        "modifyitems disguises another function",
+        "modifyitems puts an object of its own into the list",
+        "the function is replaced in its module",
+        "the status and the number of failures are reset",
+    }
+)
+
 #: What only a run with workers has.
 WORKERS = (
     _row(

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.proofs.rows import GOOD, Attempt, Row, conftest
-from tests.integrity.cheats_genuine import COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
+from tests.integrity.cheats_genuine import ALSO_ON_WORKERS, COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.lax import GUARDED, UNGUARDED, under
 from tests.integrity.twins_genuine import IN_WORKERS, TWINS
 
+#: A run with workers takes as long as three without.
+_ON_WORKERS = (
+    frozenset(row.name for row in (*REFUSED, *COUNTED)) - NOT_IN_WORKERS
+    if os.environ.get("EVERY_ROW_ON_WORKERS")
+    else ALSO_ON_WORKERS
+)
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
 
 
@@ -25,7 +33,7 @@ def test_refused(bench: FastWorkbench, row: Row) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in (*REFUSED, *COUNTED, *WORKERS) if row.name not in NOT_IN_WORKERS],
+    [*(row for row in (*REFUSED, *COUNTED) if row.name in _ON_WORKERS), *WORKERS],
     ids=lambda row: row.name,
 )
 def test_refused_with_workers(bench: FastWorkbench, row: Row) -> None:
@@ -51,3 +59,7 @@ def test_honest_with_workers(bench: FastWorkbench, name: str) -> None:
 def test_the_benches_open_for_plain_work(bench: FastWorkbench) -> None:
     bench.check_twin(under(GUARDED, Attempt()))
     bench.check_twin(under(UNGUARDED, conftest("", code=GOOD)))
+
+
+def test_the_rows_for_workers_are_rows() -> None:
+    assert {row.name for row in (*REFUSED, *COUNTED)} >= ALSO_ON_WORKERS | NOT_IN_WORKERS
