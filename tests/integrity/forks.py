@@ -48,6 +48,7 @@ class Forks:
 
 
 def _serve() -> None:
+    import gc
     import importlib
     import pkgutil
 
@@ -58,6 +59,9 @@ def _serve() -> None:
     for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()
