@@ -28,6 +28,9 @@ class Execution:
         """Tell whether nobody took our place; asked after each test."""
         return True
 
+    def stop(self) -> None:
+        """Watch no more: another session may follow in this process, and would pay for this one, too."""
+
     def forget(self, *codes: CodeType | None) -> None:
         self.started.difference_update(codes)
         self.returned.difference_update(codes)
@@ -40,18 +43,31 @@ def watch_code(codes: Set[CodeType]) -> Execution | None:
 
 
 def _watch_by_monitoring(codes: Set[CodeType], monitoring: Any) -> Execution | None:
-    ran = Execution()
     tool = next((each for each in _TOOL_IDS if monitoring.get_tool(each) in (None, "phase-gate")), None)
     if tool is None:
         return None
     if monitoring.get_tool(tool) is None:
         monitoring.use_tool_id(tool, "phase-gate")
-    events = monitoring.events
-    monitoring.register_callback(tool, events.PY_START, lambda code, _offset: ran.started.add(code))
-    monitoring.register_callback(tool, events.PY_RETURN, lambda code, _offset, _value: ran.returned.add(code))
-    for code in codes:
-        monitoring.set_local_events(tool, code, events.PY_START | events.PY_RETURN)
-    return ran
+    return _Monitoring(codes, monitoring, tool)
+
+
+class _Monitoring(Execution):
+    """Callbacks for the events of these codes alone."""
+
+    def __init__(self, codes: Set[CodeType], monitoring: Any, tool: int) -> None:
+        super().__init__()
+        self._codes, self._monitoring, self._tool = codes, monitoring, tool
+        events = monitoring.events
+        monitoring.register_callback(tool, events.PY_START, lambda code, _offset: self.started.add(code))
+        monitoring.register_callback(tool, events.PY_RETURN, lambda code, _offset, _value: self.returned.add(code))
+        self._set(events.PY_START | events.PY_RETURN)
+
+    def stop(self) -> None:
+        self._set(0)
+
+    def _set(self, events: int) -> None:
+        for code in self._codes:
+            self._monitoring.set_local_events(self._tool, code, events)
 
 
 class _Profile(Execution):
@@ -73,6 +89,11 @@ class _Profile(Execution):
 
     def is_watching(self) -> bool:
         return sys.getprofile() is self._ours
+
+    def stop(self) -> None:
+        if self.is_watching():
+            sys.setprofile(self._before)
+            threading.setprofile(self._before)
 
     def _profile(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code

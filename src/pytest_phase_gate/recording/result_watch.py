@@ -31,6 +31,10 @@ class ResultWatch:
         self._ran = watch_code(every)
         self._is_blind = False
 
+    def pytest_unconfigure(self) -> None:
+        if self._ran is not None:
+            self._ran.stop()
+
     # Innermost, as far as that can be had: before anybody swallows what was raised.
 
     @pytest.hookimpl(wrapper=True, trylast=True)
