@@ -91,7 +91,7 @@ def gather_metrics(
 
 def tell_evaluated(config: pytest.Config, evaluation: Evaluation) -> list[str]:
     """Show the verdict to those who want to know; return what went wrong there."""
-    if not config.hook.pytest_phase_gate_evaluated.get_hookimpls():
+    if not config.pluginmanager.hook.pytest_phase_gate_evaluated.get_hookimpls():
         return []
     document = evaluation_to_json(evaluation)
     return [
@@ -128,7 +128,7 @@ def _strictly(config: pytest.Config, hook: str) -> Iterator[tuple[str, Any]]:
 
 
 def _each(config: pytest.Config, hook: str, **arguments: object) -> Iterator[tuple[str, Any, Exception | None]]:
-    for implementation in getattr(config.hook, hook).get_hookimpls():
+    for implementation in getattr(config.pluginmanager.hook, hook).get_hookimpls():
         plugin = str(implementation.plugin_name)
         try:
             result = implementation.function(*(arguments[name] for name in implementation.argnames))

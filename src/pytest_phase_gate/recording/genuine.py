@@ -111,7 +111,8 @@ class OutcomeWitness:
 
     def _foreign(self, hook: str) -> Iterator[str]:
         """Yield the files of implementations of a hook that nobody installed."""
-        caller = getattr(self._config.hook, hook, None)  # some hooks are there only with their plugin
+        # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
+        caller = getattr(self._config.pluginmanager.hook, hook, None)  # some hooks are there only with their plugin
         for implementation in () if caller is None else caller.get_hookimpls():
             code = getattr(implementation.function, "__code__", None)
             # The plugin is asked, too: a conftest may offer a function of somebody else's as its hook.

@@ -266,7 +266,7 @@ def _look_at_objects(config: pytest.Config, homes: Homes) -> Iterator[tuple[str,
                 files = homes.projects_files(value)
                 if files:
                     yield f"{type(owner).__name__}.{name}", ", ".join(files)
-    for name, caller in vars(config.hook).items():
+    for name, caller in vars(config.pluginmanager.hook).items():
         executes = getattr(caller, "_hookexec", None)
         if type(caller).__module__.startswith("pluggy.") and getattr(executes, "__func__", None) is _hookexec:
             continue
