@@ -16,12 +16,14 @@ from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from pytest_phase_gate.storage.tree import Tree, take_tree
-from pytest_phase_gate.storage.untracked import take_data
+from pytest_phase_gate.storage.untracked import list_files, take_data
 
 if TYPE_CHECKING:
-    from pytest_phase_gate.core.evidence import Measured
+    from pytest_phase_gate.core.evidence import Measured, Remembered
     from pytest_phase_gate.core.metrics import MetricType
+    from pytest_phase_gate.core.state import State
     from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
+    from pytest_phase_gate.evidence.scene import Scene
     from pytest_phase_gate.storage.opening import Opened
 
 #: Our folder in a project's root.
@@ -117,20 +119,53 @@ class Project(Value):
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
     def gather_evidence(
-        self, workflow: Workflow, phase: Phase, *, show: Callable[[str], None] | None = None
+        self,
+        workflow: Workflow,
+        phase: Phase,
+        store: TaskStore,
+        state: State,
+        *,
+        show: Callable[[str], None] | None = None,
     ) -> Measured:
         """Return what is measured beside the tests, as far as the phase's rules speak of it."""
-        from pytest_phase_gate.evidence.gathering import gather_evidence, wanted_names
+        from pytest_phase_gate.core.evidence import wanted_names
+        from pytest_phase_gate.evidence.gathering import gather_evidence
+
+        return gather_evidence(self._scene(wanted_names(workflow, phase), store, state, show))
+
+    def remember(
+        self, workflow: Workflow, phase: Phase, store: TaskStore, state: State, *, begins_cycle: bool
+    ) -> Remembered:
+        """Return how things are now that a phase is entered, and a cycle begins perhaps: for later comparisons."""
+        from pytest_phase_gate.core.evidence import wanted_names
+        from pytest_phase_gate.evidence.gathering import remember
+
+        return remember(
+            self._scene(wanted_names(workflow, phase), store, state),
+            self._scene(frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)), store, state)
+            if begins_cycle
+            else None,
+            keep=store.keep,
+        )
+
+    def _scene(
+        self, wanted: frozenset[str], store: TaskStore, state: State, show: Callable[[str], None] | None = None
+    ) -> Scene:
         from pytest_phase_gate.evidence.scene import Scene, say_nothing
 
-        scene = Scene(
+        remembered = {**state.cycle_memory, **state.phase_memory}
+        return Scene(
             root=self.root,
             folder=self.folder,
             configuration=self.configuration,
-            wanted=wanted_names(workflow, phase),
+            wanted=wanted,
             show=show or say_nothing,
+            list_files=lambda keep: list_files(self.root, state_folder=self.state_folder, keep=keep),
+            recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
+            known_tests=lambda: (
+                frozenset() if state.known is None else frozenset(store.objects.load_inventory(state.known).files)
+            ),
         )
-        return gather_evidence(scene)
 
     def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
         return take_tree(

@@ -159,6 +159,8 @@ FULL = State(
     red="r",
     red_exited=True,
     vanished=True,
+    cycle_memory={"documents": "d1"},
+    phase_memory={"quality": "q1"},
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",

@@ -13,7 +13,7 @@ from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.settings import Configuration, EvidenceCommand
 from pytest_phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
 from pytest_phase_gate.evidence.gathering import gather_evidence
-from pytest_phase_gate.evidence.scene import Scene
+from pytest_phase_gate.evidence.scene import Provider, Scene
 
 PYTHON = sys.executable
 
@@ -114,10 +114,7 @@ def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
 
 
 def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(tmp_path: Path) -> None:
-    class Broken:
-        def measures(self, scene: Scene) -> set[str]:
-            return {"asked_ok"}
-
+    class Broken(Provider):
         def measure(self, scene: Scene) -> Measured:
             raise ValueError("what now")
 

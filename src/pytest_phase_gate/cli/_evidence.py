@@ -22,4 +22,6 @@ def measure_now(project: Project, store: TaskStore, *, unless_measured: bool = F
     phase = workflow.phase(state.phase)
     if phase is None or phase.tests != "none":
         return Measured()
-    return project.gather_evidence(workflow, phase, show=lambda text: print(text, file=sys.stderr, flush=True))
+    return project.gather_evidence(
+        workflow, phase, store, state, show=lambda text: print(text, file=sys.stderr, flush=True)
+    )

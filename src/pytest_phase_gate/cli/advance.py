@@ -44,6 +44,7 @@ def run(call: Call) -> Answer:
                     workflow,
                     run=None,
                     allow_non_interactive=project.configuration.allow_non_interactive,
+                    remembered=project.remember(workflow, following, store, state, begins_cycle=False),
                 )
             )
             return Answer(

@@ -40,11 +40,11 @@ def run(call: Call) -> Answer:
                 f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
             )
         data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
+        remembered = project.remember(workflow, wanted, store, state, begins_cycle=False)
+        entered = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
         change.record(
             Event(kind="rewound", data=data),
-            Event(
-                kind="phase-entered", data={"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
-            ),
+            Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
         )
     return Answer(
         text=f"back in {wanted.name}\n  next: pytest --phase={wanted.name.lower()}",

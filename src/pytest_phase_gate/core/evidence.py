@@ -1,12 +1,26 @@
-"""What was measured beside the tests. Pure values: who looks is in the package `evidence`."""
+"""What is measured beside the tests: which names, by whom, and what a look gave. Pure: who looks is in `evidence`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
-from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.values import Value, field
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.findings import Finding
+    from pytest_phase_gate.core.metrics import MetricValue
+    from pytest_phase_gate.core.settings import Configuration
+    from pytest_phase_gate.core.workflow import Phase, Workflow
+
+#: Since when a provider compares.
+Since = Literal["cycle", "phase"]
+
+#: The names that each provider measures, in the order in which they are asked.
+PROVIDED: Mapping[str, frozenset[str]] = {}
+
+#: Providers that compare with how things were, and since when.
+SINCE: Mapping[str, Since] = {}
 
 
 class Measured(Value):
@@ -17,3 +31,26 @@ class Measured(Value):
     notes: tuple[str, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()
+
+
+class Remembered(Value):
+    """How things were when a cycle and a phase began, as digests of stored objects by provider."""
+
+    cycle: Mapping[str, str] = field(default_factory=dict)
+    phase: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+NOTHING_REMEMBERED = Remembered()
+
+
+def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
+    """Return the names that decide about a phase: those of its condition, and of its guards."""
+    guards = (workflow.guards[name].condition.names for name in phase.gate_1.guards if name in workflow.guards)
+    return phase.gate_1.condition.names.union(*guards)
+
+
+def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> tuple[str, ...]:
+    """Return the providers that some of these names come from."""
+    offered = {**PROVIDED, "commands": frozenset(command.metric for command in configuration.commands)}
+    return tuple(name for name, names in offered.items() if not wanted.isdisjoint(names))

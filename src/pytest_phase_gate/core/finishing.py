@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
+from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
 from pytest_phase_gate.core.fold import apply, streak_after
 from pytest_phase_gate.core.freeze import freeze, frozen_to_json
@@ -62,6 +63,7 @@ def finish_run(
     keep: Keep,
     read_signal: ReadSignal,
     read_text: ReadText = lambda path: "",
+    remembered: Remembered = NOTHING_REMEMBERED,
 ) -> Finished:
     """Return the events of the run's end and its evaluation (None for a void or nested run)."""
     run = state.open_run(record.run)
@@ -89,11 +91,8 @@ def finish_run(
             Kind.INCOMPLETE, f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
         )
     if goes_back and classified.kind is Kind.COMPLETE:
-        events.append(
-            Event(
-                kind="phase-entered", data={"phase": phase.name, "how": "rewind", "first": True, "run": run.id}, at=at
-            )
-        )
+        data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
+        events.append(Event(kind="phase-entered", data={**data, "remembered": dict(remembered.phase)}, at=at))
         state = apply(state, events[-1])
     counts = classified.kind is Kind.COMPLETE
     iteration = state.iteration + 1 if counts else None

@@ -62,6 +62,7 @@ def _cycle_began(state: State, event: Event) -> State:
         recovered=(),
         visited=(),
         signals_premature=0,
+        cycle_memory=event.data.get("remembered", {}),
         undo=_remember(state, event),
     )
 
@@ -81,6 +82,7 @@ def _phase_entered(state: State, event: Event) -> State:
         measurement=None,
         evaluation_is_stale=state.evaluation is not None,
         facts=(),
+        phase_memory=event.data.get("remembered", {}),
         **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import DONE
@@ -146,6 +147,7 @@ def entry_events(
     run: str | None,
     allow_non_interactive: bool,
     vanished: bool = False,
+    remembered: Remembered = NOTHING_REMEMBERED,
 ) -> list[Event]:
     """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
     events: list[Event] = []
@@ -158,11 +160,13 @@ def entry_events(
             "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
             "allow_non_interactive": allow_non_interactive,
             "vanished": vanished,
+            "remembered": dict(remembered.cycle),
             "run": run,
         }
         events.append(Event(kind="cycle-began", data=data))
     if entry.enters:
-        events.append(Event(kind="phase-entered", data={"phase": entry.phase.name, "how": entry.how, "run": run}))
+        data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
+        events.append(Event(kind="phase-entered", data=data))
     return events
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.words import DONE
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 2
+SCHEMA = 3
 
 Json = Mapping[str, Any]
 
@@ -133,6 +133,9 @@ class State(Value):
     allow_non_interactive: bool = False
     #: Object with the rules that the last run was judged by.
     rules: str | None = None
+    #: How things were when the cycle, and the phase, began: objects by the names of those who compare with them.
+    cycle_memory: Mapping[str, str] = field(default_factory=dict)
+    phase_memory: Mapping[str, str] = field(default_factory=dict)
     undo: Undo | None = None
 
     @property

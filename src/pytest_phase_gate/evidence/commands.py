@@ -8,14 +8,13 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
 from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.settings import EvidenceCommand
-from pytest_phase_gate.evidence.scene import Scene
+from pytest_phase_gate.evidence.scene import Provider, Scene
 
 #: Bytes of a command's output that are kept: the end, where it says what went wrong.
 KEPT_OUTPUT = 64 * 1024
@@ -25,11 +24,8 @@ _POLL, _SAYS_AFTER = 0.05, 5.0
 _GRACE = 2.0
 
 
-class CommandProvider:
+class CommandProvider(Provider):
     """`evidence.commands.NAME` measures `NAME_ok`."""
-
-    def measures(self, scene: Scene) -> Collection[str]:
-        return {command.metric for command in scene.configuration.commands}
 
     def measure(self, scene: Scene) -> Measured:
         metrics: dict[str, bool] = {}
@@ -56,6 +52,9 @@ class CommandProvider:
                 detail = f"{command.text!r} ended with {code}: its output is in {_relative(log, scene.root)}"
                 findings.append(Finding(slug="command-failed", tier="advisory", id=command.name, detail=detail))
         return Measured(metrics=metrics, findings=tuple(findings), warnings=tuple(warnings))
+
+
+PROVIDER = CommandProvider()
 
 
 def run_command(command: EvidenceCommand, scene: Scene, log: Path) -> int | None:

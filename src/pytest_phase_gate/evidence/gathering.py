@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
 
-from pytest_phase_gate.core.evidence import Measured
-from pytest_phase_gate.core.workflow import Phase, Workflow
-from pytest_phase_gate.evidence.commands import CommandProvider
+from pytest_phase_gate.core.evidence import SINCE, Measured, Remembered, Since, wanted_providers
 from pytest_phase_gate.evidence.scene import Provider, Scene
 
-#: In the order in which they are asked.
-PROVIDERS: Mapping[str, Provider] = {"commands": CommandProvider()}
+
+def wanted_here(scene: Scene) -> dict[str, Provider]:
+    """Return the providers to ask. Only theirs are imported: some stand on large libraries."""
+    return {
+        name: import_module(f"pytest_phase_gate.evidence.{name}").PROVIDER
+        for name in wanted_providers(scene.wanted, scene.configuration)
+    }
 
 
-def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
-    """Return the names that decide about a phase: those of its condition, and of its guards."""
-    guards = (workflow.guards[name].condition.names for name in phase.gate_1.guards if name in workflow.guards)
-    return phase.gate_1.condition.names.union(*guards)
-
-
-def gather_evidence(scene: Scene, providers: Mapping[str, Provider] = PROVIDERS) -> Measured:
+def gather_evidence(scene: Scene, providers: Mapping[str, Provider] | None = None) -> Measured:
     """Return what all of them measured, as one."""
     found = Measured()
-    for name, provider in providers.items():
+    for name, provider in (wanted_here(scene) if providers is None else providers).items():
         try:
-            if scene.wanted.isdisjoint(provider.measures(scene)):
-                continue
             measured = provider.measure(scene)
         except Exception as error:
-            problem = f"evidence of {name!r} is unknown: {type(error).__name__}: {error}"
-            measured = Measured(warnings=(problem,))
+            measured = Measured(warnings=(_complain(name, error),))
         found = _join(found, measured)
     return found
+
+
+def remember(phase: Scene, cycle: Scene | None, *, keep: Callable[[str, Any], str]) -> Remembered:
+    """Return what those who compare want to know later, stored.
+
+    :param phase: with what the entered phase's rules speak of.
+    :param cycle: with what all phases' rules speak of, if a cycle begins.
+    """
+    in_phase, complaints = _remember(phase, "phase", keep)
+    in_cycle, more = ({}, ()) if cycle is None else _remember(cycle, "cycle", keep)
+    return Remembered(cycle=in_cycle, phase=in_phase, warnings=(*complaints, *more))
+
+
+def _remember(scene: Scene, since: Since, keep: Callable[[str, Any], str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    found: dict[str, str] = {}
+    complaints: list[str] = []
+    wanted = [name for name in wanted_providers(scene.wanted, scene.configuration) if SINCE.get(name) == since]
+    for name in wanted:
+        try:
+            memory = wanted_here(scene)[name].remember(scene)
+        except Exception as error:
+            complaints.append(_complain(name, error))
+            continue
+        if memory is not None:
+            found[name] = keep("evidence", memory)
+    return found, tuple(complaints)
+
+
+def _complain(name: str, error: Exception) -> str:
+    return f"evidence of {name!r} is unknown: {type(error).__name__}: {error}"
 
 
 def _join(one: Measured, other: Measured) -> Measured:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.settings import Configuration
@@ -26,13 +26,20 @@ class Scene(Value):
     wanted: frozenset[str]
     #: Shows a line to whoever waits.
     show: Callable[[str], None] = say_nothing
+    #: Returns the files of the project that a predicate wants, sorted; none that git ignores.
+    list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []
+    #: Returns what the provider of that name remembered when its cycle or phase began; None if nothing is known.
+    recall: Callable[[str], Any] = lambda name: None
+    #: Returns the files that have tests, as far as the task knows.
+    known_tests: Callable[[], frozenset[str]] = frozenset
 
 
 class Provider(Protocol):
-    """One kind of evidence."""
-
-    def measures(self, scene: Scene) -> Collection[str]:
-        """Return the names that it can give in this project."""
+    """One kind of evidence. Its names, and since when it compares, stand in `core.evidence`."""
 
     def measure(self, scene: Scene) -> Measured:
         """Look. What it raises makes all of its names unknown."""
+
+    def remember(self, scene: Scene) -> Any:
+        """Return, as JSON, what a later look is to be compared with; None for nothing."""
+        return None

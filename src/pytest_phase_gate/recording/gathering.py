@@ -59,7 +59,7 @@ def gather_record(
         # By any patterns: those of this run may be the ones that left a test out.
         audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
     evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
-    measured = project.gather_evidence(run.workflow, run.phase, show=_teller(config))
+    measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=_teller(config))
     record = RunRecord(
         run=run.id,
         outcomes=outcomes,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED
 from pytest_phase_gate.core.finishing import Counted, Finished, finish_run
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
@@ -59,6 +60,7 @@ class RecordedRun:
         self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
+        self._remembered = NOTHING_REMEMBERED
         self._lock: RunLock | None = None
         self._outer: str | None = None
 
@@ -72,9 +74,14 @@ class RecordedRun:
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
         self.tree = self.project.take_tree()
+        looked = self.store.look().state
+        expected = decide_entry(looked, self.workflow, self.request.phase)
+        self._remember(looked, expected)
         with self.store.transaction() as change:
             self._report_lost(change)
             entry = decide_entry(change.state, self.workflow, self.request.phase)
+            if entry != expected:  # somebody moved the task on meanwhile
+                self._remember(change.state, entry)
             self.phase = entry.phase
             outer = self.project.environment.get(RUN_VARIABLE, "")
             is_nested = change.state.open_run(outer) is not None
@@ -88,6 +95,7 @@ class RecordedRun:
                         run=self.id,
                         vanished=self.store.vanished_in_mid_cycle(change.opened),
                         allow_non_interactive=self.project.configuration.allow_non_interactive,
+                        remembered=self._remembered,
                     )
                 )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
@@ -96,6 +104,14 @@ class RecordedRun:
             self._lock.acquire()
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
+
+    def _remember(self, state: State, entry: Entry) -> None:
+        if entry.how is How.STAY:
+            return
+        self._remembered = self.project.remember(
+            self.workflow, entry.phase, self.store, state, begins_cycle=entry.begins_cycle
+        )
+        self.warnings += self._remembered.warnings
 
     def _report_lost(self, change: Transaction) -> None:
         for lost in self.store.lost_runs(change.state):
@@ -157,7 +173,7 @@ class RecordedRun:
         return finished
 
     def _finish(self, state: State, record: RunRecord, signals: _SignalDesk, tree_files: Mapping[str, str]) -> Finished:
-        record = replace(record, warnings=(*record.warnings, *self.warnings), notes=tuple(self.notes))
+        record = replace(record, warnings=(*record.warnings, *self.warnings), notes=(*record.notes, *self.notes))
         return finish_run(
             state,
             self.workflow,
@@ -167,6 +183,7 @@ class RecordedRun:
             keep=self.store.keep,
             read_signal=signals.read,
             read_text=self._read_text,
+            remembered=self._remembered,
         )
 
     def _read_text(self, path: str) -> str:

@@ -1,4 +1,4 @@
-"""Files beside the tests that the tree does not have: data that git does not track yet, texts that count as docs."""
+"""Files that the tree does not have: data that git does not track yet, and texts that count as docs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_phase_gate.storage.content_ids import UNREADABLE
 from pytest_phase_gate.storage.git import try_git
 from pytest_phase_gate.storage.git_files import hash_files
+from pytest_phase_gate.storage.walked_files import walk
 
 #: Outputs of Python, pytest and editors, wherever they lie.
 _NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})
@@ -39,6 +40,19 @@ def take_data(
     if listed is not None:
         return hash_files(str(root), wanted)
     return {name: _hash_file(root / name) for name in wanted}
+
+
+def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -> list[str]:
+    """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
+
+    def is_wanted(name: str) -> bool:
+        return keep(name) and not _is_output(name) and not (root / name).is_relative_to(state_folder)
+
+    listed = try_git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard")
+    if listed is None:
+        return sorted(name for name, _ in walk(str(root), is_wanted))
+    names = {name for name in os.fsdecode(listed).split("\0") if name and is_wanted(name)}
+    return sorted(name for name in names if (root / name).is_file())
 
 
 def _is_output(path: str) -> bool:

@@ -53,7 +53,7 @@ def take_walked_files(
     files: dict[str, str] = {}
     fresh: dict[str, list[int | str]] = {}
     is_stale = False
-    for path, full in {**dict(_walk(top)), **{path: os.path.join(top, path) for path in wanted}}.items():
+    for path, full in {**dict(walk(top, _is_source)), **{path: os.path.join(top, path) for path in wanted}}.items():
         if not keep(path):
             continue
         try:
@@ -82,8 +82,12 @@ def take_walked_files(
     return files
 
 
-def _walk(top: str) -> Iterator[tuple[str, str]]:
-    """Yield sources and configurations as relative and full path; links to folders are not followed."""
+def _is_source(path: str) -> bool:
+    return path.endswith(WALKED_SUFFIXES) or path.rpartition("/")[2] == "phase-gate.yaml"
+
+
+def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """Yield the wanted files as relative and full path; links to folders are not followed."""
     folders = [("", top)]
     while folders:
         prefix, folder = folders.pop()
@@ -100,7 +104,7 @@ def _walk(top: str) -> Iterator[tuple[str, str]]:
             if entry.is_dir(follow_symlinks=False):
                 if name not in SKIPPED_FOLDERS and not name.endswith(".egg-info"):
                     folders.append((f"{prefix}{name}/", entry.path))
-            elif name.endswith(WALKED_SUFFIXES) or name == "phase-gate.yaml":
+            elif keep(prefix + name):
                 yield prefix + name, entry.path
 
 
