@@ -1,0 +1,118 @@
+"""Real processes that start fast: each is forked from one that has pytest and the plugin imported.
+
+The tables need some thousand runs of pytest; most of a small run's time is the interpreter's start and the imports. A
+forked child is a process of its own in every other respect: it may crash, patch, leave early or be killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any, NoReturn, cast
+
+
+class WarmServer:
+    """A warm process that forks one child an order: `words`, `root`, `environment`, and what `prepare` wants to know.
+
+    :param script: a file with a function `prepare(order)`, which the child calls before it becomes its command.
+    """
+
+    def __init__(self, folder: Path, script: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._out, self._err = folder / "out.txt", folder / "err.txt"
+        # A file of its own, not `-m tests...`: nothing of this project may be importable in the children.
+        self._server = subprocess.Popen(
+            [sys.executable, "-P", __file__, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(
+        self, root: Path, words: tuple[str, ...], environment: dict[str, str], **more: object
+    ) -> tuple[int, str, str]:
+        """Run `pytest ...` or `phase-gate ...` in a forked child; return its exit code, output and errors."""
+        order = {"root": str(root), "words": words, "environment": environment, **more}
+        order |= {"out": str(self._out), "err": str(self._err)}
+        requests, answers = cast(IO[str], self._server.stdin), cast(IO[str], self._server.stdout)
+        print(json.dumps(order), file=requests, flush=True)
+        code = int(answers.readline())
+        out, err = (path.read_text(encoding="utf-8", errors="replace") for path in (self._out, self._err))
+        return code, out, err
+
+    def close(self) -> None:
+        cast(IO[str], self._server.stdin).close()
+        cast(IO[str], self._server.stdout).close()
+        self._server.wait()
+
+
+def load_file(path: Path) -> Any:
+    """Import a file without its package."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    found = spec_from_file_location(path.stem, path)
+    assert found is not None
+    assert found.loader is not None
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def _serve(script: str) -> None:
+    import gc
+    import importlib
+    import pkgutil
+
+    import filelock  # noqa: F401
+    import pytest  # noqa: F401
+    import yaml  # noqa: F401
+
+    import pytest_phase_gate
+
+    for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
+    gc.collect()
+    gc.freeze()
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            _become(order, script)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _become(order: dict[str, Any], script: str) -> NoReturn:
+    """Be that command from here on, up to the interpreter's own end."""
+    os.chdir(order["root"])
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    if order.get("at_terminal"):
+        import pty
+
+        given = pty.openpty()[1]
+    else:
+        given = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(given, 0)
+    for name, number in (("out", 1), ("err", 2)):
+        file = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    load_file(Path(script)).prepare(order)
+    program, *arguments = order["words"]
+    sys.argv = [program, *arguments]
+    sys.path.insert(0, os.getcwd())
+    if program == "pytest":
+        import pytest
+
+        sys.exit(pytest.main())
+    from pytest_phase_gate.cli import main
+
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
