@@ -549,6 +549,12 @@ def _a_long_expression(sample: Sample) -> Ran:
     return sample.pytest("--phase=green")
 
 
+def test_a_process_that_leaves_early_has_said_its_verdict(passing: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    passing.write(conftest="import os\n\n\ndef pytest_unconfigure():\n    os._exit(0)\n")
+    assert "Verdict" in passing.pytest_process("--phase=green", "-q").out
+
+
 @pytest.mark.parametrize(
     "story",
     [

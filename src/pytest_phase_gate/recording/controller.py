@@ -261,6 +261,7 @@ class _LastWord:
                     terminal.write_sep("=", line.text, **line.markup)
                 else:
                     terminal.write_line(line.text, **line.markup)
+            terminal.flush()  # whoever ends the process from here on does not take the verdict with it
         return result
 
 
