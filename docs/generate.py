@@ -24,7 +24,6 @@ from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
-from pytest_phase_gate.rules.parts import ANNOUNCED_GUARDS
 from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
 from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 
@@ -138,11 +137,6 @@ def guards() -> str:
     )
 
 
-def announced_guards() -> str:
-    names = sorted(ANNOUNCED_GUARDS - load_shipped_guards().keys())
-    return "".join(f"- `{name}`\n" for name in names) if names else "None at present.\n"
-
-
 def messages() -> str:
     status = {error.slug: error.exit_code for error in _errors(PhaseGateError)}
     rows = ((f"`{slug}`", text, f"`{status[slug]}`") for slug, text in sorted(MESSAGES.items()))
@@ -186,7 +180,6 @@ def tdd() -> str:
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
-    "announced-guards": announced_guards,
     "codes": codes,
     "commands": commands,
     "events": events,

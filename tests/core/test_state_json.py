@@ -160,6 +160,8 @@ FULL = State(
     red_exited=True,
     vanished=True,
     cycle_memory={"documents": "d1"},
+    criteria="c1",
+    criteria_file="criteria.md",
     phase_memory={"quality": "q1"},
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,

@@ -23,6 +23,7 @@ LATER = "2026-07-01T12:00:00.001Z"
 TDD = load_shipped_workflow("tdd")
 GREEN = next(phase for phase in TDD.phases if phase.name == "GREEN")
 METRICS: dict[str, MetricValue] = {
+    "criteria_open": 0,
     "tests_total": 2,
     "tests_failing": 0,
     "tests_passing": 2,

@@ -18,7 +18,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 from pytest_phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
 from pytest_phase_gate.rules.overlay import apply_overlay
-from pytest_phase_gate.rules.parts import ANNOUNCED_GUARDS, MAX_BYTES, name_types
+from pytest_phase_gate.rules.parts import MAX_BYTES, name_types
 from pytest_phase_gate.rules.workflow_files import (
     load_shipped_guards,
     load_shipped_workflow,
@@ -126,6 +126,7 @@ def test_shipped_tdd_is_the_published_one() -> None:
         "tests-kept",
         "tests-unchanged",
         "no-new-skips",
+        "criteria-covered",
         "outcomes-genuine",
         "rules-unchanged",
     )
@@ -135,9 +136,8 @@ def test_shipped_tdd_is_the_published_one() -> None:
     )
 
 
-def test_shipped_guards_are_defined_or_announced_never_both() -> None:
+def test_shipped_guards_say_what_is_wrong_and_what_to_do() -> None:
     assert set(GUARDS) >= {"complete-run", "tests-kept", "no-new-skips", "baseline-kept", "code-as-tested"}
-    assert not set(GUARDS) & ANNOUNCED_GUARDS
     assert all(guard.remedy and guard.detail for guard in GUARDS.values())
     assert load_shipped_workflow("tdd").guards == GUARDS
 
@@ -182,13 +182,6 @@ def test_every_name_of_a_workflow_has_a_type() -> None:
     assert types.items() >= METRIC_TYPES.items()
     wanted = {"needed": "int", "ratio": "number", "strict": "bool", "mode": "text", "agreed": "bool", "votes": "int"}
     assert types.items() >= {**wanted, "mutants_alive": "int"}.items()
-
-
-def test_announced_guards_are_named_before_they_are_defined() -> None:
-    assert {"criteria-covered"} == ANNOUNCED_GUARDS
-    workflow = parse(SMALL.replace("[complete-run]", "[complete-run, criteria-covered]"))
-    assert workflow.phases[0].gate_1.guards == ("complete-run", "criteria-covered")
-    assert "criteria-covered" not in workflow.guards
 
 
 def test_metrics_of_plugins_are_known() -> None:
@@ -474,13 +467,6 @@ WRONG_MEANING = [
         "guard complete-run exists already",
         "another name",
         id="guard-that-is-shipped",
-    ),
-    pytest.param(
-        SMALL + "guards: {criteria-covered: {condition: iteration > 0, remedy: x}}",
-        "8:10",
-        "guard criteria-covered exists already",
-        "another name",
-        id="guard-that-is-announced",
     ),
     pytest.param(
         SMALL + "guards: {mine: {condition: itration > 0, remedy: x}}",

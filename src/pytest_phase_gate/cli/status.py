@@ -8,12 +8,15 @@ from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.standing import Standing, assess
+from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
+from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.storage.signal_file import read_signal_file
-from pytest_phase_gate.storage.store import now
+from pytest_phase_gate.storage.store import TaskStore, now
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--criteria", action="store_true", help="print the acceptance criteria and their tests")
     parser.add_argument("--block", action="store_true", help="print the last verdict as a PRP_PHASE_STATUS block")
 
 
@@ -33,6 +36,8 @@ def run(call: Call) -> Answer:
             document=_as_it_stands(state.evaluation, standing),
             exit_code=standing.exit_code,
         )
+    if call.arguments.criteria:
+        return _criteria(store, state, standing)
     overrides = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
     document = {
         "task": project.task,
@@ -75,6 +80,22 @@ def run(call: Call) -> Answer:
     rows += [("verdict", standing.reason), ("next", standing.next)]
     text = "\n".join(f"{name:9}{value}" for name, value in rows)
     return Answer(text=text, document=document, exit_code=standing.exit_code)
+
+
+def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
+    if state.criteria is None:
+        raise NotAllowedError(
+            "no complete run of this cycle was given criteria with ids",
+            remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
+        )
+    from pytest_phase_gate.report.criteria_table import render_criteria
+
+    rows = store.objects.load(state.criteria)
+    return Answer(
+        text=render_criteria(rows, phase=state.phase),
+        document={"file": state.criteria_file, "phase": state.phase, "criteria": rows},
+        exit_code=standing.exit_code,
+    )
 
 
 def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_phase_gate.core.criteria import rows_to_json, trace_criteria
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
@@ -99,12 +100,24 @@ def finish_run(
     # An outcome that is not the test's own is no green, whatever it says.
     green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
-    metrics = measure(state, phase, record, judgement, audit, classified, past, streak=streak, iteration=iteration)
+    traced = trace_criteria(record.criteria, record.links, judgement, record.outcomes, in_first_phase=in_first_phase)
+    metrics = measure(
+        state, phase, record, judgement, audit, classified, past, traced, streak=streak, iteration=iteration
+    )
     unseen = note_unseen(state, workflow)
     findings = cap_findings(
         (
             *find_findings(
-                record, judgement, audit, classified, past, phase=phase, state=state, run=run, unseen=unseen
+                record,
+                judgement,
+                audit,
+                classified,
+                past,
+                phase=phase,
+                state=state,
+                run=run,
+                traced=traced,
+                unseen=unseen,
             ),
             *record.evidence_findings,
         )
@@ -116,6 +129,8 @@ def finish_run(
         data |= {
             "findings": findings_to_json(findings),
             "notes": list(notes),
+            "criteria": keep("criteria", rows_to_json(traced.rows)) if traced.rows else None,
+            "criteria_file": record.criteria.file,
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
             **_frozen_now(
                 state, record, judgement, past, in_first_phase=in_first_phase, keep=keep, read_text=read_text

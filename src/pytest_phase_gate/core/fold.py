@@ -62,6 +62,8 @@ def _cycle_began(state: State, event: Event) -> State:
         recovered=(),
         visited=(),
         signals_premature=0,
+        criteria=None,
+        criteria_file="",
         cycle_memory=event.data.get("remembered", {}),
         undo=_remember(state, event),
     )
@@ -182,6 +184,8 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
         red=data.get("red") or state.red,
         sources=data.get("sources") or state.sources,
+        criteria=data.get("criteria"),
+        criteria_file=data.get("criteria_file", ""),
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
     )
 

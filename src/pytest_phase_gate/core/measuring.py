@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pytest_phase_gate.core.criteria import Traced
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
 from pytest_phase_gate.core.findings import Finding, cap_findings, name_tests
 from pytest_phase_gate.core.freeze import find_altered, find_changed_settings
@@ -41,6 +42,7 @@ def measure(
     audit: Audit,
     classified: Classified,
     past: References,
+    traced: Traced,
     *,
     streak: int,
     iteration: int | None,
@@ -77,7 +79,7 @@ def measure(
         "baseline_total": judged.baseline_total,
         "baseline_failing": len(judged.baseline_failing),
         "consecutive_green_runs": streak,
-        "criteria_count": record.criteria_count,
+        **traced.metrics,
         "signals_premature": state.signals_premature,
         "run_complete": classified.kind is Kind.COMPLETE,
         "run_kind": str(classified.kind),
@@ -119,6 +121,7 @@ def find_findings(
     phase: Phase,
     state: State,
     run: OpenRun,
+    traced: Traced,
     unseen: tuple[str, ...] = (),
 ) -> tuple[Finding, ...]:
     """Return what is wrong with the evidence (hard), and what only looks odd (advisory).
@@ -133,6 +136,7 @@ def find_findings(
         *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
         *_new_skips(judged),
+        *traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),

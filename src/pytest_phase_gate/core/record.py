@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_phase_gate.core.criteria import Criteria, Links
 from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.freeze import Meaning
@@ -37,7 +38,9 @@ class RunRecord(Value):
     is_void: bool = False
     changed_sources: tuple[str, ...] = ()
     narrowed_by: tuple[str, ...] = ()
-    criteria_count: int = 1
+    criteria: Criteria = field(default_factory=Criteria)
+    #: Which tests stand for which criteria.
+    links: Links = field(default_factory=Links)
     #: What gives the tests their meaning; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
     #: Modules that a structural red missed, and the files they are found in now.

@@ -21,8 +21,14 @@ def start(config: pytest.Config) -> Controller | None:
     if hasattr(config, "workerinput"):
         from pytest_phase_gate.recording.worker import INPUT, WorkerWitness
 
-        config.pluginmanager.register(WorkerWitness(config), "phase_gate_worker")
         told = config.workerinput.get(INPUT, {})
+        marks = None
+        if told.get("criteria"):
+            from pytest_phase_gate.recording.criteria import CriterionMarks
+
+            marks = CriterionMarks(config, told["criteria"])
+            config.pluginmanager.register(marks, "phase_gate_criteria")
+        config.pluginmanager.register(WorkerWitness(config, marks), "phase_gate_worker")
         if told.get("wants_reasons"):
             from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_phase_gate import exit_codes
+from pytest_phase_gate.core.criteria import Criteria
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
 from pytest_phase_gate.core.runs import Kind
@@ -31,6 +32,9 @@ from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
 from pytest_phase_gate.report.panel import Line, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.recording.criteria import CriterionMarks
 
 #: Options under which pytest opens a session and runs no test.
 _VOID_OPTIONS = {
@@ -50,6 +54,8 @@ class Controller:
         self._void = next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
         self._witness = SessionWitness(config, project.root)
         self._outcomes = OutcomeWitness(config, project.root)
+        self._criteria = Criteria()
+        self._marks: CriterionMarks | None = None
         self._began = time.time()
         self._started = time.perf_counter()
         self._problem: PhaseGateError | None = None
@@ -109,7 +115,24 @@ class Controller:
         except StateError as error:
             controller._problem = error
             run.phase = workflow.phase(options.phase) or workflow.first
+        controller._take_criteria()
         return controller
+
+    def _take_criteria(self) -> None:
+        """Read the criteria that were given; else those that this cycle is about already."""
+        root = self._project.root
+        given = self._options.criteria
+        if given is None and self._run.criteria_file:
+            given = self._run.criteria_file, root
+        if given is None:
+            return
+        from pytest_phase_gate.recording.criteria import CriterionMarks
+        from pytest_phase_gate.rules.criteria import read_criteria
+
+        self._criteria = read_criteria(given[0], base=given[1], root=root)
+        if self._criteria.listed:
+            self._marks = CriterionMarks(self._config, self._criteria.ids)
+            self._config.pluginmanager.register(self._marks, "phase_gate_criteria")
 
     # --- the session begins --------------------------------------------------------------------------------------
 
@@ -143,6 +166,7 @@ class Controller:
             "root": str(self._project.root),
             "wants_reasons": wants_reasons,
             "modules": missing_modules(self._run),
+            "criteria": list(self._criteria.ids),
         }
 
     # --- the session ends ----------------------------------------------------------------------------------------
@@ -170,7 +194,8 @@ class Controller:
             exit_status=exit_status,
             began=self._began,
             duration=time.perf_counter() - self._started,
-            criteria_count=self._options.criteria_count,
+            criteria=self._criteria,
+            marks=self._marks,
         )
         finished = self._run.end(record, tree_files=files)
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.outcomes import Outcomes
 from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.errors import PhaseGateError
@@ -23,6 +27,9 @@ from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.storage.references import load_frozen
 from pytest_phase_gate.storage.tree import changed_sources
 
+if TYPE_CHECKING:
+    from pytest_phase_gate.recording.criteria import CriterionMarks
+
 
 def gather_record(
     config: pytest.Config,
@@ -34,7 +41,8 @@ def gather_record(
     exit_status: int,
     began: float,
     duration: float,
-    criteria_count: int,
+    criteria: Criteria,
+    marks: CriterionMarks | None,
 ) -> tuple[RunRecord, Mapping[str, str]]:
     """Return the record, and the content ids of the tree as the run left it."""
     root = project.root
@@ -79,8 +87,11 @@ def gather_record(
         is_void=witness.is_usage_error(exit_status),
         changed_sources=changed_sources(run.tree, after),
         narrowed_by=describe_narrowing(config, len(deselected)),
-        criteria_count=criteria_count,
-        meaning=take_meaning(config, project, run.workflow, inventory, after.files, frozen=frozen, began=began),
+        criteria=criteria,
+        links=_take_links(criteria, witness, marks, outcomes, root=root, in_first_phase=run.phase.scope == "targets"),
+        meaning=take_meaning(
+            config, project, run.workflow, criteria, inventory, after.files, frozen=frozen, began=began
+        ),
         resolved={**found_modules(missing_modules(run), str(root)), **witness.modules},
         doubts=(*outcome_witness.doubts(), *witness.doubts()),
         foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
@@ -93,6 +104,24 @@ def gather_record(
         notes=measured.notes,
     )
     return record, after.files
+
+
+def _take_links(
+    criteria: Criteria,
+    witness: SessionWitness,
+    marks: CriterionMarks | None,
+    outcomes: Outcomes,
+    *,
+    root: Path,
+    in_first_phase: bool,
+) -> Links:
+    if marks is None and criteria.count == 1:
+        return Links()  # nobody spoke of criteria: nothing to look at
+    from pytest_phase_gate.recording.criteria import take_links
+
+    by_node = {**witness.criteria_on_workers, **({} if marks is None else marks.by_node)}
+    marked = {witness.collection.test_id(node): ids for node, ids in by_node.items()}
+    return take_links(criteria, marked, outcomes, root=root, copies_matter=in_first_phase)
 
 
 def _teller(config: pytest.Config) -> Callable[[str], None]:

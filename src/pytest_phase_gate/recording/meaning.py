@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.core.criteria import Criteria
 from pytest_phase_gate.core.decisive_rules import name_rules
 from pytest_phase_gate.core.freeze import Frozen, Meaning
 from pytest_phase_gate.core.inventory import Inventory, bare_name
@@ -36,6 +37,7 @@ def take_meaning(
     config: pytest.Config,
     project: Project,
     workflow: Workflow,
+    criteria: Criteria,
     inventory: Inventory,
     contents: Mapping[str, str],
     *,
@@ -64,12 +66,11 @@ def take_meaning(
         known = before_them.get(path)
         is_same = known is not None and known.content == content
         support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
-    return Meaning(
-        modules=modules,
-        support=support,
-        written=frozenset(written),
-        settings=take_settings(config, project, workflow),
-    )
+    settings = take_settings(config, project, workflow)
+    # Criteria that come later than the freeze ask for more, and take nothing away.
+    if criteria.listed and (frozen is None or "criteria" in frozen.settings):
+        settings["criteria"] = ", ".join(sorted(criteria.ids))
+    return Meaning(modules=modules, support=support, written=frozenset(written), settings=settings)
 
 
 def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:

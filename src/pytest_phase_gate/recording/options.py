@@ -8,7 +8,7 @@ import pytest
 
 from pytest_phase_gate.core.exit_status import ExitMeaning
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.errors import CriteriaError, UsageError
+from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.project import Project
 
 #: Report formats by suffix.
@@ -20,7 +20,8 @@ class Options(Value):
     exit_meaning: ExitMeaning
     confirms: bool
     exit_signal: str | None
-    criteria_count: int
+    #: A number, or a file and the folder that it is relative to; None where nobody said anything.
+    criteria: tuple[int | str, Path] | None
     reports: tuple[Path, ...]
     workflow: str | None
     #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
@@ -45,7 +46,7 @@ def read_options(config: pytest.Config, project: Project) -> Options:
         exit_meaning=option.phase_exit or defaults.exit,
         confirms=defaults.confirm if option.phase_confirm is None else option.phase_confirm,
         exit_signal=_read_exit_signal(config),
-        criteria_count=_read_criteria(option.phase_criteria, defaults.criteria),
+        criteria=_find_criteria(option.phase_criteria, base, defaults.criteria, project.root),
         reports=reports,
         workflow=option.phase_workflow,
         confirming=_read_confirming(option.phase_confirming),
@@ -68,19 +69,12 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
     return reason
 
 
-def _read_criteria(given: str | None, default: int | str | None) -> int:
-    value = given if given is not None else default
-    if value is None:
-        return 1
-    try:
-        number = int(value)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise CriteriaError(
-            f"--phase-criteria={value}: not a number of criteria", remedy="give a whole number from 1 on"
-        )
-    return number
+def _find_criteria(
+    given: str | None, base: Path, default: int | str | None, root: Path
+) -> tuple[int | str, Path] | None:
+    if given is not None:
+        return given, base
+    return None if default is None else (default, root)
 
 
 def _read_confirming(text: str | None) -> tuple[int, int]:

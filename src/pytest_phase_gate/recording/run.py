@@ -60,16 +60,18 @@ class RecordedRun:
         self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
+        #: Where the criteria of this cycle stood when its last run looked.
+        self.criteria_file = ""
         self._remembered = NOTHING_REMEMBERED
         self._lock: RunLock | None = None
         self._outer: str | None = None
 
-    def check_order(self) -> Entry:
+    def check_order(self) -> None:
         """Look whether the phase may run now, before anything is written."""
         opened = self.store.look()
         entry = decide_entry(opened.state, self.workflow, self.request.phase)
         self.phase = entry.phase
-        return entry
+        self.criteria_file = "" if entry.begins_cycle else opened.state.criteria_file
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""

@@ -28,6 +28,8 @@ class SessionWitness:
         self._failed_on_workers: set[str] = set()
         self.foreign_hooks: set[str] = set()
         self.modules: dict[str, str] = {}
+        #: Criteria by pytest's own node ids, as workers saw their marks.
+        self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
         self.internal_error = False
         #: How many were skipped as a whole: nobody has seen the tests in them.
         self.skipped_modules = 0
@@ -59,6 +61,7 @@ class SessionWitness:
             self._failed_on_workers |= set(seen["failed"])
             self.foreign_hooks |= set(seen["foreign_hooks"])
             self.modules |= seen["modules"]
+            self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
         else:
             # It crashed, left early, or had our part of it removed: nobody knows what it would have told.
             name = str(getattr(getattr(node, "gateway", None), "id", "?"))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_phase_gate.core.findings import findings_to_json
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.modules import found_modules
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.recording.criteria import CriterionMarks
 
 #: The key in `workeroutput`, and in `workerinput`.
 OUTPUT = INPUT = "phase_gate"
@@ -18,8 +21,8 @@ OUTPUT = INPUT = "phase_gate"
 class WorkerWitness:
     """Sends a small document to the controller when the worker ends."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+    def __init__(self, config: pytest.Config, marks: CriterionMarks | None = None) -> None:
+        self._config, self._marks = config, marks
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
         self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")))
         self._outcomes.guard(phase_gate_outcomes=self._outcomes)
@@ -63,6 +66,7 @@ class WorkerWitness:
             "groups": sorted(self._groups - {""}),
             "doubts": findings_to_json(self._outcomes.doubts()),
             "failed": sorted(self._failed),
+            "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
         }

@@ -23,13 +23,6 @@ from pytest_phase_gate.rules.yaml_fields import Fields, closest_first, shorten
 #: Far more than any set of rules that a person can still read.
 MAX_BYTES = 1024 * 1024
 
-#: Guards that workflows name already, and that `guards.yaml` does not define yet.
-ANNOUNCED_GUARDS = frozenset(
-    {
-        "criteria-covered",
-    }
-)
-
 _GUARD_NAME = re.compile("[a-z][a-z0-9-]*")
 _VALUE_NAME = re.compile("[a-z][a-z0-9_]*")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -61,12 +54,12 @@ class Vocabulary(Value):
             raise self.error(f"{place}: the condition measures nothing", "compare at least one metric or fact")
 
     def check_guard_name(self, name: str, place: str) -> None:
-        if name not in self.guards and name not in ANNOUNCED_GUARDS:
-            names = closest_first(name, sorted({*self.guards, *ANNOUNCED_GUARDS}))
+        if name not in self.guards:
+            names = closest_first(name, sorted(self.guards))
             raise self.error(f"{place}: unknown guard {shorten(name)}", f"use one of: {names}")
 
     def check_new_guard(self, guard: Guard, place: str) -> None:
-        if guard.name in self.guards or guard.name in ANNOUNCED_GUARDS:
+        if guard.name in self.guards:
             raise self.error(f"{place}: guard {guard.name} exists already", "give your guard another name")
         check_guard(guard, self.types, place=place, error=self.error)
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from pytest_phase_gate.core.metrics import MetricType
 from pytest_phase_gate.core.workflow import Guard, Workflow
 from pytest_phase_gate.errors import WorkflowError
-from pytest_phase_gate.rules.parts import ANNOUNCED_GUARDS, MAX_BYTES, check_guard, name_types
+from pytest_phase_gate.rules.parts import MAX_BYTES, check_guard, name_types
 from pytest_phase_gate.rules.workflow_text import parse_guards, parse_workflow
 from pytest_phase_gate.rules.yaml_fields import closest_first, shorten
 from pytest_phase_gate.rules.yaml_text import read_bytes
@@ -62,7 +62,7 @@ def load_workflow(
     workflow = parse_workflow(text, name=name, guards={**extra_guards, **shipped}, extra_metrics=extra_metrics)
     for guard in extra_guards.values():
         place = f"guard {guard.name!r} of a plugin"
-        if guard.name in shipped or guard.name in ANNOUNCED_GUARDS:
+        if guard.name in shipped:
             raise WorkflowError(f"{place}: a guard of that name is shipped", "give it another name")
         check_guard(guard, name_types(workflow), place=place, error=WorkflowError)
     return workflow

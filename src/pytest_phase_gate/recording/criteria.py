@@ -1,0 +1,81 @@
+"""Which tests of a session stand for which acceptance criteria: from their marks, and from the source where it can't
+be imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.inventory import bare_name, split_id
+from pytest_phase_gate.core.outcomes import Bucket, Outcomes
+from pytest_phase_gate.core.source_criteria import criteria_in_source, likeness_in_source
+from pytest_phase_gate.core.source_tests import parse_source
+
+MARK = "criterion"
+
+T = TypeVar("T")
+
+
+class CriterionMarks:
+    """Looks at the marks of all tests, once they are collected; on a worker, too."""
+
+    def __init__(self, config: pytest.Config, ids: Iterable[str]) -> None:
+        self._ids = frozenset(ids)
+        #: Ids of criteria by pytest's own node ids.
+        self.by_node: dict[str, tuple[str, ...]] = {}
+        for each in sorted(self._ids):
+            # A tag of a Gherkin scenario arrives as a mark of that name.
+            config.addinivalue_line("markers", f"{each}: shows acceptance criterion {each}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            named = dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark))
+            if named:
+                self.by_node[item.nodeid] = tuple(named)
+
+    def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
+        if mark.name == MARK:
+            return map(str, mark.args)
+        name = mark.name.removeprefix(f"{MARK}:")
+        return (name,) if name in self._ids or name != mark.name else ()
+
+
+def take_links(
+    criteria: Criteria, marked: Mapping[str, tuple[str, ...]], outcomes: Outcomes, *, root: Path, copies_matter: bool
+) -> Links:
+    """Return what is known about tests and criteria.
+
+    :param marked: ids of criteria by our own ids of tests.
+    :param copies_matter: whether one test under two names has to be told.
+    """
+    uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket is Bucket.UNCOLLECTABLE]
+    found = dict(marked)
+    if criteria.listed:
+        found |= _by_bare_name(uncollectable, root, criteria_in_source)
+    likeness: dict[str, str] = {}
+    if copies_matter and criteria.count > 1:
+        suspects = found if criteria.listed else [each for each, bucket in outcomes.items() if bucket != Bucket.PASSED]
+        likeness = _by_bare_name(suspects, root, likeness_in_source)
+    return Links(criteria=found, likeness=likeness)
+
+
+def _by_bare_name(test_ids: Iterable[str], root: Path, read: Callable[[ast.Module], Mapping[str, T]]) -> dict[str, T]:
+    """Return what a reader finds in the sources for these tests, as far as it finds something."""
+    found: dict[str, T] = {}
+    files: dict[str, Mapping[str, T]] = {}
+    for test_id in test_ids:
+        path, name = split_id(test_id)
+        if path not in files:
+            try:
+                files[path] = read(parse_source((root / path).read_bytes()))
+            except (OSError, SyntaxError):
+                files[path] = {}
+        if bare_name(name) in files[path]:
+            found[test_id] = files[path][bare_name(name)]
+    return found
