@@ -12,11 +12,14 @@ import pytest
 
 
 @pytest.hookspec
-def pytest_phase_gate_metrics(phase: str, root: Path) -> Mapping[str, int | float | str | bool | None] | None:
+def pytest_phase_gate_metrics(
+    phase: str, root: Path, wanted: frozenset[str]
+) -> Mapping[str, int | float | str | bool | None] | None:
     """Measure something beside the tests.
 
-    Called once at the end of every recorded run. Return names with values; each name has to stand under `metrics:`
-    in `phase-gate.yaml` or in the workflow, with its type. A name that two implementations give different values for
+    Called once at the end of a recorded run whose phase has a condition or a guard that speaks of such names; `wanted`
+    are all names that it speaks of. Return names with values; each name has to stand under `metrics:` in
+    `phase-gate.yaml` or in the workflow, with its type. A name that two implementations give different values for
     becomes unknown, as does everything of one that raises; both are said in the panel.
     """
 

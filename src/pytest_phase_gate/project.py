@@ -153,10 +153,11 @@ class Project(Value):
     ) -> Scene:
         from pytest_phase_gate.evidence.scene import Scene, say_nothing
 
-        remembered = {**state.cycle_memory, **state.phase_memory}
+        remembered = {**state.cycle_memory, **state.phase_memory, **state.run_memory}
         return Scene(
             root=self.root,
             folder=self.folder,
+            state_folder=self.state_folder,
             configuration=self.configuration,
             wanted=wanted,
             show=show or say_nothing,

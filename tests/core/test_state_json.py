@@ -163,6 +163,7 @@ FULL = State(
     criteria="c1",
     criteria_file="criteria.md",
     phase_memory={"quality": "q1"},
+    run_memory={"iteration:git": "g1"},
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",

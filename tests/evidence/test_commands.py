@@ -22,6 +22,7 @@ def measure(tmp_path: Path, *commands: EvidenceCommand, said: list[str] | None =
     scene = Scene(
         root=tmp_path,
         folder=tmp_path / ".phase-gate",
+        state_folder=tmp_path / ".phase-gate",
         configuration=Configuration(commands=commands),
         wanted=frozenset(command.metric for command in commands),
         show=(said if said is not None else []).append,
@@ -106,6 +107,7 @@ def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
     scene = Scene(
         root=tmp_path,
         folder=tmp_path,
+        state_folder=tmp_path,
         configuration=Configuration(commands=commands),
         wanted=frozenset({"asked_ok", "tests_failing"}),
     )
@@ -121,6 +123,7 @@ def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(tmp_path: Pat
     scene = Scene(
         root=tmp_path,
         folder=tmp_path,
+        state_folder=tmp_path,
         configuration=Configuration(commands=(python("pass", name="asked"),)),
         wanted=frozenset({"asked_ok"}),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_phase_gate.core.values import Value, field
 
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 Since = Literal["cycle", "phase"]
 
 #: The names that each provider measures, in the order in which they are asked.
-PROVIDED: Mapping[str, frozenset[str]] = {}
+PROVIDED: Mapping[str, frozenset[str]] = {
+    "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
+}
 
 #: Providers that compare with how things were, and since when.
-SINCE: Mapping[str, Since] = {}
+SINCE: Mapping[str, Since] = {
+    "git": "phase",
+}
 
 
 class Measured(Value):
@@ -31,6 +35,8 @@ class Measured(Value):
     notes: tuple[str, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()
+    #: What the next run's look is to be compared with, as JSON.
+    remembered: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Remembered(Value):

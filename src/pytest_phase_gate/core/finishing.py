@@ -130,6 +130,7 @@ def finish_run(
             "findings": findings_to_json(findings),
             "notes": list(notes),
             "criteria": keep("criteria", rows_to_json(traced.rows)) if traced.rows else None,
+            "remembered": {name: keep("evidence", memory) for name, memory in record.evidence_memory.items()},
             "criteria_file": record.criteria.file,
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
             **_frozen_now(

@@ -85,6 +85,7 @@ def _phase_entered(state: State, event: Event) -> State:
         evaluation_is_stale=state.evaluation is not None,
         facts=(),
         phase_memory=event.data.get("remembered", {}),
+        run_memory={},
         **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )
@@ -184,6 +185,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
         red=data.get("red") or state.red,
         sources=data.get("sources") or state.sources,
+        run_memory=data.get("remembered", {}),
         criteria=data.get("criteria"),
         criteria_file=data.get("criteria_file", ""),
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),

@@ -66,6 +66,12 @@ METRICS: tuple[Metric, ...] = (
     Metric("run_kind", "text", "The kind of the run: complete, partial, incomplete or empty"),
     Metric("code_as_tested", "bool", "The tree, docs left out, is what the last complete green run left"),
     Metric("duration_s", "number", "Seconds from the start of the session to its end"),
+    Metric("tree_clean", "bool", "Git has nothing uncommitted, staged or untracked in this project"),
+    Metric("files_changed", "int", "Files that are not what they were when the phase began, committed or not"),
+    Metric(
+        "files_changed_in_iteration", "int", "Files that are not what they were at the end of the last complete run"
+    ),
+    Metric("commits", "int", "Commits since the phase began"),
     Metric("docs_generated", "int", "Documents written or changed in this cycle"),
     Metric("diagrams_total", "int", "Diagrams found in the documents"),
     Metric("diagrams_valid", "int", "Diagrams that a real parser accepts"),

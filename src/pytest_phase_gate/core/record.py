@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pytest_phase_gate.core.criteria import Criteria, Links
 from pytest_phase_gate.core.failures import Failure
@@ -52,5 +53,7 @@ class RunRecord(Value):
     #: What providers and plugins measured beside the tests.
     evidence: Mapping[str, MetricValue] = field(default_factory=dict)
     evidence_findings: tuple[Finding, ...] = ()
+    #: What the evidence of the next run is to be compared with.
+    evidence_memory: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -139,6 +139,8 @@ class State(Value):
     #: How things were when the cycle, and the phase, began: objects by the names of those who compare with them.
     cycle_memory: Mapping[str, str] = field(default_factory=dict)
     phase_memory: Mapping[str, str] = field(default_factory=dict)
+    #: The same, as the last complete run of the phase left it.
+    run_memory: Mapping[str, str] = field(default_factory=dict)
     undo: Undo | None = None
 
     @property

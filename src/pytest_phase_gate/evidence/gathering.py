@@ -66,4 +66,5 @@ def _join(one: Measured, other: Measured) -> Measured:
         findings=(*one.findings, *other.findings),
         notes=(*one.notes, *other.notes),
         warnings=(*one.warnings, *other.warnings),
+        remembered={**one.remembered, **other.remembered},
     )

@@ -21,6 +21,8 @@ class Scene(Value):
     root: Path
     #: The task's own folder: what a provider keeps goes below it.
     folder: Path
+    #: The folder of all tasks: no part of what is measured.
+    state_folder: Path
     configuration: Configuration
     #: What the phase's condition and guards speak of.
     wanted: frozenset[str]

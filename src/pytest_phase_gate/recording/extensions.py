@@ -14,8 +14,9 @@ import pytest
 
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from pytest_phase_gate.core.evidence import wanted_names
 from pytest_phase_gate.core.metrics import MetricType, MetricValue
-from pytest_phase_gate.core.workflow import Guard, Workflow
+from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 from pytest_phase_gate.errors import ConditionError, PhaseGateError, WorkflowError
 
 _TYPES: Mapping[MetricType, tuple[type, ...]] = {
@@ -61,13 +62,16 @@ def gather_workflows(config: pytest.Config) -> dict[str, Path]:
 
 
 def gather_metrics(
-    config: pytest.Config, workflow: Workflow, phase: str, root: Path
+    config: pytest.Config, workflow: Workflow, phase: Phase, root: Path
 ) -> tuple[dict[str, MetricValue], tuple[str, ...]]:
     """Return what plugins measured, and what has to be said about it. Doubt makes a metric unknown."""
+    wanted = wanted_names(workflow, phase)
+    if wanted.isdisjoint(workflow.metrics):
+        return {}, ()  # nobody asks: nobody has to look
     found: dict[str, MetricValue] = {}
     doubtful: set[str] = set()
     complaints: list[str] = []
-    for plugin, result, error in _each(config, "pytest_phase_gate_metrics", phase=phase, root=root):
+    for plugin, result, error in _each(config, "pytest_phase_gate_metrics", phase=phase.name, root=root, wanted=wanted):
         if error is not None:
             complaints.append(f"metrics of {plugin} are unknown: {type(error).__name__}: {error}")
             continue

@@ -66,7 +66,7 @@ def gather_record(
         )
         # By any patterns: those of this run may be the ones that left a test out.
         audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
-    evidence, complaints = gather_metrics(config, run.workflow, run.phase.name, root)
+    evidence, complaints = gather_metrics(config, run.workflow, run.phase, root)
     measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=_teller(config))
     record = RunRecord(
         run=run.id,
@@ -100,6 +100,7 @@ def gather_record(
             *measured.findings,
             *look_for_oddities(root, after.files, inventory, since=frozen_at),
         ),
+        evidence_memory=measured.remembered,
         warnings=(*complaints, *measured.warnings),
         notes=measured.notes,
     )

@@ -1,0 +1,137 @@
+"""What git shows: whether all is committed, and what changed since the phase, or the iteration, began.
+
+A change is a file whose content is not what it was then, committed or not. What was uncommitted already when the phase
+began, and is still the same, is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from pytest_phase_gate.core.evidence import Measured
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.evidence.scene import Provider, Scene
+from pytest_phase_gate.storage.git import NoGitError, run_git
+
+#: What the provider remembers at the end of a run, for the next one.
+_ITERATION = "iteration:git"
+
+_SINCE_PHASE = frozenset({"files_changed", "commits"})
+_SINCE_RUN = "files_changed_in_iteration"
+_GONE = "git can't compare with the commit that the phase began with"
+
+
+class _NothingKnownError(Exception):
+    """Why a comparison is not possible."""
+
+
+class GitProvider(Provider):
+    def measure(self, scene: Scene) -> Measured:
+        try:
+            now = _look(scene)
+        except NoGitError:
+            return Measured(warnings=(f"{_names(scene)} unknown: git does not answer in {scene.root.name or '/'}",))
+        metrics: dict[str, MetricValue] = {"tree_clean": not now["dirty"]}
+        warnings: list[str] = []
+        before = scene.recall("git")
+        if not _SINCE_PHASE.isdisjoint(scene.wanted):
+            try:
+                metrics["files_changed"] = len(_changed(scene, before, now))
+                metrics["commits"] = _count_commits(scene, before, now)
+            except (_NothingKnownError, NoGitError) as error:
+                warnings.append(f"files_changed and commits are unknown: {str(error) or _GONE}")
+        memory = {}
+        if _SINCE_RUN in scene.wanted:
+            memory = {_ITERATION: now}
+            try:
+                metrics[_SINCE_RUN] = len(_changed(scene, scene.recall(_ITERATION) or before, now))
+            except (_NothingKnownError, NoGitError) as error:
+                warnings.append(f"{_SINCE_RUN} is unknown: {str(error) or _GONE}")
+        found = {name: value for name, value in metrics.items() if name in scene.wanted}
+        return Measured(metrics=found, warnings=tuple(warnings), remembered=memory)
+
+    def remember(self, scene: Scene) -> Any:
+        try:
+            return _look(scene)
+        except NoGitError:
+            return None  # the look at the end of the run says so
+
+
+PROVIDER = GitProvider()
+
+
+def _names(scene: Scene) -> str:
+    wanted = sorted(scene.wanted & {"tree_clean", *_SINCE_PHASE, _SINCE_RUN})
+    return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'}"
+
+
+def _look(scene: Scene) -> dict[str, Any]:
+    """Return the commit, and what is not committed with the hash of its content; none that belongs to us."""
+    root = str(scene.root)
+    listed = run_git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+    # Paths are relative to the top of the repository, and we may stand below it.
+    prefix = os.fsdecode(run_git(root, "rev-parse", "--show-prefix")).rstrip("\n")
+    paths = [record[3:].removeprefix(prefix) for record in os.fsdecode(listed).split("\0") if record]
+    dirty = {path: _hash(scene.root, path) for path in paths if not _is_ours(scene, path)}
+    return {"head": _head(root), "dirty": dirty}
+
+
+def _is_ours(scene: Scene, path: str) -> bool:
+    return ".phase-gate" in path.split("/") or (scene.root / path).is_relative_to(scene.state_folder)
+
+
+def _head(root: str) -> str | None:
+    try:
+        return run_git(root, "rev-parse", "--verify", "-q", "HEAD").decode("ascii").strip() or None
+    except NoGitError:
+        return None  # no commit yet
+
+
+def _hash(root: Path, path: str) -> str:
+    """Return a hash of the content; empty for what is gone."""
+    file = root / path
+    if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that nobody added
+        return "repository " + hashlib.sha256(_describe_repository(str(file))).hexdigest()
+    try:
+        if file.is_symlink():
+            return "link " + hashlib.sha256(os.fsencode(os.readlink(file))).hexdigest()
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _describe_repository(folder: str) -> bytes:
+    try:
+        return run_git(folder, "rev-parse", "HEAD") + run_git(folder, "status", "--porcelain", "-z")
+    except NoGitError:
+        return b""
+
+
+def _changed(scene: Scene, before: Any, now: dict[str, Any]) -> set[str]:
+    """Return the files whose content is not what it was, committed or not."""
+    if before is None:
+        raise _NothingKnownError("nothing was remembered when the phase began; the next phase will know")
+    root = str(scene.root)
+    differs: set[str] = set()
+    if before["head"] != now["head"]:
+        old = before["head"] or _empty_tree(root)
+        listed = run_git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", old, now["head"] or old)
+        differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(scene, path)}
+    was, dirty = before["dirty"], now["dirty"]
+    changed = (differs | set(dirty)) - set(was)
+    return changed | {path for path, content in was.items() if dirty.get(path, _hash(scene.root, path)) != content}
+
+
+def _count_commits(scene: Scene, before: Any, now: dict[str, Any]) -> int:
+    if before["head"] == now["head"]:
+        return 0
+    span = now["head"] if before["head"] is None else f"{before['head']}..{now['head']}"
+    return int(run_git(str(scene.root), "rev-list", "--count", span))
+
+
+def _empty_tree(root: str) -> str:
+    return run_git(root, "hash-object", "-t", "tree", os.devnull).decode("ascii").strip()

@@ -1,0 +1,227 @@
+"""What git shows since a phase began, in real repositories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.evidence import Measured
+from pytest_phase_gate.core.settings import Configuration
+from pytest_phase_gate.evidence.git import PROVIDER
+from pytest_phase_gate.evidence.scene import Scene
+from tests.support import CALC, Sample
+
+NAMES = frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"})
+
+Change = Callable[[Sample], object]
+
+
+def scene(root: Path, memory: dict[str, Any] | None = None, wanted: frozenset[str] = NAMES) -> Scene:
+    return Scene(
+        root=root,
+        folder=root / ".phase-gate",
+        state_folder=root / ".phase-gate",
+        configuration=Configuration(),
+        wanted=wanted,
+        recall=(memory or {}).get,
+    )
+
+
+def since(root: Path, change: Callable[[], object]) -> Measured:
+    """Remember, change, look."""
+    before = PROVIDER.remember(scene(root))
+    change()
+    return PROVIDER.measure(scene(root, {"git": before}))
+
+
+@pytest.fixture
+def repository(sample: Sample) -> Sample:
+    sample.write({"a.py": "a = 1\n", "b.py": "b = 1\n", "notes.txt": "", ".gitignore": "*.log\n"})
+    sample.commit_all()
+    return sample
+
+
+def edit(sample: Sample, name: str = "a.py", text: str = "a = 2\n") -> None:
+    sample.write({name: text})
+
+
+def commit(sample: Sample) -> None:
+    sample.git("add", "-A")
+    sample.git("commit", "-qm", "more")
+
+
+def stage(sample: Sample) -> None:
+    edit(sample)
+    sample.git("add", "-A")
+
+
+def nothing(sample: Sample) -> None:
+    """Change nothing."""
+
+
+def edit_and_commit(sample: Sample) -> None:
+    edit(sample)
+    commit(sample)
+
+
+def there_and_back(sample: Sample) -> None:
+    edit_and_commit(sample)
+    edit(sample, text="a = 1\n")
+    commit(sample)
+
+
+def delete(sample: Sample) -> None:
+    (sample.root / "b.py").unlink()
+
+
+def rename(sample: Sample) -> None:
+    sample.git("mv", "a.py", "c.py")
+
+
+def detach(sample: Sample) -> None:
+    sample.git("checkout", "-q", "--detach")
+    edit_and_commit(sample)
+
+
+def amend(sample: Sample) -> None:
+    edit(sample)
+    sample.git("add", "-A")
+    sample.git("commit", "-q", "--amend", "-m", "other")
+
+
+def ignored(sample: Sample) -> None:
+    edit(sample, "out.log", "x")
+
+
+def ours(sample: Sample) -> None:
+    edit(sample, ".phase-gate/state.json", "{}")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(nothing, (True, 0, 0), id="nothing"),
+        pytest.param(edit, (False, 1, 0), id="unstaged"),
+        pytest.param(stage, (False, 1, 0), id="staged"),
+        pytest.param(edit_and_commit, (True, 1, 1), id="committed"),
+        pytest.param(there_and_back, (True, 0, 2), id="there-and-back"),
+        pytest.param(lambda sample: edit(sample, "new.py"), (False, 1, 0), id="untracked"),
+        pytest.param(lambda sample: edit(sample, "docs/a/new.md"), (False, 1, 0), id="untracked-below-a-new-folder"),
+        pytest.param(lambda sample: edit(sample, "né w.py"), (False, 1, 0), id="odd-name"),
+        pytest.param(delete, (False, 1, 0), id="deleted"),
+        pytest.param(rename, (False, 2, 0), id="renamed"),
+        pytest.param(detach, (True, 1, 1), id="detached-head"),
+        pytest.param(amend, (True, 1, 1), id="amended"),
+        pytest.param(ignored, (True, 0, 0), id="ignored"),
+        pytest.param(ours, (True, 0, 0), id="our-own-state"),
+    ],
+)
+def test_since_the_phase_began(repository: Sample, change: Change, expected: tuple[bool, int, int]) -> None:
+    found = since(repository.root, lambda: change(repository)).metrics
+    assert (found["tree_clean"], found["files_changed"], found["commits"]) == expected
+    assert found["files_changed_in_iteration"] == expected[1], "no run yet: since the phase began"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(nothing, 0, id="still-the-same"),
+        pytest.param(commit, 0, id="committed-as-it-was"),
+        pytest.param(lambda sample: edit(sample, text="a = 3\n"), 1, id="edited-again"),
+        pytest.param(lambda sample: edit(sample, text="a = 1\n"), 1, id="taken-back"),
+        pytest.param(lambda sample: (sample.root / "new.py").unlink(), 1, id="an-untracked-one-is-gone"),
+    ],
+)
+def test_what_was_uncommitted_before(repository: Sample, change: Change, expected: int) -> None:
+    edit(repository)
+    edit(repository, "new.py")
+    assert since(repository.root, lambda: change(repository)).metrics["files_changed"] == expected
+
+
+def test_since_the_last_run(repository: Sample) -> None:
+    first = since(repository.root, lambda: edit(repository))
+    edit(repository, "b.py")
+    memory = {"git": {"head": None, "dirty": {}}, **first.remembered}
+    assert PROVIDER.measure(scene(repository.root, memory)).metrics["files_changed_in_iteration"] == 1
+
+
+def test_before_the_first_commit(sample: Sample) -> None:
+    sample.git("init", "-q")
+    edit(sample, "b.py")
+    found = since(sample.root, lambda: edit_and_commit(sample)).metrics
+    assert found == {"tree_clean": True, "files_changed": 1, "files_changed_in_iteration": 1, "commits": 1}
+
+
+def test_a_project_below_the_top_of_its_repository(repository: Sample) -> None:
+    edit(repository, "part/inside.py")
+    commit(repository)
+    edit(repository, "outside.py")
+    found = since(repository.root / "part", lambda: edit(repository, "part/inside.py", "a = 3\n")).metrics
+    assert (found["tree_clean"], found["files_changed"]) == (False, 1)
+
+
+def test_a_worktree(repository: Sample) -> None:
+    repository.git("worktree", "add", "-q", "../beside")
+    beside = repository.root.parent / "beside"
+    assert since(beside, lambda: (beside / "a.py").write_text("a = 5\n")).metrics["files_changed"] == 1
+    assert PROVIDER.measure(scene(repository.root, wanted=frozenset({"tree_clean"}))).metrics == {"tree_clean": True}
+
+
+def test_a_submodule(repository: Sample) -> None:
+    other = repository.root.parent / "other"
+    repository.git("clone", "-q", ".", str(other))
+    repository.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub")
+    commit(repository)
+
+    def change() -> None:
+        (repository.root / "sub" / "a.py").write_text("a = 9\n")
+
+    found = since(repository.root, change).metrics
+    assert (found["tree_clean"], found["files_changed"]) == (False, 1)
+
+
+def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:
+    found = PROVIDER.measure(scene(tmp_path))
+    assert found.metrics == {}
+    assert found.warnings[0].startswith(
+        "commits, files_changed, files_changed_in_iteration, tree_clean are unknown: git"
+    )
+    assert PROVIDER.remember(scene(tmp_path)) is None
+
+
+def test_without_git_it_is_unknown(repository: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.devnull)
+    assert PROVIDER.measure(scene(repository.root)).metrics == {}
+
+
+def test_without_a_memory_only_the_present_is_known(repository: Sample) -> None:
+    found = PROVIDER.measure(scene(repository.root))
+    assert found.metrics == {"tree_clean": True}
+    assert "nothing was remembered when the phase began" in found.warnings[0]
+
+
+def test_a_commit_that_is_gone_is_unknown(repository: Sample) -> None:
+    memory = {"git": {"head": "1" * 40, "dirty": {}}}
+    found = PROVIDER.measure(scene(repository.root, memory))
+    assert found.metrics == {"tree_clean": True}
+    assert (
+        found.warnings[0]
+        == "files_changed and commits are unknown: git can't compare with the commit that the phase began with"
+    )
+
+
+RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed > 0}\n"
+
+
+def test_a_gate_may_ask_for_a_clean_tree(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": RULES, ".gitignore": "__pycache__\n"}).red()
+    sample.commit_all()
+    assert sample.pytest("--phase=green").has("+ tree_clean", "- files_changed > 0")
+    sample.write(calc=CALC)
+    assert sample.pytest("--phase=green").has("- tree_clean", "+ files_changed > 0")
+    sample.commit_all()
+    assert sample.pytest("--phase=green").has("+ tree_clean", "+ files_changed > 0")
