@@ -17,7 +17,7 @@ from tests.docs.blocks import ROOT, Session
 EXAMPLES = ROOT / "examples"
 
 #: Examples with a test below; one that nobody runs would rot.
-DRIVEN = {"first-cycle", "ci-gate", "custom-rules", "extension-package"}
+DRIVEN = {"first-cycle", "ci-gate", "custom-rules", "custom-evidence"}
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
 
@@ -144,9 +144,9 @@ def test_custom_rules_close_on_a_skipped_test(example: Example) -> None:
     assert "- tests_skipped == 0" in said
 
 
-def test_extension_package(tmp_path: Path) -> None:
+def test_custom_evidence(tmp_path: Path) -> None:
     packages = tmp_path / "packages"
-    shutil.copytree(EXAMPLES / "extension-package", tmp_path / "source")
+    shutil.copytree(EXAMPLES / "custom-evidence", tmp_path / "source")
     install = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
     done = subprocess.run(
         [sys.executable, "-m", *install, str(packages), str(tmp_path / "source")],
@@ -155,7 +155,7 @@ def test_extension_package(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    example = Example(Session(tmp_path / "reader", packages=packages)).copy("extension-package/sample")
+    example = Example(Session(tmp_path / "reader", packages=packages)).copy("custom-evidence/sample")
     # By the name of its entry point: the suite turns automatic loading off.
     command = "pytest -p open_questions --phase=green --phase-workflow=answered"
 
