@@ -52,6 +52,8 @@ EVENTS: Mapping[str, str] = {
     "signal-spent": "A verdict read the signal; it can't be read again",
     "signal-withdrawn": "Somebody took back a signal that was waiting",
     "waived": "A person let a guard's findings pass: which ones, why, who, until when",
+    "breaker-reset": "A person let an open circuit try again",
+    "overridden": "A person decided against the evidence: a skip, a forced exit, a reset of the breaker",
 }
 
 

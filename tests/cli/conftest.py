@@ -56,6 +56,15 @@ STORIES: dict[str, tuple[str, dict[str, str], list[tuple[int, tuple[str, ...]]]]
     "document": ("refactor-exited", {}, [(0, (*COMMAND, "advance"))]),
 }
 
+WRONG_CALC = CALC.replace("a + b", "a - b")
+#: Five runs in GREEN, each on a new tree, with the same error: `stuck-5` has its circuit open.
+for _try in range(1, 6):
+    STORIES[f"stuck-{_try}"] = (
+        f"stuck-{_try - 1}" if _try > 1 else "red-exited",
+        {"calc.py": f"{WRONG_CALC}\n\nTRY = {_try}\n"},
+        [(1, (*PYTEST, "--phase=green"))],
+    )
+
 #: The last phase of this one needs nothing but a signal, so that a cycle can end.
 SHORT_WORKFLOW = """\
 workflow: short

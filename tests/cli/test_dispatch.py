@@ -28,6 +28,9 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "advance": (13, ("advance",)),
     "rewind": (0, ("rewind", "red", "--reason", "so")),
     "waive": (13, ("waive", "tests-kept", "--reason", "so", "--by", "dev")),
+    "breaker": (0, ("breaker", "status")),
+    "skip": (13, ("skip", "--reason", "the vendor is down", "--by", "dev")),
+    "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
     "baseline": (13, ("baseline",)),
     "audit": (0, ("audit",)),
     "doctor": (0, ("doctor",)),
@@ -47,6 +50,9 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "advance": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    **dict.fromkeys(
+        ("breaker", "skip", "force"), (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red")
+    ),
     "audit": (0, "intact: 0 events"),
     "doctor": (0, "not there yet: the first run makes it"),
 }

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Begin, Desk
-from tests.support import CALC, FAILING_TESTS, Ran
+from tests.cli.terminals import at_terminal, terminal
+from tests.support import CALC, FAILING_TESTS
 
 ALTERED = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(4, 2) == 2")
 AGAIN = FAILING_TESTS.replace("sub(3, 2) == 1", "sub(40, 20) == 20")
@@ -20,26 +18,6 @@ BOTH = ALTERED.replace("add(1, 2) == 3", "add(10, 20) == 30")
 GIVEN = ("waive", "tests-unchanged", "--reason", "four minus two", "--by", "ann")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
-
-
-@contextmanager
-def terminal() -> Iterator[int]:
-    """A terminal, as far as a process can tell."""
-    import pty
-
-    controller, person = pty.openpty()
-    try:
-        yield person
-    finally:
-        os.close(controller)
-        os.close(person)
-
-
-def at_terminal(desk: Desk, *arguments: str) -> Ran:
-    """Call the command in this process, with a terminal as its input."""
-    with terminal() as person, open(person, closefd=False) as stdin, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", stdin)
-        return desk.gate(*arguments)
 
 
 def green(desk: Desk, *arguments: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pytest_phase_gate.core.state import NEW_STATE, OpenRun, RunSummary, State
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE
 
+AT = "2026-01-01T00:00:00.000Z"
 TREE = "tree-1"
 
 
@@ -34,7 +35,7 @@ DOCUMENT = replace(NEW_STATE, phase="DOCUMENT", tree="partial-run-left", green_t
 
 
 def test_an_exited_phase_holds() -> None:
-    standing = assess(EXITED, tree=TREE)
+    standing = assess(EXITED, tree=TREE, at=AT)
     assert (standing.holds, standing.exit_code) == (True, 0)
     assert (standing.reason, standing.next) == ("both gates hold: GREEN has exited", "pytest --phase=refactor")
 
@@ -123,7 +124,7 @@ def test_an_exited_phase_holds() -> None:
     ],
 )
 def test_closed(state: State, tree: str, reason: str, following: str) -> None:
-    standing = assess(state, tree=tree)
+    standing = assess(state, tree=tree, at=AT)
     assert (standing.holds, standing.exit_code) == (False, 10)
     assert (standing.reason, standing.next) == (reason, following)
 
@@ -158,18 +159,18 @@ def test_closed(state: State, tree: str, reason: str, following: str) -> None:
     ],
 )
 def test_holds(state: State, tree: str) -> None:
-    assert assess(state, tree=tree).holds
+    assert assess(state, tree=tree, at=AT).holds
 
 
 def test_a_lost_run_closes_and_is_named() -> None:
     state = replace(EXITED, open_runs=(GOING_ON,))
-    standing = assess(state, tree=TREE, lost=(GOING_ON.id,))
+    standing = assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,))
     assert (standing.holds, standing.reason) == (False, "run 01234567 began and never ended")
 
 
 def test_a_lost_nested_run_does_no_harm() -> None:
     state = replace(EXITED, open_runs=(replace(GOING_ON, nested=True),))
-    assert assess(state, tree=TREE, lost=(GOING_ON.id,)).holds
+    assert assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,)).holds
 
 
 @pytest.mark.parametrize(
@@ -183,8 +184,8 @@ def test_a_lost_nested_run_does_no_harm() -> None:
 )
 def test_gate_1_only_leaves_gate_2_out(evaluation: dict[str, Any], with_both: bool, gate_1_only: bool) -> None:
     state = replace(EXITED, evaluation=evaluation)
-    assert assess(state, tree=TREE).holds is with_both
-    assert assess(state, tree=TREE, gate_1_only=True).holds is gate_1_only
+    assert assess(state, tree=TREE, at=AT).holds is with_both
+    assert assess(state, tree=TREE, at=AT, gate_1_only=True).holds is gate_1_only
 
 
 def test_gate_1_only_leaves_nothing_else_out() -> None:
@@ -195,4 +196,4 @@ def test_gate_1_only_leaves_nothing_else_out() -> None:
         (replace(EXITED, open_runs=(GOING_ON,)), TREE, (GOING_ON.id,)),
         (NEW_STATE, TREE, ()),
     ):
-        assert not assess(state, tree=tree, lost=lost, gate_1_only=True).holds
+        assert not assess(state, tree=tree, at=AT, lost=lost, gate_1_only=True).holds

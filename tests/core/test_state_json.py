@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_phase_gate.core.breaker import Breaker, Status
 from pytest_phase_gate.core.fold import EVENT_KINDS, apply
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
@@ -164,6 +165,8 @@ FULL = State(
     criteria_file="criteria.md",
     phase_memory={"quality": "q1"},
     run_memory={"iteration:git": "g1"},
+    breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
+    overrides=({"kind": "skip", "by": "mara"},),
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",

@@ -123,7 +123,7 @@ def _ledger_line(data: bytes) -> None:
 def look_at(store: TaskStore) -> None:
     """Do all that the commands do which only look."""
     opened = store.look()
-    assess(opened.state, tree="")
+    assess(opened.state, tree="", at="2026-01-01T00:00:00.000Z")
     overrides: list[dict[str, Any]] = []
     runs = collect_runs(_set_aside(store.lines(), overrides), "default", lost=store.lost_runs(opened.state))
     list(_rows(runs, overrides))

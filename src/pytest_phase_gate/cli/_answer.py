@@ -62,6 +62,17 @@ class Call(Value):
             )
 
 
+def refuse_excuse(reason: str) -> None:
+    """Refuse words that give no reason."""
+    from pytest_phase_gate.core.overrides import is_excuse
+
+    if is_excuse(reason):
+        raise NotAllowedError(
+            f"{reason.strip()!r} is no reason to override what was measured",
+            remedy="say what is known that the gate can't see",
+        )
+
+
 def refuse_while_running(store: TaskStore, opened: Opened) -> None:
     """Refuse to speak about a run that has not ended."""
     lost = store.lost_runs(opened.state)

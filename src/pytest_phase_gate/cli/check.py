@@ -6,6 +6,7 @@ import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.storage.store import now
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,9 @@ def run(call: Call) -> Answer:
     opened = store.look()
     lost = store.lost_runs(opened.state)
     tree = project.take_tree().digest if opened.exists else ""
-    standing = assess(opened.state, tree=tree, lost=lost, gate_1_only=call.arguments.gate1, begin=project.begin_command)
+    standing = assess(
+        opened.state, tree=tree, at=now(), lost=lost, gate_1_only=call.arguments.gate1, begin=project.begin_command
+    )
     document = {
         "task": project.task,
         "root": str(project.root),

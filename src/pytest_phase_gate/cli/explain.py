@@ -18,6 +18,7 @@ from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.project import rules_of
+from pytest_phase_gate.storage.store import now
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def run(call: Call) -> Answer:
     state = opened.state
     workflow = rules_of(project, store, opened)
     tree = project.take_tree().digest if opened.exists else ""
-    standing = assess(state, tree=tree, lost=store.lost_runs(state), begin=project.begin_command)
+    standing = assess(state, tree=tree, at=now(), lost=store.lost_runs(state), begin=project.begin_command)
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
         if call.arguments.name == "tests-unchanged" and state.sources is not None:
@@ -122,7 +123,10 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
         detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
         rows.append(f"  {word:8} {guard['name']}{detail}")
     rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())
-    rows += [f"waived: {describe_override(override)}" for override in document["overrides"]]
+    rows += [
+        f"{'waived' if override['kind'] == 'waive' else 'override'}: {describe_override(override)}"
+        for override in document["overrides"]
+    ]
     rows += [f"warning: {text}" for text in document["warnings"]]
     rows += [f"note: {text}" for text in document["notes"]]
     for finding in (row for row in document["findings"] if not is_said_by(row, document["notes"])):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.breaker import Status, at_time, breaker_to_json
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
@@ -26,7 +27,7 @@ def run(call: Call) -> Answer:
     opened = store.look()
     state, lost = opened.state, store.lost_runs(opened.state)
     tree = project.take_tree().digest if opened.exists else ""
-    standing = assess(state, tree=tree, lost=lost, begin=project.begin_command)
+    standing = assess(state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
     waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
     if call.arguments.block and state.evaluation is not None:
         from pytest_phase_gate.report.status_block import render_status_block
@@ -38,7 +39,8 @@ def run(call: Call) -> Answer:
         )
     if call.arguments.criteria:
         return _criteria(store, state, standing)
-    overrides = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
+    in_force = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
+    overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides]
     document = {
         "task": project.task,
         "root": str(project.root),
@@ -57,6 +59,7 @@ def run(call: Call) -> Answer:
             for fact in state.facts
         ],
         "overrides": overrides,
+        "breaker": breaker_to_json(at_time(state.breaker, now())),
         "signal_waiting": None if waiting is None else (waiting.problem or "waiting for the next evaluation"),
         "open_runs": [run.id for run in state.open_runs if run.id not in lost],
         "lost_runs": list(lost),
@@ -73,8 +76,13 @@ def run(call: Call) -> Answer:
             ("phase", f"{state.phase}, iteration {state.iteration}{exited}"),
             ("streak", f"{state.streak} green in a row"),
         ]
+    breaker = at_time(state.breaker, now())
+    if breaker.status is not Status.CLOSED:
+        rows.append(("breaker", f"{breaker.status}: {breaker.reason}"))
     rows += [("fact", f"{fact.name} = {fact.value} ({fact.by}: {fact.reason})") for fact in state.facts]
-    rows += [("waived", describe_override(override)) for override in overrides]
+    rows += [
+        ("waived" if override["kind"] == "waive" else "override", describe_override(override)) for override in overrides
+    ]
     if waiting is not None:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
     rows += [("verdict", standing.reason), ("next", standing.next)]

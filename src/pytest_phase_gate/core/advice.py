@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pytest_phase_gate.core.breaker import Breaker, describe_wait
 from pytest_phase_gate.core.metrics import Metrics
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import Reading
@@ -63,6 +64,14 @@ def advise(
     return Advice(
         f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}", signal_command(subject.task)
     )
+
+
+def advise_halt(breaker: Breaker, subject: Subject, otherwise: str) -> Advice:
+    """Return what an open circuit says to people."""
+    task = "" if subject.task == "default" else f" --task={subject.task}"
+    wait = describe_wait(breaker, subject.at)
+    reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed"
+    return Advice(f"{reason}, or {wait} of rest. Else: {otherwise}", f"phase-gate breaker status{task}")
 
 
 def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str]:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_phase_gate.core.breaker import Limits
+from pytest_phase_gate.core.values import as_dict
 from pytest_phase_gate.core.workflow import Workflow
 
 
 def decisive_rules(workflow: Workflow) -> dict[str, Any]:
     """Return everything that decides, as a document."""
+    usual = as_dict(Limits())
     named = {name for phase in workflow.phases for name in phase.gate_1.guards}
     return {
         "workflow": workflow.name,
@@ -32,6 +35,10 @@ def decisive_rules(workflow: Workflow) -> dict[str, Any]:
                 "guards": phase.gate_1.guards,
                 "next": phase.next,
                 "may_end_cycle": phase.may_end_cycle,
+                # Only what differs from the usual: a new kind of limit changes no rule that was there.
+                "breaker": ", ".join(
+                    f"{name} {value:g}" for name, value in as_dict(phase.breaker).items() if value != usual[name]
+                ),
             }
             for phase in workflow.phases
         ],

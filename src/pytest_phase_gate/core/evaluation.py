@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_phase_gate.core.advice import Advice, advise
+from pytest_phase_gate.core.advice import Advice, advise, advise_halt
+from pytest_phase_gate.core.breaker import Breaker
 from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.findings import Finding, findings_to_json
 from pytest_phase_gate.core.metrics import Metrics, MetricValue
 from pytest_phase_gate.core.signals import Reading
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 
@@ -78,11 +79,15 @@ class Evaluation(Value):
     findings: tuple[Finding, ...] = ()
     overrides: tuple[Mapping[str, Any], ...] = ()
     forced_exit: bool = False
+    breaker: Breaker = field(default_factory=Breaker)
 
     @property
     def can_exit(self) -> bool:
         return self.forced_exit or (
-            self.subject.iteration is not None and self.gate_1.satisfied and self.gate_2.is_done
+            self.subject.iteration is not None
+            and self.gate_1.satisfied
+            and self.gate_2.is_done
+            and not self.breaker.is_open
         )
 
     @property
@@ -101,6 +106,7 @@ def evaluate(
     notes: Iterable[str] = (),
     warnings: Iterable[str] = (),
     waivers: Iterable[Waiver] = (),
+    overrides: Iterable[Mapping[str, Any]] = (),
 ) -> Evaluation:
     """Return the verdict on one iteration of a phase."""
     findings = tuple(findings)
@@ -122,8 +128,17 @@ def evaluate(
         warnings=tuple(warnings),
         notes=tuple(notes),
         findings=findings,
-        overrides=tuple(waiver_to_json(waiver) for waiver in in_force),
+        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *overrides),
     )
+
+
+def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
+    """Return the verdict beside what the breaker says: an open circuit halts, whatever holds."""
+    evaluation = replace(evaluation, breaker=breaker)
+    if not breaker.is_open or evaluation.gate_2.answer in ("blocked", "test-wrong"):
+        return evaluation
+    advice = advise_halt(breaker, evaluation.subject, evaluation.reason)
+    return replace(evaluation, reason=advice.reason, next=advice.next)
 
 
 def evaluate_gate_1(
@@ -242,7 +257,15 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         "notes": list(evaluation.notes),
         "findings": findings_to_json(evaluation.findings),
         "overrides": [dict(each) for each in evaluation.overrides],
-        "breaker": None,
+        "breaker": {
+            "state": evaluation.breaker.status,
+            "no_progress": evaluation.breaker.no_progress,
+            "same_error": evaluation.breaker.same_error,
+            "exit_blocked": evaluation.breaker.exit_blocked,
+            "infrastructure": evaluation.breaker.infrastructure,
+            "reason": evaluation.breaker.reason,
+            "since": evaluation.breaker.opened_at,
+        },
         "metrics": dict(evaluation.metrics),
         "timestamp": subject.at,
     }

@@ -24,11 +24,13 @@ def exit_status_for(
     holds: bool,
     is_trusted: bool = True,
     has_collection_errors: bool = False,
+    is_halted: bool = False,
 ) -> int:
     """Return the status that the process ends with.
 
     :param holds: the gate that was asked for holds.
     :param is_trusted: the run could be recorded.
+    :param is_halted: the circuit is open.
     """
     if meaning == "tests":
         return pytest_said
@@ -37,4 +39,6 @@ def exit_status_for(
         return pytest_said
     if not is_trusted:
         return exit_codes.NOT_TRUSTED
+    if is_halted:
+        return exit_codes.CIRCUIT_OPEN
     return exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_phase_gate.core.breaker import RunSeen, at_time, observe_run
 from pytest_phase_gate.core.criteria import rows_to_json, trace_criteria
-from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
+from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, with_breaker
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
+from pytest_phase_gate.core.fingerprints import fingerprint
 from pytest_phase_gate.core.fold import apply, streak_after
 from pytest_phase_gate.core.freeze import freeze, frozen_to_json
 from pytest_phase_gate.core.inventory import merge_inventories, split_id
@@ -26,7 +28,10 @@ from pytest_phase_gate.core.state import Event, OpenRun, State
 from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.verdicts import fact_values, judgement_events
 from pytest_phase_gate.core.words import run_command
-from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.core.workflow import Phase, Workflow
+
+#: Failing tests whose message is stored with a run.
+_MESSAGES_KEPT = 50
 
 #: Stores an object and returns its digest; the shell writes it before the events that name it.
 Keep = Callable[[str, Any], str]
@@ -130,6 +135,7 @@ def finish_run(
             "findings": findings_to_json(findings),
             "notes": list(notes),
             "criteria": keep("criteria", rows_to_json(traced.rows)) if traced.rows else None,
+            "failures": _keep_messages(record, judgement, keep),
             "remembered": {name: keep("evidence", memory) for name, memory in record.evidence_memory.items()},
             "criteria_file": record.criteria.file,
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
@@ -164,12 +170,31 @@ def finish_run(
         notes=notes,
         warnings=record.warnings,
         waivers=state.waivers,
+        overrides=state.overrides,
     )
     if stays and state.phase is not None:
         evaluation = replace(evaluation, next=run_command(state.phase, state.task))
+    breaker = at_time(state.breaker, at)
+    if counts:
+        breaker = observe_run(state.breaker, _see_run(record, judgement, evaluation, phase), phase.breaker, at=at)
+    evaluation = with_breaker(evaluation, breaker)
     if iteration is not None:
         events += judgement_events(evaluation, phase, at=at)
     return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)
+
+
+def _see_run(record: RunRecord, judged: Judgement, evaluation: Evaluation, phase: Phase) -> RunSeen:
+    """Return what the breaker looks at."""
+    tests = judged.failing | (judged.passing & judged.targets) if phase.tests == "failing" else judged.failing
+    unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.holds}
+    return RunSeen(
+        tree=record.tree,
+        obstacles=frozenset(tests | unmet),
+        passing=len(judged.passing) if phase.tests == "passing" else 0,
+        errors=fingerprint(record.messages.get(test_id, "") for test_id in judged.failing),
+        holds=evaluation.gate_1.satisfied,
+        needs_person=evaluation.gate_2.answer in ("blocked", "test-wrong"),
+    )
 
 
 def _moved_on(state: State, run: OpenRun) -> str:
@@ -219,7 +244,15 @@ def _end_data(
         "narrowed_by": list(record.narrowed_by),
         "foreign_hooks": list(record.foreign_hooks),
         "duration_s": round(record.duration_s, 3),
+        "changed": None if record.changed_since is None else list(record.changed_since),
     }
+
+
+def _keep_messages(record: RunRecord, judged: Judgement, keep: Keep) -> str | None:
+    """Store how tests failed, for whoever wants to know later what was tried; not all, if they are many."""
+    shown = sorted(judged.failing)[:_MESSAGES_KEPT]
+    messages = {test_id: record.messages.get(test_id, "") for test_id in shown}
+    return keep("failures", messages) if messages else None
 
 
 def _kept(

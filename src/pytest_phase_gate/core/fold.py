@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_phase_gate.core.breaker import Breaker, breaker_from_json, observe_crash
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import (
     Event,
@@ -58,6 +59,7 @@ def _cycle_began(state: State, event: Event) -> State:
         sources=None,
         red_exited=False,
         waivers=(),
+        overrides=(),
         targets=None,
         recovered=(),
         visited=(),
@@ -86,6 +88,7 @@ def _phase_entered(state: State, event: Event) -> State:
         facts=(),
         phase_memory=event.data.get("remembered", {}),
         run_memory={},
+        breaker=Breaker(),
         **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )
@@ -134,6 +137,7 @@ def _run_lost(state: State, event: Event) -> State:
     state = _close(state, run, lost)
     if run.nested:
         return state
+    state = replace(state, breaker=observe_crash(state.breaker))
     return replace(state, streak=0, tree=None, chain=None, evaluation_is_stale=state.evaluation is not None)
 
 
@@ -156,8 +160,8 @@ def _run_ended(state: State, event: Event) -> State:
         state, streak=streak, chain=chain, tree=data["tree"], evaluation_is_stale=state.evaluation is not None
     )
     if kind is Kind.COMPLETE:
-        state = _measured(state, run, data)
-    return state
+        return _measured(state, run, data)
+    return replace(state, breaker=observe_crash(state.breaker)) if kind is Kind.INCOMPLETE else state
 
 
 def _measured(state: State, run: OpenRun, data: Json) -> State:
@@ -225,9 +229,23 @@ def _evaluated(state: State, event: Event) -> State:
         evaluation=evaluation,
         evaluation_is_stale=False,
         iteration=max(state.iteration, evaluation["iteration"] or 0),
+        breaker=_breaker(state, event),
         exited=False,
         forced=False,
     )
+
+
+def _breaker(state: State, event: Event) -> Breaker:
+    document = event.data.get("breaker")
+    return state.breaker if document is None else breaker_from_json(document)
+
+
+def _breaker_changed(state: State, event: Event) -> State:
+    return replace(state, breaker=_breaker(state, event))
+
+
+def _overridden(state: State, event: Event) -> State:
+    return replace(state, overrides=(*state.overrides, event.data))
 
 
 def _check_verdict(evaluation: Json) -> Json:
@@ -249,6 +267,7 @@ def _file_spent(state: State, event: Event) -> State:
 
 
 def _phase_exited(state: State, event: Event) -> State:
+    state = replace(state, breaker=Breaker())
     if event.data.get("freezes"):
         state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
     if event.data["next"] == DONE:
@@ -325,6 +344,8 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "fact-withdrawn": _fact_withdrawn,
     "baseline-taken": _baseline_taken,
     "waived": _waived,
+    "breaker-reset": _breaker_changed,
+    "overridden": _overridden,
     "repaired": _doubted,
     "rollback-accepted": _doubted,
 }

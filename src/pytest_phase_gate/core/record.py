@@ -34,10 +34,14 @@ class RunRecord(Value):
     skipped_modules: int = 0
     #: How each failing test failed, in a phase that wants failing tests.
     failures: Mapping[str, Failure] = field(default_factory=dict)
+    #: What failing tests said, in a line or two.
+    messages: Mapping[str, str] = field(default_factory=dict)
     interrupted: str = ""
     internal_error: bool = False
     is_void: bool = False
     changed_sources: tuple[str, ...] = ()
+    #: Files that changed since the last run that failed; None if that is not known.
+    changed_since: tuple[str, ...] | None = None
     narrowed_by: tuple[str, ...] = ()
     criteria: Criteria = field(default_factory=Criteria)
     #: Which tests stand for which criteria.

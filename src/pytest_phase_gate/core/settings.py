@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_phase_gate.core.values import Value, field
 
 if TYPE_CHECKING:
+    from pytest_phase_gate.core.breaker import Limits
     from pytest_phase_gate.core.conditions import Condition
     from pytest_phase_gate.core.exit_status import ExitMeaning
     from pytest_phase_gate.core.metrics import MetricType, MetricValue
@@ -33,6 +34,7 @@ class PhaseOverlay(Value):
     condition: Condition | None = None
     guards: tuple[str, ...] = ()
     replace: bool = False
+    breaker: Limits | None = None
 
 
 class Overlay(Value):

@@ -6,6 +6,7 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 from __future__ import annotations
 
 from pytest_phase_gate import exit_codes
+from pytest_phase_gate.core.breaker import at_time, describe_wait
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
@@ -15,23 +16,39 @@ class Standing(Value):
     holds: bool
     reason: str
     next: str
+    #: The circuit is open.
+    is_halted: bool = False
 
     @property
     def exit_code(self) -> int:
+        if self.is_halted:
+            return exit_codes.CIRCUIT_OPEN
         return exit_codes.HOLDS if self.holds else exit_codes.GATE_CLOSED
 
 
 def assess(
-    state: State, *, tree: str, lost: tuple[str, ...] = (), gate_1_only: bool = False, begin: str = "pytest --phase=red"
+    state: State,
+    *,
+    tree: str,
+    at: str,
+    lost: tuple[str, ...] = (),
+    gate_1_only: bool = False,
+    begin: str = "pytest --phase=red",
 ) -> Standing:
     """Return whether the present phase's last verdict holds now.
 
     :param tree: what the sources are now.
+    :param at: the time: an open circuit cools down.
     :param lost: open runs that will never end.
     :param begin: what to type where nothing is recorded yet.
     """
     if state.phase is None:
         return Standing(holds=False, reason="no run is recorded yet", next=begin)
+    breaker = at_time(state.breaker, at)
+    if breaker.is_open:
+        wait = describe_wait(breaker, at)
+        reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
+        return Standing(holds=False, reason=reason, next="phase-gate breaker status", is_halted=True)
     evaluation = state.evaluation
     again = run_command("auto", state.task)
     # A nested one proves nothing either way, so it may be lost.

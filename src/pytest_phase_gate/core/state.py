@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_phase_gate.core.breaker import Breaker
 from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.words import DONE
@@ -129,6 +130,8 @@ class State(Value):
     #: The folder of an open cycle was gone when this cycle began.
     vanished: bool = False
     waivers: tuple[Waiver, ...] = ()
+    #: What people decided against the evidence in this cycle, beside waivers.
+    overrides: tuple[Json, ...] = ()
     #: What the configuration said about overrides when the cycle began.
     allow_non_interactive: bool = False
     #: Object with the rules that the last run was judged by.
@@ -141,6 +144,7 @@ class State(Value):
     phase_memory: Mapping[str, str] = field(default_factory=dict)
     #: The same, as the last complete run of the phase left it.
     run_memory: Mapping[str, str] = field(default_factory=dict)
+    breaker: Breaker = field(default_factory=Breaker)
     undo: Undo | None = None
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_phase_gate.core.breaker import Breaker, breaker_from_json, breaker_to_json
 from pytest_phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.core.waivers import Waiver
@@ -25,6 +26,8 @@ def state_to_json(state: State) -> dict[str, Any]:
 def _plain(value: object) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, Breaker):
+        return None if value == Breaker() else breaker_to_json(value)
     if isinstance(value, Undo):
         return {"run": value.run, "state": state_to_json(value.state)}
     if isinstance(value, OpenRun | RunSummary | Measurement | Fact | Snapshot | Waiver):
@@ -40,7 +43,7 @@ def state_from_json(document: Json) -> State:
     unknown = set(given) - set(fields(State))
     if unknown:
         raise ValueError(f"unknown field {min(unknown)!r}")
-    for name in ("visited", "recovered"):
+    for name in ("visited", "recovered", "overrides"):
         if name in given:
             given[name] = tuple(given[name])
     for name, build in _BUILDERS.items():
@@ -62,5 +65,6 @@ _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "baseline": lambda row: Snapshot(**row),
     "first": lambda row: Snapshot(**row),
     "latest": lambda row: Snapshot(**row),
+    "breaker": breaker_from_json,
     "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
 }

@@ -5,7 +5,8 @@ Pure. A signal or a fact that comes after a run is judged with what that run mea
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from pytest_phase_gate.core.breaker import at_time, breaker_to_json
+from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
 from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.findings import findings_from_json
 from pytest_phase_gate.core.measuring import code_as_tested
@@ -17,7 +18,8 @@ from pytest_phase_gate.core.workflow import Phase, Workflow
 
 def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[Event]:
     """Return the events of a verdict: evaluated, the signal spent, the phase exited."""
-    events = [Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at)]
+    judged = {"evaluation": evaluation_to_json(evaluation), "breaker": breaker_to_json(evaluation.breaker)}
+    events = [Event(kind="evaluated", data=judged, at=at)]
     reading, subject = evaluation.gate_2, evaluation.subject
     if reading.answer not in ("absent", "held", "malformed"):
         spent = {
@@ -53,7 +55,7 @@ def evaluate_again(
         at=at,
         root=root,
     )
-    return evaluate(
+    evaluation = evaluate(
         workflow,
         phase,
         subject,
@@ -62,7 +64,9 @@ def evaluate_again(
         findings=findings_from_json(measured.findings),
         notes=measured.notes,
         waivers=state.waivers,
+        overrides=state.overrides,
     )
+    return with_breaker(evaluation, at_time(state.breaker, at))
 
 
 def evaluate_without_run(
@@ -96,7 +100,7 @@ def evaluate_without_run(
         root=root,
         kind="no run",
     )
-    return evaluate(
+    evaluation = evaluate(
         workflow,
         phase,
         subject,
@@ -105,7 +109,9 @@ def evaluate_without_run(
         findings=evidence.findings,
         notes=evidence.notes,
         warnings=evidence.warnings,
+        overrides=state.overrides,
     )
+    return with_breaker(evaluation, at_time(state.breaker, at))
 
 
 def fact_values(state: State) -> dict[str, MetricValue]:

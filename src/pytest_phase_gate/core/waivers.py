@@ -39,7 +39,10 @@ def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
 
 
 def describe_override(document: Mapping[str, Any]) -> str:
-    """Return who let what pass, how long and why, from the document of a waiver."""
+    """Return who let what pass, how long and why, from the document of an override."""
+    if document["kind"] != "waive":
+        what = {"skip": "skipped", "force": "forced", "breaker-reset": "let the breaker try again in"}[document["kind"]]
+        return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"
     until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
     findings = len(document["findings"])
     covered = f"{findings} finding" + ("" if findings == 1 else "s")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.values import Value, field
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Phase(Value):
     tests: Tests = "passing"
     scope: Scope = "suite"
     may_end_cycle: bool = False
+    breaker: Limits = field(default_factory=Limits)
 
 
 class Workflow(Value):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.conditions import parse_condition
+from pytest_phase_gate.core.values import as_dict
 from pytest_phase_gate.core.workflow import Gate1, Guard, Phase, Workflow
 
 
@@ -34,6 +36,7 @@ def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
                 "scope": phase.scope,
                 "next": phase.next,
                 "may_end_cycle": phase.may_end_cycle,
+                "breaker": as_dict(phase.breaker),
                 "gate_1": {
                     "name": phase.gate_1.name,
                     "condition": phase.gate_1.condition.text,
@@ -67,4 +70,4 @@ def _phase(row: Mapping[str, Any]) -> Phase:
         rationale=gate["rationale"],
         replaced=gate["replaced"],
     )
-    return Phase(**{**row, "gate_1": gate_1})
+    return Phase(**{**row, "gate_1": gate_1, "breaker": Limits(**row.get("breaker", {}))})

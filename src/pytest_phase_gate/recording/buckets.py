@@ -30,6 +30,9 @@ _RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
 FAILURE = "phase_gate_failure"
 CRASHED = failure_to_json(Failure(reason=Reason.CRASH, detail="the worker died"))
 
+#: Characters of a failure that are kept: enough to tell it from others.
+_MESSAGE_LENGTH = 500
+
 #: What the summary line calls the categories, in its order.
 CATEGORIES = ("failed", "passed", "skipped", "deselected", "xfailed", "xpassed", "errors", "rerun", "subtests passed")
 
@@ -52,6 +55,8 @@ class Buckets:
         self._tally: Counter[str] = Counter()
         #: How each failing test failed first, where somebody described it.
         self.failures: dict[str, object] = {}
+        #: What each failing test said first.
+        self.messages: dict[str, str] = {}
         #: Takes one report in.
         self.fold = self._make_fold()
 
@@ -83,6 +88,7 @@ class Buckets:
         bucket = self._bucket(report, outcome, when)
         if bucket in FAILING:
             self.failures.setdefault(node, getattr(report, FAILURE, None if when != "???" else CRASHED))
+            self.messages.setdefault(node, message_of(report.longrepr))
         if is_subtest:
             self._fold_subtest(report, bucket)
             return
@@ -166,6 +172,17 @@ class Buckets:
         for subtests in self._subtests.values():
             counts.update(subtests)
         return {name: counts[name] for name in CATEGORIES if counts[name]}
+
+
+def message_of(longrepr: object) -> str:
+    """Return what a failure says in a line or two, whoever made the report."""
+    crash = getattr(longrepr, "reprcrash", None)
+    text = str(getattr(crash, "message", "") or getattr(longrepr, "longrepr", "") or longrepr or "")
+    if crash is None:
+        # A text as pytest shows it: the error is in its last line.
+        lines = [line for line in text.splitlines() if line.strip()]
+        text = lines[-1].removeprefix("E").strip() if lines else ""
+    return text[:_MESSAGE_LENGTH]
 
 
 def _only(wanted: Collection[str], found: dict[str, Bucket]) -> dict[str, Bucket]:

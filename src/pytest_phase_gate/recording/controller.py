@@ -248,6 +248,7 @@ class Controller:
             tests=phase.tests,
             holds=holds,
             is_trusted=self._problem is None and self._is_stored,
+            is_halted=evaluation is not None and evaluation.breaker.is_open,
             has_collection_errors=bool(self._witness.collection.errors) and not self._witness.interrupted,
         )
 

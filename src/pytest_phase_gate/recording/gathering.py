@@ -24,6 +24,7 @@ from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_f
 from pytest_phase_gate.recording.oddities import look_for_oddities
 from pytest_phase_gate.recording.run import RecordedRun
 from pytest_phase_gate.recording.witness import SessionWitness
+from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.references import load_frozen
 from pytest_phase_gate.storage.tree import changed_sources
 
@@ -82,10 +83,12 @@ def gather_record(
         collection_errors=tuple(witness.collection.errors),
         skipped_modules=witness.skipped_modules,
         failures=witness.failures() if run.phase.tests == "failing" else {},
+        messages=witness.messages(),
         interrupted=witness.interrupted,
         internal_error=witness.internal_error,
         is_void=witness.is_usage_error(exit_status),
         changed_sources=changed_sources(run.tree, after),
+        changed_since=last_files.changed_since(run.store.folder, after.files),
         narrowed_by=describe_narrowing(config, len(deselected)),
         criteria=criteria,
         links=_take_links(criteria, witness, marks, outcomes, root=root, in_first_phase=run.phase.scope == "targets"),

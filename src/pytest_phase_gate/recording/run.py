@@ -26,6 +26,7 @@ from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, who_am_i
+from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.lock import RunLock, host_name
 from pytest_phase_gate.storage.references import load_references
@@ -171,6 +172,8 @@ class RecordedRun:
                 finished = self._finish(change.state, record, signals, tree_files)
             change.record(*signals.events(), *finished.events)
         signals.clear(finished)
+        if finished.kind is Kind.COMPLETE and not finished.is_green:
+            last_files.save(self.store.folder, tree_files)
         self.close()
         return finished
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_phase_gate.core.failures import Failure, Reason, failure_from_json
 from pytest_phase_gate.core.findings import Finding, findings_from_json
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Outcomes
-from pytest_phase_gate.recording.buckets import FAILURE, Buckets
+from pytest_phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from pytest_phase_gate.recording.collection import Collection
 from pytest_phase_gate.recording.worker import OUTPUT
 
@@ -30,6 +30,7 @@ class SessionWitness:
         self.modules: dict[str, str] = {}
         #: Criteria by pytest's own node ids, as workers saw their marks.
         self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
+        self._collection_messages: dict[str, str] = {}
         self.internal_error = False
         #: How many were skipped as a whole: nobody has seen the tests in them.
         self.skipped_modules = 0
@@ -70,6 +71,7 @@ class SessionWitness:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.collection.errors[report.nodeid] = getattr(report, FAILURE, None)
+            self._collection_messages[report.nodeid] = message_of(report.longrepr)
             self.buckets.fold_collect_error()
         elif report.skipped:
             self.skipped_modules += 1
@@ -100,6 +102,17 @@ class SessionWitness:
         found = {collection.test_id(node): _as_failure(row) for node, row in self.buckets.failures.items()}
         for test_id, row in collection.uncollectable().items():
             found[test_id] = _as_failure(row)
+        return found
+
+    def messages(self) -> dict[str, str]:
+        """Return what failing tests said, by our ids; those that could not be collected say what their module says."""
+        collection = self.collection
+        found = {collection.test_id(node): text for node, text in self.buckets.messages.items()}
+        if self._collection_messages:
+            said = {
+                collection.test_id(node.partition("::")[0]): text for node, text in self._collection_messages.items()
+            }
+            found |= {test_id: said.get(test_id.partition("::")[0], "") for test_id in collection.uncollectable()}
         return found
 
     def is_usage_error(self, exit_status: int) -> bool:

@@ -34,8 +34,12 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         lines.append(f"| {_MARKS[guard['satisfied']]} | {guard['name']}{waived} | {_escape(guard['detail'])} |")
     answer = SHOWN[gate_2["answer"]]
     lines += ["", f"Gate 2, explicit exit signal: **{answer}** {_escape(gate_2['reason'])}".rstrip()]
-    overrides = [describe_override(override) for override in document["overrides"]]
-    for title, rows in (("Waived", overrides), ("Warnings", document["warnings"]), ("Notes", document["notes"])):
+    let_pass, forced = (
+        [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
+        for is_waiver in (True, False)
+    )
+    parts = {"Waived": let_pass, "Overrides": forced, "Warnings": document["warnings"], "Notes": document["notes"]}
+    for title, rows in parts.items():
         if rows:
             lines += ["", f"{title}:", "", *(f"- {_escape(row)}" for row in rows)]
     findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]

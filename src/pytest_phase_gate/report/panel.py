@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping
 
+from pytest_phase_gate.core.breaker import Status
 from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
 from pytest_phase_gate.core.findings import Finding
@@ -49,8 +50,12 @@ def render_panel(
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
         lines += _findings(evaluation)
+    if evaluation.breaker.status is Status.HALF_OPEN:  # an open one is what the verdict speaks of
+        said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
+        lines += _wrapped("Breaker", said, _RED)
     for override in evaluation.overrides:
-        lines += _wrapped("Waived", describe_override(override), _YELLOW)
+        label = "Waived" if override["kind"] == "waive" else "Override"
+        lines += _wrapped(label, describe_override(override), _YELLOW)
     for note in evaluation.notes:
         lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
+from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.exit_status import ExitMeaning
 from pytest_phase_gate.core.settings import (
     DEFAULT_DOCS,
@@ -30,6 +31,7 @@ from pytest_phase_gate.rules.parts import (
     RESERVED_NAMES,
     read_condition,
     read_guards,
+    read_limits,
     read_types,
     read_values,
 )
@@ -161,6 +163,7 @@ def _read_phase(fields: Fields) -> PhaseOverlay:
         condition=None if fields.node_of("condition") is None else read_condition(fields),
         guards=fields.text_list("guards", ()),
         replace=fields.boolean("replace", False),
+        breaker=None if fields.node_of("breaker") is None else read_limits(fields.mapping("breaker"), Limits()),
     )
     if overlay.replace and overlay.condition is None:
         fields.refuse("replace", "there is no condition to replace the workflow's", "add one, or take replace out")

@@ -35,7 +35,11 @@ def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
         if phase is None:
             problem = f"{overlay.place(f'phases.{key}')}: workflow {workflow.name} has no phase {shorten(key)}"
             raise ConfigurationError(problem, f"use one of: {closest_first(key.upper(), phases)}")
-        phases[phase.name] = replace(phase, gate_1=_change_gate(phase.gate_1, change, key, vocabulary, overlay))
+        phases[phase.name] = replace(
+            phase,
+            gate_1=_change_gate(phase.gate_1, change, key, vocabulary, overlay),
+            breaker=change.breaker or phase.breaker,
+        )
     laid = replace(laid, phases=tuple(phases.values()))
     return replace(laid, digest=digest_rules(laid))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import get_args
 
+from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.conditions import Condition, parse_condition
 from pytest_phase_gate.core.decisive_rules import decisive_rules
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
@@ -117,6 +118,20 @@ def read_values(fields: Fields | None) -> dict[str, MetricValue]:
             if values[name] is None:
                 fields.refuse(name, f"{fields.dotted(name)} has no value", "give it a number, a boolean or a text")
     return values
+
+
+def read_limits(fields: Fields | None, usual: Limits) -> Limits:
+    """Return the breaker's limits, as far as they are given; the others are the usual ones."""
+    if fields is None:
+        return usual
+    limits = Limits(
+        no_progress=fields.integer("no_progress", usual.no_progress, minimum=0),
+        same_error=fields.integer("same_error", usual.same_error, minimum=0),
+        exit_blocked=fields.integer("exit_blocked", usual.exit_blocked, minimum=0),
+        cool_down=float(fields.number("cool_down", usual.cool_down, minimum=0)),
+    )
+    fields.finish()
+    return limits
 
 
 def read_prose(fields: Fields, key: str, *, required: bool = False) -> str:

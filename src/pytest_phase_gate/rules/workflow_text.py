@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping
 from pathlib import PurePath
 from typing import get_args
 
+from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType
 from pytest_phase_gate.core.values import replace
@@ -28,6 +29,7 @@ from pytest_phase_gate.rules.parts import (
     name_types,
     read_condition,
     read_guards,
+    read_limits,
     read_parameters,
     read_prose,
     read_types,
@@ -112,7 +114,8 @@ def _parse_workflow(
         for guard in own_guards.values():
             vocabulary.check_new_guard(guard, section.key_place(guard.name))
     guards = {**guards, **own_guards}
-    phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards))
+    limits = read_limits(fields.mapping("breaker", None), Limits())
+    phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards), limits)
     fields.finish()
     return Workflow(
         name=name,
@@ -126,7 +129,7 @@ def _parse_workflow(
     )
 
 
-def _read_phases(section: Fields, vocabulary: Vocabulary) -> tuple[Phase, ...]:
+def _read_phases(section: Fields, vocabulary: Vocabulary, limits: Limits) -> tuple[Phase, ...]:
     keys: dict[str, str] = {}
     for key in section:
         keys[_phase_name(key, section.key_place(key), taken=keys)] = key
@@ -146,6 +149,7 @@ def _read_phases(section: Fields, vocabulary: Vocabulary) -> tuple[Phase, ...]:
             tests=fields.choice("tests", _TESTS, "passing"),
             scope=fields.choice("scope", _SCOPES, "suite"),
             may_end_cycle=fields.boolean("may_end_cycle", False),
+            breaker=read_limits(fields.mapping("breaker", None), limits),
             gate_1=_read_gate_1(fields.mapping("gate_1"), vocabulary),
             next=target,
         )

@@ -1,0 +1,36 @@
+"""`phase-gate force`: a person ends a phase against everything that was measured, on the record."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._forcing import end_phase
+from pytest_phase_gate.core.overrides import WORD
+from pytest_phase_gate.core.state import State
+from pytest_phase_gate.errors import NotAllowedError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who answers for it")
+    parser.add_argument("--word", metavar=WORD, help="the word itself, where nobody can be asked for it")
+
+
+def run(call: Call) -> Answer:
+    return end_phase(call, "force", what="a forced exit", check=_check)
+
+
+def _check(call: Call, state: State, at: str) -> None:
+    word = call.arguments.word
+    if word is None and call.interactive:
+        print(f"This ends {state.phase} whatever the gates say, and every later report of the cycle shows it.")
+        try:
+            word = input(f"Type {WORD} to go on: ")
+        except EOFError:
+            word = ""
+    if word != WORD:
+        raise NotAllowedError(
+            f"a forced exit needs the word {WORD}, and nothing was changed",
+            remedy=f"type it when asked, or give --word={WORD}",
+        )

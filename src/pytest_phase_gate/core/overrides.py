@@ -1,0 +1,90 @@
+"""What a person decides against the evidence: on the record, and shown in every later verdict of the cycle.
+
+Pure. Whether it is a person who asks is the command's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from pytest_phase_gate.core.findings import findings_from_json
+from pytest_phase_gate.core.signals import ABSENT
+from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.verdicts import fact_values
+from pytest_phase_gate.core.words import DONE, run_command
+from pytest_phase_gate.core.workflow import Phase, Workflow
+
+Kind = Literal["skip", "force", "breaker-reset"]
+
+#: What has to be typed before everything is overridden.
+WORD = "OVERRIDE"
+
+#: Words that give no reason. Whoever overrides has to say why this time is different.
+_EXCUSES = re.compile(
+    r"(?:it|this|that|the code|code)?\s*(?:just|probably|should|surely)?\s*"
+    r"(?:works?|is fine|looks? (?:good|fine|ok)|is ok|is done|done|ok|okay|fine|lgtm|good enough|trust me|n/?a|none|"
+    r"no reason|because|tbd|todo|x+|-+|\.+|test(?:ing)?|skip|force|override|(?:small|minor|trivial|tiny) change|"
+    r"no time|later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
+    re.IGNORECASE,
+)
+
+
+def is_excuse(reason: str) -> bool:
+    """Tell whether the words give no reason at all."""
+    return _EXCUSES.fullmatch(" ".join(reason.split())) is not None
+
+
+def override_record(kind: Kind, state: State, *, reason: str, by: str, at: str) -> dict[str, Any]:
+    return {"kind": kind, "phase": state.phase, "iteration": state.iteration, "reason": reason, "by": by, "at": at}
+
+
+def forced_events(
+    state: State, workflow: Workflow, phase: Phase, record: Mapping[str, Any], *, root: str
+) -> tuple[Evaluation, list[Event]]:
+    """Return the verdict of a phase that a person ends, and what is recorded about it."""
+    at, measured = str(record["at"]), state.measurement
+    subject = Subject(
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        iteration=state.iteration,
+        run=None if measured is None else measured.run,
+        at=at,
+        root=root,
+    )
+    evaluation = evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics={**({} if measured is None else measured.metrics), **fact_values(state)},
+        reading=ABSENT,
+        findings=() if measured is None else findings_from_json(measured.findings),
+        notes=() if measured is None else measured.notes,
+        waivers=state.waivers,
+        overrides=(*state.overrides, record),
+    )
+    word = "skipped" if record["kind"] == "skip" else "forced"
+    following = run_command(workflow.first.name if phase.next == DONE else phase.next, state.task)
+    evaluation = replace(
+        evaluation,
+        forced_exit=True,
+        reason=f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}",
+        next=following,
+    )
+    data = {
+        "phase": phase.name,
+        "iteration": state.iteration,
+        "next": phase.next,
+        "forced": True,
+        # Without a complete run there is nothing to freeze: the next phase's first run is what it is held to.
+        "freezes": phase.scope == "targets" and state.to_freeze is not None,
+    }
+    return evaluation, [
+        Event(kind="overridden", data=dict(record), at=at),
+        Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at),
+        Event(kind="phase-exited", data=data, at=at),
+    ]

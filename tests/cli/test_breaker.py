@@ -1,0 +1,223 @@
+"""The breaker in real sessions: it opens, halts, tells what was tried, and a person lets it go on or gives up."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.cli.conftest import WRONG_CALC, Begin, Desk
+from tests.cli.terminals import at_terminal
+from tests.support import CALC, FAILING_TESTS, Ran
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+
+RESET = ("breaker", "reset", "--reason", "the rounding was explained to me", "--by", "ann")
+SKIP = ("skip", "--reason", "the vendor's sandbox is down until Monday", "--by", "ann")
+FORCE = ("force", "--reason", "the release must not wait for the vendor", "--by", "ann")
+
+
+def attempt(desk: Desk, number: int, code: str = WRONG_CALC) -> Ran:
+    desk.sample.write(calc=f"{code}\n\nTRY = {number}\n")
+    return desk.sample.pytest("--phase=green")
+
+
+@pytest.fixture
+def red(begin: Begin) -> Desk:
+    """RED has exited."""
+    return begin("red-exited")
+
+
+@pytest.fixture
+def stuck(begin: Begin) -> Desk:
+    """Five runs in GREEN, each on a new tree, with the same error."""
+    return begin("stuck-5")
+
+
+# --- it opens
+
+
+def test_one_run_before_the_limit_it_warns(red: Desk) -> None:
+    said = [attempt(red, number).out for number in range(4)]
+    assert ["Breaker" in out for out in said] == [False, False, False, True]
+    assert "half-open: the same error 4 times; one more run without progress" in " ".join(said[3].split())
+
+
+def test_check_and_status_say_so(stuck: Desk) -> None:
+    ran = stuck.gate("check")
+    assert ran.code == 12
+    assert "halt: the circuit is open since" in ran.out
+    status = stuck.json("status")
+    assert (status["holds"], status["breaker"]["status"]) == (False, "open")
+    assert stuck.gate("status").code == 12
+
+
+def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
+    attempt(stuck, 6, CALC)
+    ran = stuck.sample.pytest("--phase=green", "--exit-signal=done now")
+    assert ran.code == 12
+    assert ran.has("2 passed", "Gate 1  All tests passing (stable)", "halt: the circuit is open")
+    assert stuck.json("status")["exited"] is False
+    assert stuck.gate("signal", "--reason", "done now").code == 10
+
+
+def test_pytests_own_failure_is_not_hidden(stuck: Desk) -> None:
+    assert attempt(stuck, 7).code == 1
+
+
+def test_the_json_has_it(stuck: Desk) -> None:
+    found = stuck.json("status")["evaluation"]["breaker"]
+    assert (found["state"], found["same_error"], found["no_progress"]) == ("open", 5, 4)
+
+
+def test_limits_come_from_the_project(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {no_progress: 1, same_error: 0}\n"}).red()
+    attempt(desk, 1)
+    assert "1 complete run without progress" in " ".join(attempt(desk, 2).out.split())
+
+
+def test_a_limit_may_not_be_raised_in_mid_cycle(red: Desk) -> None:
+    red.sample.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {same_error: 50}\n"})
+    assert attempt(red, 1).has("rules-unchanged", "phases.GREEN.breaker")
+
+
+# --- the report
+
+
+def test_the_stuck_report(stuck: Desk) -> None:
+    ran = stuck.gate("breaker", "status")
+    assert ran.code == 12
+    for text in (
+        "Stuck in GREEN: the same error 5 times",
+        "5 failed iterations",
+        "test_calc.py::test_add assert -1 == 3",
+        "(1 test, 5 runs)",
+        "iteration 5, ",
+        "1 failing, 1 passing; changed before it: calc.py",
+        "What a person must decide",
+        "phase-gate skip",
+    ):
+        assert text in ran.out, text
+
+
+def test_the_stuck_report_as_markdown_and_json(stuck: Desk) -> None:
+    assert stuck.gate("breaker", "status", "--markdown").out.startswith(
+        "# Stuck in GREEN: the same error 5 times\n\n##"
+    )
+    found = stuck.json("breaker", "status")["stuck"]
+    assert found["failed_iterations"] == 5
+    assert found["likely_causes"][0]["runs"] == 5
+    assert found["tried"][1]["changed"] == ["calc.py"]
+
+
+def test_a_closed_circuit(red: Desk) -> None:
+    attempt(red, 1)
+    ran = red.gate("breaker", "status")
+    assert ran.code == 0
+    assert ran.has("GREEN: the circuit is closed", "without progress     0 of 5 runs")
+
+
+# --- a person lets it try again
+
+
+def test_a_reset_lets_one_run_decide(stuck: Desk) -> None:
+    ran = at_terminal(stuck, *RESET)
+    assert ran.code == 0, ran.err
+    assert "half-open: the next complete run on a new tree decides" in ran.out
+    assert attempt(stuck, 8).has("halt: the circuit is open"), "the one trial has failed"
+
+
+def test_after_a_reset_progress_closes_it(stuck: Desk) -> None:
+    at_terminal(stuck, *RESET)
+    attempt(stuck, 9, CALC)
+    ran = stuck.sample.pytest("--phase=green", "--exit-signal=now it is done")
+    assert ran.code == 0
+    assert ran.has("Override ann let the breaker try again in GREEN", "both gates hold")
+
+
+def test_there_is_nothing_to_reset(red: Desk) -> None:
+    attempt(red, 1)
+    assert red.error(*RESET) == (13, "not-allowed", "the circuit is closed: there is nothing to reset")
+
+
+# --- a person gives the phase up
+
+
+def test_a_skip_is_a_forced_exit(stuck: Desk) -> None:
+    ran = at_terminal(stuck, *SKIP)
+    assert ran.code == 0, ran.err
+    assert "GREEN was skipped by ann (forced): the vendor's sandbox is down" in ran.out
+    status = stuck.json("status")
+    assert (status["exited"], status["forced_exit"]) == (True, True)
+    assert status["evaluation"]["forced_exit"] is True
+    assert stuck.gate("status").has("exited (forced)", "override ann skipped GREEN")
+    assert stuck.gate("check").has("(forced)")
+    later = stuck.sample.pytest("--phase=refactor")
+    assert later.has("Override ann skipped GREEN"), "every later verdict of the cycle shows it"
+
+
+def test_no_skip_while_the_circuit_is_closed(red: Desk) -> None:
+    attempt(red, 1)
+    before = red.files()
+    ran = at_terminal(red, *SKIP)
+    assert (ran.code, red.files()) == (13, before)
+    assert "may be skipped only while its circuit is open, and it is closed" in ran.err
+
+
+@pytest.mark.parametrize("words", [RESET, SKIP, FORCE], ids=["reset", "skip", "force"])
+def test_only_a_person_may(stuck: Desk, words: tuple[str, ...]) -> None:
+    code, slug, problem = stuck.error(*words)
+    assert (code, slug) == (13, "not-allowed")
+    assert "is for a person at a terminal" in problem
+
+
+@pytest.mark.parametrize("excuse", ["it works", "trust me", "small change", "LGTM!", "x", "should work", "no time"])
+def test_an_excuse_is_refused_and_spends_nothing(stuck: Desk, excuse: str) -> None:
+    before = stuck.files()
+    ran = at_terminal(stuck, "skip", "--reason", excuse, "--by", "ann")
+    assert (ran.code, stuck.files()) == (13, before)
+    assert "is no reason to override what was measured" in ran.err
+    assert at_terminal(stuck, *SKIP).code == 0, "a failed attempt spends nothing"
+
+
+# --- a person ends it against everything
+
+
+def test_force_wants_the_word(red: Desk) -> None:
+    attempt(red, 1)
+    before = red.files()
+    ran = at_terminal(red, *FORCE, typed="override\n")
+    assert (ran.code, red.files()) == (13, before)
+    assert "needs the word OVERRIDE, and nothing was changed" in ran.err
+
+
+def test_force_ends_the_phase(red: Desk) -> None:
+    attempt(red, 1)
+    ran = at_terminal(red, *FORCE, typed="OVERRIDE\n")
+    assert ran.code == 0, ran.err
+    assert "whatever the gates say" in ran.out
+    status = red.json("status")
+    assert (status["exited"], status["forced_exit"], status["overrides"][0]["kind"]) == (True, True, "force")
+    assert "(forced)" in red.gate("check").out
+
+
+def test_force_before_any_complete_run(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write(test_calc=FAILING_TESTS)
+    desk.sample.pytest("--phase=red", "-k", "test_add")
+    assert at_terminal(desk, *FORCE, "--word", "OVERRIDE").code == 0
+    assert desk.json("status")["forced_exit"] is True
+
+
+def test_the_ledger_keeps_it_all(stuck: Desk) -> None:
+    at_terminal(stuck, *RESET)
+    attempt(stuck, 10)
+    at_terminal(stuck, *SKIP)
+    assert stuck.gate("audit").code == 0
+    kinds = [event["kind"] for event in stuck.json("history", "--events")["events"]]
+    assert [kind for kind in kinds if kind in ("overridden", "breaker-reset")] == [
+        "overridden",
+        "breaker-reset",
+        "overridden",
+    ]

@@ -1,0 +1,235 @@
+"""The circuit breaker: one row a transition, and the stories that lead through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from pytest_phase_gate.core.breaker import (
+    TRANSITIONS,
+    Breaker,
+    Happening,
+    Limits,
+    RunSeen,
+    Status,
+    at_time,
+    breaker_from_json,
+    breaker_to_json,
+    describe_wait,
+    observe_blocked_claim,
+    observe_crash,
+    observe_passed_claim,
+    observe_run,
+    reset,
+)
+from pytest_phase_gate.core.values import replace
+
+START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CLOSED, HALF_OPEN, OPEN = Status.CLOSED, Status.HALF_OPEN, Status.OPEN
+THREE = Limits(no_progress=3, same_error=0, exit_blocked=3)
+
+
+def at(minutes: float = 0.0) -> str:
+    return (START + timedelta(minutes=minutes)).isoformat()
+
+
+def seen(tree: object, *obstacles: str, passing: int = 0, **more: object) -> RunSeen:
+    return RunSeen(tree=str(tree), obstacles=frozenset(obstacles), passing=passing, **more)  # type: ignore[arg-type]
+
+
+def follow(runs: Iterable[RunSeen], limits: Limits = THREE, breaker: Breaker | None = None) -> list[Status]:
+    """Return the status after each run, a minute apart."""
+    now, states = breaker or Breaker(), []
+    for minute, run in enumerate(runs):
+        now = observe_run(now, run, limits, at=at(minute))
+        states.append(now.status)
+    return states
+
+
+def stuck(count: int, limits: Limits = THREE) -> Breaker:
+    """Return a breaker after so many runs with the same failing test."""
+    now = Breaker()
+    for number in range(count):
+        now = observe_run(now, seen(number, "test_a"), limits, at=at())
+    return now
+
+
+CLOSED_NOW, TRYING, OPEN_NOW = stuck(2), stuck(3), stuck(4)
+#: One way to make each row of the table happen.
+ROWS = {
+    (CLOSED, Happening.PROGRESS): lambda: observe_run(CLOSED_NOW, seen("n", "test_b"), THREE, at=at()),
+    (CLOSED, Happening.STALLED): lambda: stuck(2),
+    (CLOSED, Happening.LAST_CHANCE): lambda: stuck(3),
+    (CLOSED, Happening.LIMIT): lambda: observe_run(CLOSED_NOW, seen("n", "test_a"), Limits(no_progress=1), at=at()),
+    (HALF_OPEN, Happening.PROGRESS): lambda: observe_run(TRYING, seen("n", "test_b"), THREE, at=at()),
+    (HALF_OPEN, Happening.STALLED): lambda: observe_run(
+        TRYING, seen("n", "test_a"), Limits(no_progress=9, same_error=0), at=at()
+    ),
+    (HALF_OPEN, Happening.LAST_CHANCE): lambda: observe_run(
+        TRYING, seen("n", "test_a"), Limits(no_progress=4, same_error=0), at=at()
+    ),
+    (HALF_OPEN, Happening.LIMIT): lambda: observe_run(TRYING, seen("n", "test_a"), THREE, at=at()),
+    (OPEN, Happening.PROGRESS): lambda: observe_run(OPEN_NOW, seen("n", "test_b"), THREE, at=at()),
+    (OPEN, Happening.STALLED): lambda: observe_run(OPEN_NOW, seen("n", "test_a"), Limits(no_progress=99), at=at()),
+    (OPEN, Happening.LAST_CHANCE): lambda: observe_run(OPEN_NOW, seen("n", "test_a"), Limits(no_progress=5), at=at()),
+    (OPEN, Happening.LIMIT): lambda: observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at()),
+    (OPEN, Happening.COOLED_DOWN): lambda: at_time(OPEN_NOW, at(30)),
+    (OPEN, Happening.RESET): lambda: reset(OPEN_NOW, at=at()),
+}
+
+
+@pytest.mark.parametrize("row", TRANSITIONS, ids=lambda row: f"{row[0]}-{row[1]}".replace(" ", "-"))
+def test_every_transition(row: tuple[Status, Happening]) -> None:
+    assert ROWS[row]().status is TRANSITIONS[row]
+
+
+def test_the_states_that_the_rows_start_from() -> None:
+    assert (CLOSED_NOW.status, TRYING.status, OPEN_NOW.status) == (CLOSED, HALF_OPEN, OPEN)
+    assert set(ROWS) == set(TRANSITIONS)
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        pytest.param(["a", "a", "a", "a"], [CLOSED, CLOSED, HALF_OPEN, OPEN], id="the-same-failing-set"),
+        pytest.param(["a", "b", "c", "d"], [CLOSED] * 4, id="always-another-one"),
+        pytest.param(["a", "b", "a", "b", "a"], [CLOSED, CLOSED, CLOSED, HALF_OPEN, OPEN], id="to-and-fro"),
+        pytest.param(["a", "a", "a", "b", "a"], [CLOSED, CLOSED, HALF_OPEN, CLOSED, CLOSED], id="saved-in-time"),
+    ],
+)
+def test_progress_is_a_failing_set_that_was_not_there_before(runs: list[str], expected: list[Status]) -> None:
+    assert follow(seen(number, name) for number, name in enumerate(runs)) == expected
+
+
+def test_more_tests_pass_than_ever() -> None:
+    runs = [seen(number, "a", passing=number) for number in range(8)]
+    assert follow(runs) == [CLOSED] * 8
+    fewer = [seen(number, "a", passing=9 - number) for number in range(4)]
+    assert follow(fewer) == [CLOSED, CLOSED, HALF_OPEN, OPEN], "fewer is no progress"
+
+
+def test_a_run_on_the_same_tree_does_not_count() -> None:
+    assert follow([seen("one", "a")] * 9) == [CLOSED] * 9
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"holds": True}, id="waits-for-the-signal"),
+        pytest.param({"needs_person": True}, id="said-that-a-person-is-needed"),
+    ],
+)
+def test_waiting_is_no_stagnation(more: dict[str, bool]) -> None:
+    assert follow(seen(number, "a", **more) for number in range(9)) == [CLOSED] * 9
+
+
+def test_green_runs_on_new_trees_are_no_stagnation() -> None:
+    assert follow(seen(number, passing=3) for number in range(9)) == [CLOSED] * 9
+
+
+def test_the_limit_is_reached_in_the_very_run_in_which_gate_1_holds() -> None:
+    assert observe_run(TRYING, seen("n", "a", holds=True), THREE, at=at()).status is CLOSED
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        pytest.param(0, [CLOSED] * 6, id="switched-off"),
+        pytest.param(1, [CLOSED, OPEN, OPEN, OPEN, OPEN, OPEN], id="one"),
+        pytest.param(2, [CLOSED, HALF_OPEN, OPEN, OPEN, OPEN, OPEN], id="two"),
+        pytest.param(1000, [CLOSED] * 6, id="large"),
+    ],
+)
+def test_limits(limit: int, expected: list[Status]) -> None:
+    limits = Limits(no_progress=limit, same_error=0)
+    assert follow([seen(number, "a") for number in range(6)], limits) == expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        pytest.param(0, [CLOSED] * 4, id="switched-off"),
+        pytest.param(1, [CLOSED, OPEN, OPEN, OPEN], id="one-is-no-repetition"),
+        pytest.param(2, [CLOSED, OPEN, OPEN, OPEN], id="two"),
+        pytest.param(3, [CLOSED, HALF_OPEN, OPEN, OPEN], id="three"),
+    ],
+)
+def test_the_same_error_in_other_tests(limit: int, expected: list[Status]) -> None:
+    limits = Limits(no_progress=0, same_error=limit)
+    assert follow([seen(number, f"test_{number}", errors="boom") for number in range(4)], limits) == expected
+
+
+def test_another_error_starts_anew() -> None:
+    limits = Limits(no_progress=0, same_error=3)
+    runs = [seen(number, "a", errors=error) for number, error in enumerate(["x", "x", "y", "y", "x"])]
+    assert follow(runs, limits) == [CLOSED, HALF_OPEN, CLOSED, HALF_OPEN, CLOSED]
+
+
+def test_the_reason_says_what_opened_it() -> None:
+    assert OPEN_NOW.reason == "3 complete runs without progress"
+    assert OPEN_NOW.opened_at == at()
+    assert TRYING.reason == "2 complete runs without progress"
+
+
+def test_exactly_one_trial_after_the_rest() -> None:
+    assert at_time(OPEN_NOW, at(29.9)).status is OPEN
+    failed = observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at(31))
+    assert (failed.status, failed.opened_at) == (OPEN, at(31)), "the rest starts anew"
+    assert at_time(failed, at(60)).status is OPEN
+    saved = observe_run(OPEN_NOW, seen("n", "test_b"), THREE, at=at(31))
+    assert (saved.status, saved.no_progress, saved.reason, saved.opened_at) == (CLOSED, 0, "", "")
+
+
+def test_recovery_clears_what_opened_it() -> None:
+    trying = reset(OPEN_NOW, at=at(1))
+    closed = observe_run(trying, seen("n", "test_b"), THREE, at=at(2))
+    later = [observe_run(closed, seen("m", "test_b"), THREE, at=at(3)).status]
+    assert (closed.no_progress, later) == (0, [CLOSED]), "the next stall is the first again"
+
+
+@pytest.mark.parametrize(
+    ("moment", "expected"),
+    [
+        pytest.param(at(-60 * 24 * 365), OPEN, id="a-year-back"),
+        pytest.param(at(60 * 24 * 365), HALF_OPEN, id="a-year-ahead"),
+        pytest.param(START.astimezone(timezone(timedelta(hours=9))).isoformat(), OPEN, id="the-same-time-elsewhere"),
+        pytest.param("2026-01-01T12:31:00", HALF_OPEN, id="without-a-zone-it-is-utc"),
+        pytest.param("2026-01-01T12:31:00Z", HALF_OPEN, id="as-the-ledger-writes-it"),
+    ],
+)
+def test_clocks(moment: str, expected: Status) -> None:
+    assert at_time(OPEN_NOW, moment).status is expected
+
+
+def test_a_clock_that_went_back_does_not_keep_it_open_for_longer() -> None:
+    back = observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at(-1000))
+    assert at_time(back, at(-970)).status is HALF_OPEN
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expected"), [(0, "30 min"), (15, "15 min"), (29.9, "less than a minute"), (-500, "30 min")]
+)
+def test_how_long_it_stays_open(minutes: float, expected: str) -> None:
+    assert describe_wait(OPEN_NOW, at(minutes)) == expected
+
+
+def test_crashes_are_counted_apart() -> None:
+    crashed = observe_crash(observe_crash(CLOSED_NOW))
+    assert (crashed.infrastructure, crashed.no_progress, crashed.status) == (2, CLOSED_NOW.no_progress, CLOSED)
+
+
+def test_claims_that_are_blocked_again_and_again() -> None:
+    now, states = Breaker(), []
+    for _ in range(3):
+        now = observe_blocked_claim(now, THREE, at=at())
+        states.append(now.status)
+    assert states == [CLOSED, HALF_OPEN, OPEN]
+    assert now.reason == "3 claims in a row that the exit gate blocked"
+    assert observe_passed_claim(replace(now, status=CLOSED)).exit_blocked == 0
+    assert observe_blocked_claim(now, THREE, at=at()) == now, "open is open"
+
+
+def test_it_survives_as_json() -> None:
+    assert breaker_from_json(breaker_to_json(OPEN_NOW)) == OPEN_NOW
