@@ -18,6 +18,7 @@ from pytest_phase_gate import exit_codes, hookspecs, plugin
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._dispatch import build_full_parser
 from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
+from pytest_phase_gate.core.breaker import TRANSITIONS
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import RunDefaults
 from pytest_phase_gate.core.values import fields
@@ -181,6 +182,11 @@ def tdd() -> str:
     return f"```yaml workflow\n{text}\n```\n"
 
 
+def transitions() -> str:
+    rows = ((str(state), str(happening), str(after)) for (state, happening), after in TRANSITIONS.items())
+    return table(("circuit", "what happens", "then"), rows)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "codes": codes,
     "commands": commands,
@@ -191,6 +197,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "metrics": metrics,
     "options": options,
     "tdd": tdd,
+    "transitions": transitions,
     "workflows": workflow_names,
 }
 
