@@ -17,8 +17,8 @@ from _pytest.config.argparsing import Parser
 from pytest_phase_gate import exit_codes, hookspecs, plugin
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._dispatch import build_full_parser
-from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.breaker import TRANSITIONS
+from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import RunDefaults
 from pytest_phase_gate.core.values import fields

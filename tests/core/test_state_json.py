@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_phase_gate.core.breaker import Breaker, Status
+from pytest_phase_gate.core.flakiness import Flakiness
 from pytest_phase_gate.core.fold import EVENT_KINDS, apply
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
@@ -167,6 +168,7 @@ FULL = State(
     run_memory={"iteration:git": "g1"},
     breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
     overrides=({"kind": "skip", "by": "mara"},),
+    flakiness=Flakiness(tree="t", greens=1, reds=2, bad_runs=3, bad_greens=1),
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",

@@ -135,6 +135,7 @@ def finish_run(
             "findings": findings_to_json(findings),
             "notes": list(notes),
             "criteria": keep("criteria", rows_to_json(traced.rows)) if traced.rows else None,
+            "wants_green": phase.tests == "passing",
             "failures": _keep_messages(record, judgement, keep),
             "remembered": {name: keep("evidence", memory) for name, memory in record.evidence_memory.items()},
             "criteria_file": record.criteria.file,

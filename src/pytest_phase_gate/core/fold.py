@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.breaker import Breaker, breaker_from_json, observe_crash
+from pytest_phase_gate.core.flakiness import after_run
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import (
     Event,
@@ -190,6 +191,9 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         red=data.get("red") or state.red,
         sources=data.get("sources") or state.sources,
         run_memory=data.get("remembered", {}),
+        flakiness=after_run(state.flakiness, data["tree"], is_green=data["green"] != Green.NOT_GREEN)
+        if data.get("wants_green")
+        else state.flakiness,
         criteria=data.get("criteria"),
         criteria_file=data.get("criteria_file", ""),
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),

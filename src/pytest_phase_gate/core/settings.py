@@ -45,6 +45,8 @@ class Overlay(Value):
     guards: Mapping[str, Guard] = field(default_factory=dict)
     phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
+    #: `required_green_runs: auto`: as many as this suite's own history asks for.
+    green_runs_auto: bool = False
 
     def place(self, key: str) -> str:
         return self.places.get(key, key)

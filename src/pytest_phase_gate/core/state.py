@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.breaker import Breaker
+from pytest_phase_gate.core.flakiness import Flakiness
 from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.words import DONE
@@ -145,6 +146,7 @@ class State(Value):
     #: The same, as the last complete run of the phase left it.
     run_memory: Mapping[str, str] = field(default_factory=dict)
     breaker: Breaker = field(default_factory=Breaker)
+    flakiness: Flakiness = field(default_factory=Flakiness)
     undo: Undo | None = None
 
     @property

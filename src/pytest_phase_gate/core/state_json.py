@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.breaker import Breaker, breaker_from_json, breaker_to_json
+from pytest_phase_gate.core.flakiness import Flakiness
 from pytest_phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
-from pytest_phase_gate.core.values import fields
+from pytest_phase_gate.core.values import as_dict, fields
 from pytest_phase_gate.core.waivers import Waiver
 
 
@@ -28,6 +29,8 @@ def _plain(value: object) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Breaker):
         return None if value == Breaker() else breaker_to_json(value)
+    if isinstance(value, Flakiness):
+        return None if value == Flakiness() else as_dict(value)
     if isinstance(value, Undo):
         return {"run": value.run, "state": state_to_json(value.state)}
     if isinstance(value, OpenRun | RunSummary | Measurement | Fact | Snapshot | Waiver):
@@ -66,5 +69,6 @@ _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "first": lambda row: Snapshot(**row),
     "latest": lambda row: Snapshot(**row),
     "breaker": breaker_from_json,
+    "flakiness": lambda row: Flakiness(**row),
     "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
 }

@@ -93,7 +93,7 @@ def gather_record(
         criteria=criteria,
         links=_take_links(criteria, witness, marks, outcomes, root=root, in_first_phase=run.phase.scope == "targets"),
         meaning=take_meaning(
-            config, project, run.workflow, criteria, inventory, after.files, frozen=frozen, began=began
+            config, project, run.declared, criteria, inventory, after.files, frozen=frozen, began=began
         ),
         resolved={**found_modules(missing_modules(run), str(root)), **witness.modules},
         doubts=(*outcome_witness.doubts(), *witness.doubts()),

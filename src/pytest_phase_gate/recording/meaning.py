@@ -140,6 +140,7 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     settings["plugins"] = " ".join(sorted(_local_plugins(config, project.root)))
     own = project.configuration
     settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    settings["phase-gate.yaml parameters.required_green_runs"] = "auto" if own.overlay.green_runs_auto else ""
     settings["phase-gate.yaml docs"] = ", ".join(own.docs)
     settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
     settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)

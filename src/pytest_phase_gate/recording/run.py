@@ -15,6 +15,7 @@ import pytest
 
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED
 from pytest_phase_gate.core.finishing import Counted, Finished, finish_run
+from pytest_phase_gate.core.flakiness import FEWEST, GREEN_RUNS
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
 from pytest_phase_gate.core.outcomes import References
@@ -56,6 +57,8 @@ class RecordedRun:
 
     def __init__(self, project: Project, workflow: Workflow, store: TaskStore, request: Request) -> None:
         self.project, self.workflow, self.store, self.request = project, workflow, store, request
+        #: As the project wrote it: what is frozen, while a number that follows the history may change.
+        self.declared = workflow
         self.id = os.urandom(8).hex()
         self.warnings: list[str] = []
         self.notes: list[str] = []
@@ -86,6 +89,7 @@ class RecordedRun:
             if entry != expected:  # somebody moved the task on meanwhile
                 self._remember(change.state, entry)
             self.phase = entry.phase
+            self._adapt_green_runs(change.state)
             outer = self.project.environment.get(RUN_VARIABLE, "")
             is_nested = change.state.open_run(outer) is not None
             if not is_nested:
@@ -107,6 +111,16 @@ class RecordedRun:
             self._lock.acquire()
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
+
+    def _adapt_green_runs(self, state: State) -> None:
+        """Ask for as many greens in a row as the suite's own history wants, where the project says so."""
+        if not self.project.configuration.overlay.green_runs_auto:
+            return
+        needed = state.flakiness.greens_needed()
+        self.workflow = replace(self.workflow, parameters={**self.workflow.parameters, GREEN_RUNS: needed})
+        if needed > FEWEST:
+            seen = f"a run on code that is not green is green in about {state.flakiness.chance:.0%} of cases"
+            self.notes.append(f"{GREEN_RUNS} is {needed} (auto): {seen}")
 
     def _remember(self, state: State, entry: Entry) -> None:
         if entry.how is How.STAY:
@@ -202,7 +216,7 @@ class RecordedRun:
         index, total = self.request.confirming
         if total:
             return total - index
-        needed = self.workflow.parameters.get("required_green_runs")
+        needed = self.workflow.parameters.get(GREEN_RUNS)
         if not self.request.confirms or not isinstance(needed, int):
             return 0
         return max(0, needed - streak)

@@ -12,6 +12,7 @@ from typing import get_args
 
 from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.exit_status import ExitMeaning
+from pytest_phase_gate.core.flakiness import GREEN_RUNS
 from pytest_phase_gate.core.settings import (
     DEFAULT_DOCS,
     DEFAULT_LOCK_TIMEOUT,
@@ -136,8 +137,13 @@ def _read_overlay(fields: Fields) -> Overlay:
     for section in (parameters, metrics, guards):
         if section is not None:
             places.update((section.dotted(key), section.key_place(key)) for key in section)
+    values = read_values(parameters)
+    is_auto = values.get(GREEN_RUNS) == "auto"
+    if is_auto:
+        del values[GREEN_RUNS]
     return Overlay(
-        parameters=read_values(parameters),
+        parameters=values,
+        green_runs_auto=is_auto,
         metrics=read_types(metrics, dict(RESERVED_NAMES), "a metric"),
         guards=read_guards(guards) if guards is not None else {},
         phases=_read_phases(phases, places) if phases is not None else {},
