@@ -65,7 +65,7 @@ def _cycle_began(state: State, event: Event) -> State:
         visited=(),
         signals_premature=0,
         criteria=None,
-        criteria_file="",
+        criteria_given="",
         cycle_memory=event.data.get("remembered", {}),
         undo=_remember(state, event),
     )
@@ -191,7 +191,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         sources=data.get("sources") or state.sources,
         run_memory=data.get("remembered", {}),
         criteria=data.get("criteria"),
-        criteria_file=data.get("criteria_file", ""),
+        criteria_given=data.get("criteria_given", ""),
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
     )
 

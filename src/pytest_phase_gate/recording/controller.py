@@ -18,6 +18,7 @@ from pytest_phase_gate.core.criteria import Criteria
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
 from pytest_phase_gate.core.runs import Kind
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.early import early_look
@@ -119,19 +120,29 @@ class Controller:
         return controller
 
     def _take_criteria(self) -> None:
-        """Read the criteria that were given; else those that this cycle is about already."""
-        root = self._project.root
-        given = self._options.criteria
-        if given is None and self._run.criteria_file:
-            given = self._run.criteria_file, root
-        if given is None:
+        """Read the criteria: those that were typed, now or earlier in this cycle; else those of the project's file."""
+        root, typed, earlier = self._project.root, self._options.criteria, self._run.criteria_given
+        default = self._project.configuration.run.criteria
+        if typed is None and not earlier and default is None:
             return
         from pytest_phase_gate.recording.criteria import CriterionMarks
         from pytest_phase_gate.rules.criteria import read_criteria
 
-        self._criteria = read_criteria(given[0], base=given[1], root=root)
-        if self._criteria.listed:
-            self._marks = CriterionMarks(self._config, self._criteria.ids)
+        given: int | str | None = default
+        base, if_missing = root, "put it there, or change run: criteria: in phase-gate.yaml"
+        if typed is not None:
+            given, base = typed, self._config.invocation_params.dir
+            if_missing = "check the path; it starts in the folder that you are in"
+        elif earlier:
+            given = earlier
+            if_missing = "it was given to this cycle: put it back, or give another with --phase-criteria=FILE"
+        assert given is not None
+        criteria = read_criteria(given, base=base, root=root, if_missing=if_missing)
+        if typed is not None or earlier:
+            criteria = replace(criteria, remembered=criteria.file or str(given))
+        self._criteria = criteria
+        if criteria.listed:
+            self._marks = CriterionMarks(self._config, criteria.ids)
             self._config.pluginmanager.register(self._marks, "phase_gate_criteria")
 
     # --- the session begins --------------------------------------------------------------------------------------

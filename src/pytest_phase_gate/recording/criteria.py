@@ -42,8 +42,7 @@ class CriterionMarks:
     def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
         if mark.name == MARK:
             return map(str, mark.args)
-        name = mark.name.removeprefix(f"{MARK}:")
-        return (name,) if name in self._ids or name != mark.name else ()
+        return (mark.name,) if mark.name in self._ids else ()
 
 
 def take_links(

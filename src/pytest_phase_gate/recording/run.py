@@ -61,8 +61,8 @@ class RecordedRun:
         self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
-        #: Where the criteria of this cycle stood when its last run looked.
-        self.criteria_file = ""
+        #: The criteria that somebody gave this cycle on the command line, earlier.
+        self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
         self._lock: RunLock | None = None
         self._outer: str | None = None
@@ -72,7 +72,7 @@ class RecordedRun:
         opened = self.store.look()
         entry = decide_entry(opened.state, self.workflow, self.request.phase)
         self.phase = entry.phase
-        self.criteria_file = "" if entry.begins_cycle else opened.state.criteria_file
+        self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
