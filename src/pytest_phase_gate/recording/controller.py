@@ -140,6 +140,10 @@ class Controller:
         criteria = read_criteria(given, base=base, root=root, if_missing=if_missing)
         if typed is not None or earlier:
             criteria = replace(criteria, remembered=criteria.file or str(given))
+            if default is not None and criteria.remembered != str(default):
+                self._run.notes.append(
+                    f"criteria: {criteria.remembered}, as typed, instead of {default}, as in phase-gate.yaml"
+                )
         self._criteria = criteria
         if criteria.listed:
             self._marks = CriterionMarks(self._config, criteria.ids)
