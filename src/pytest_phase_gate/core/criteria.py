@@ -48,8 +48,6 @@ class Criteria(Value):
     #: The file that they stand in, relative to the root.
     file: str = ""
     left_out: tuple[LeftOut, ...] = ()
-    #: What to read in the runs of this cycle that say nothing about criteria; empty: what the project's file says.
-    remembered: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -145,7 +145,6 @@ def finish_run(
             "criteria": _criteria_table(record, traced, phase.name, keep),
             "failures": _keep_messages(record, judgement, keep),
             "remembered": {name: keep("evidence", memory) for name, memory in record.evidence_memory.items()},
-            "criteria_given": record.criteria.remembered,
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
             **_frozen_now(
                 state, record, judgement, past, in_first_phase=in_first_phase, keep=keep, read_text=read_text

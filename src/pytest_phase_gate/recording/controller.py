@@ -18,7 +18,6 @@ from pytest_phase_gate.core.criteria import Criteria
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
 from pytest_phase_gate.core.runs import Kind
-from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.early import early_look
@@ -138,13 +137,12 @@ class Controller:
             if_missing = "it was given to this cycle: put it back, or give another with --phase-criteria=FILE"
         assert given is not None
         criteria = read_criteria(given, base=base, root=root, if_missing=if_missing)
-        if typed is not None or earlier:
-            criteria = replace(criteria, remembered=criteria.file or str(given))
-            if default is not None and criteria.remembered != str(default):
-                self._run.notes.append(
-                    f"criteria: {criteria.remembered}, as typed, instead of {default}, as in phase-gate.yaml"
-                )
         self._criteria = criteria
+        if typed is not None or earlier:
+            # Runs to come in this cycle say it no more.
+            self._run.criteria_given = said = criteria.file or str(given)
+            if default is not None and said != str(default):
+                self._run.notes.append(f"criteria: {said}, as typed, instead of {default}, as in phase-gate.yaml")
         if criteria.listed:
             self._marks = CriterionMarks(self._config, criteria.ids)
             self._config.pluginmanager.register(self._marks, "phase_gate_criteria")

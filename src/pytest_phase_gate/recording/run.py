@@ -61,7 +61,7 @@ class RecordedRun:
         self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
-        #: The criteria that somebody gave this cycle on the command line, earlier.
+        #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
         self._lock: RunLock | None = None
@@ -139,6 +139,7 @@ class RecordedRun:
             "nested": is_nested,
             "rewinds": entry.how is How.REWIND,
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
+            "criteria_given": self.criteria_given,
             "arguments": list(self.request.arguments),
             "pid": os.getpid(),
             "host": host_name(),

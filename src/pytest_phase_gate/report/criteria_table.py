@@ -27,11 +27,9 @@ def render_criteria(table: Mapping[str, Any]) -> str:
         lines += [f"    {test_id}  {_in_words(outcome)}" for test_id, outcome in tests[:_MAX_TESTS]]
         if len(tests) > _MAX_TESTS:
             lines.append(f"    and {len(tests) - _MAX_TESTS} more")
-    open_now = sum(row["standing"] == "open" for row in rows)
-    lines.append(
-        f"{len(rows) - open_now} of {len(rows)} criteria in {table['file']} have their tests,"
-        f" as the last complete run in {table['phase']} saw it"
-    )
+    standings = [row["standing"] for row in rows]
+    counts = ", ".join(f"{standings.count(each)} {each}" for each in dict.fromkeys(standings))
+    lines.append(f"{table['file']}: {counts}, as the last complete run in {table['phase']} saw it")
     if table["left_out"]:
         lines.append("looks like a criterion, and is not taken for one:")
         lines += [f"    {table['file']}:{each['line']}  {each['text']}" for each in table["left_out"]]
