@@ -119,32 +119,14 @@ class Controller:
         return controller
 
     def _take_criteria(self) -> None:
-        """Read the criteria: those that were typed, now or earlier in this cycle; else those of the project's file."""
-        root, typed, earlier = self._project.root, self._options.criteria, self._run.criteria_given
-        default = self._project.configuration.run.criteria
-        if typed is None and not earlier and default is None:
+        typed, default = self._options.criteria, self._project.configuration.run.criteria
+        if typed is None and not self._run.criteria_given and default is None:
             return
-        from pytest_phase_gate.recording.criteria import CriterionMarks
-        from pytest_phase_gate.rules.criteria import read_criteria
+        from pytest_phase_gate.recording.criteria import CriterionMarks, choose_criteria
 
-        given: int | str | None = default
-        base, if_missing = root, "put it there, or change run: criteria: in phase-gate.yaml"
-        if typed is not None:
-            given, base = typed, self._config.invocation_params.dir
-            if_missing = "check the path; it starts in the folder that you are in"
-        elif earlier:
-            given = earlier
-            if_missing = "it was given to this cycle: put it back, or give another with --phase-criteria=FILE"
-        assert given is not None
-        criteria = read_criteria(given, base=base, root=root, if_missing=if_missing)
-        self._criteria = criteria
-        if typed is not None or earlier:
-            # Runs to come in this cycle say it no more.
-            self._run.criteria_given = said = criteria.file or str(given)
-            if default is not None and said != str(default):
-                self._run.notes.append(f"criteria: {said}, as typed, instead of {default}, as in phase-gate.yaml")
-        if criteria.listed:
-            self._marks = CriterionMarks(self._config, criteria.ids)
+        self._criteria = choose_criteria(self._run, typed, here=self._config.invocation_params.dir)
+        if self._criteria.listed:
+            self._marks = CriterionMarks(self._config, self._criteria.ids)
             self._config.pluginmanager.register(self._marks, "phase_gate_criteria")
 
     # --- the session begins --------------------------------------------------------------------------------------
