@@ -107,7 +107,7 @@ _IN_RED: tuple[Row, ...] = (
     _row(
         "a mark on a test that passes",
         _red(_SUM, _NOTHING.replace("== 0", "is None")),
-        "AC-2 none of its tests is new and fails",
+        "1 test already passes, but a new test must fail first",
         twin_name="a mark for each parameter",
         twin=_red(_PARAMETERS),
     ),

@@ -71,7 +71,7 @@ class CriterionRow(Value):
     file: str
     line: int | None
     standing: Standing
-    #: Why it is open.
+    #: Why it is not as the phase wants it; empty if it is.
     why: str
     #: Tests with how they ended.
     tests: Mapping[str, str]
@@ -169,12 +169,16 @@ def _in_first_phase(
     if judged.targets.isdisjoint(tests) and not _what_is_wrong(tests, judged):
         return "met before", ""
     red = [test_id for test_id in tests if test_id in copies]
-    if not red:
-        return "open", f"none of its tests is new and fails: {_name(tests)}"
     # A copy shows what its original shows: only the criteria that the original is marked with, too.
     if any(criterion.id in links.criteria.get(copies[each], ()) for each in red):
         return "failing", ""
-    return "open", f"its test {red[0]} is a copy of {copies[red[0]]}, which is marked with another"
+    if red:
+        return "open", f"its test {red[0]} is a copy of {copies[red[0]]}, which is marked with another"
+    too_early = {each: bucket for each, bucket in tests.items() if each in judged.passing & judged.targets}
+    if too_early:
+        # Not open: there is a test, and that it passes is the condition's business.
+        return "passing", _name(too_early)
+    return "open", f"none of its tests is new and fails: {_name(tests)}"
 
 
 def _in_later_phase(tests: Outcomes, judged: Judgement) -> tuple[Standing, str]:

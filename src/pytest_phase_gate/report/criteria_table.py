@@ -8,9 +8,6 @@ from typing import Any
 #: Tests of one criterion that are named.
 _MAX_TESTS = 10
 
-#: As in the panel: + holds, - does not. A test that fails is what a first phase wants, and nothing else wants.
-_HOLDS, _LACKS = "+", "-"
-
 
 def render_criteria(table: Mapping[str, Any]) -> str:
     """Return the traceability table."""
@@ -18,8 +15,8 @@ def render_criteria(table: Mapping[str, Any]) -> str:
     width = max(len(row["id"]) for row in rows)
     lines = []
     for row in rows:
-        is_lacking = row["standing"] == "open" or (row["standing"] == "failing" and row["why"])
-        sign = _LACKS if is_lacking else _HOLDS
+        # As in the panel: + holds, - does not.
+        sign = "-" if row["why"] and row["standing"] != "waived" else "+"
         lines.append(f"{sign} {row['id']:<{width}}  {row['standing']:<10}  {row['text']}".rstrip())
         if row["standing"] in ("open", "waived"):
             lines.append(f"    {row['why']} ({row['file']}:{row['line']})")
