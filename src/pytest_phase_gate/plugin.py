@@ -38,7 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run again in a fresh process while the run is green but the streak is short",
     )
     add("--exit-signal", metavar="REASON", help="Give the exit signal 'done' for this very run")
-    add("--phase-criteria", metavar="N|FILE", help="Acceptance criteria of the task: their number, or YAML or Markdown")
+    add(
+        "--phase-criteria",
+        metavar="N|FILE",
+        help="Acceptance criteria: their number, or a file that lists them with ids",
+    )
     add(
         "--phase-report",
         metavar="FILE",

@@ -154,6 +154,54 @@ def test_red_counts_only_the_new_tests_of_an_old_suite(sample: Sample) -> None:
     assert (verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (1, 3)
 
 
+def marked_tests(*marks: str) -> str:
+    """Return one honest test a step, each marked with these ids."""
+    tests = step_tests(len(marks)).split("\n\n\n")
+    return "import pytest\n\n\n" + "\n\n\n".join(
+        f"@pytest.mark.criterion({ids})\n{test}" for ids, test in zip(marks, tests, strict=True)
+    )
+
+
+@pytest.mark.criterion("DG-02")
+@pytest.mark.parametrize(
+    ("marks", "reason"),
+    [
+        pytest.param(["'AC-1'", "'AC-2'", "'AC-3'"], WAITS, id="a-test-for-each"),
+        pytest.param(["'AC-1', 'AC-2'", "'AC-3'", "'AC-3'"], WAITS, id="as-many-tests-one-of-which-shows-two"),
+        pytest.param(
+            ["'AC-1'", "'AC-2'", "'AC-2'"],
+            "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-3)",
+            id="as-many-tests-and-one-criterion-left",
+        ),
+        pytest.param(["'AC-1'", "'AC-2', 'AC-3'"], "go on: 2 tests for 3 criteria", id="one-test-short"),
+    ],
+)
+def test_red_wants_a_failing_test_for_each_criterion_in_a_list(sample: Sample, marks: list[str], reason: str) -> None:
+    sample.write({"criteria.md": "".join(f"- [ ] AC-{number} Step {number}\n" for number in (1, 2, 3))})
+    sample.write(test_steps=marked_tests(*marks))
+    ran, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.md")
+    assert ran.code == (0 if reason == WAITS else 10)
+    assert verdict["reason"] == reason
+    assert verdict["gate_1"]["values"]["criteria_count"] == 3
+
+
+@pytest.mark.criterion("DG-02")
+def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) -> None:
+    sample.write({"criteria.yaml": "AC-1: Step 1\nAC-2: Step 2\n"})
+    sample.write(test_steps=marked_tests("'AC-1'"), steps=steps(1)).commit_all()
+    _, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.yaml")
+    assert verdict["reason"] == "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
+    sample.write(test_steps=marked_tests("'AC-1'", "'AC-2'"))
+    _, verdict = judge(sample, "--phase=red")
+    assert verdict["reason"] == WAITS
+    assert verdict["gate_1"]["values"] == {
+        "criteria_count": 1,
+        "tests_failing": 1,
+        "tests_passing": 0,
+        "tests_total": 1,
+    }
+
+
 # --- DG-03 -------------------------------------------------------------------------------------------------------
 
 

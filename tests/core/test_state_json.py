@@ -163,7 +163,7 @@ FULL = State(
     vanished=True,
     cycle_memory={"documents": "d1"},
     criteria="c1",
-    criteria_file="criteria.md",
+    criteria_given="criteria.md",
     phase_memory={"quality": "q1"},
     run_memory={"iteration:git": "g1"},
     breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),

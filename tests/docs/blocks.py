@@ -5,7 +5,7 @@ Kinds, by the words behind the fence:
 - `console`: `$ command` lines with their output. A line `...` stands for any lines, `[...]` for any text in a line. A
   command that does not end with 0 is followed by `$ echo $?`.
 - any language with `title="path"`: a file, written into the page's folder.
-- `yaml configuration`, `yaml workflow`, `yaml signal`: read by our own parsers.
+- `yaml configuration`, `yaml criteria`, `yaml workflow`, `yaml signal`: read by our own parsers.
 - `sh set-up`: the README's commands, compared and not run.
 
 `python -m tests.docs.blocks PAGE ...` runs pages and puts the real output where another one stands.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_phase_gate.project import Project
+from pytest_phase_gate.rules.criteria import read_criteria
 from pytest_phase_gate.storage.signal_file import parse_signal
 from tests.docs.blocks import ROOT, Block, Session, blocks_of, matches, pages, run_page, unsaid_statuses
 
@@ -47,7 +48,17 @@ def check_signal(text: str, folder: Path) -> None:
     parse_signal(text)
 
 
-CHECKS = {"yaml configuration": check_configuration, "yaml workflow": check_workflow, "yaml signal": check_signal}
+def check_criteria(text: str, folder: Path) -> None:
+    (folder / "shown.yaml").write_text(text, encoding="utf-8")
+    read_criteria("shown.yaml", base=folder, root=folder)
+
+
+CHECKS = {
+    "yaml configuration": check_configuration,
+    "yaml criteria": check_criteria,
+    "yaml signal": check_signal,
+    "yaml workflow": check_workflow,
+}
 
 
 @needs_a_shell

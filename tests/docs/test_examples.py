@@ -17,7 +17,7 @@ from tests.docs.blocks import ROOT, Session
 EXAMPLES = ROOT / "examples"
 
 #: Examples with a test below; one that nobody runs would rot.
-DRIVEN = {"first-cycle", "ci-gate", "custom-rules", "custom-evidence"}
+DRIVEN = {"first-cycle", "feature-with-criteria", "ci-gate", "custom-rules", "custom-evidence"}
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
 
@@ -78,6 +78,29 @@ def test_first_cycle(example: Example) -> None:
     example.type("phase-gate signal --reason 'shorter, and still green'")
     assert example.status()["holds"] is True
     assert [run["phase"] for run in runs(example)] == ["RED", "GREEN", "GREEN", "REFACTOR"]
+
+
+def test_feature_with_criteria(example: Example) -> None:
+    example.copy("feature-with-criteria/red")
+    example.type("pytest --phase=red --phase-criteria=criteria.md")
+    said = example.type("phase-gate status --criteria", ends_with=10)
+    assert "criteria.md: 4 failing, as the last complete run in RED saw it" in said
+    assert "looks like" not in said
+    example.type("phase-gate signal --reason 'a test for each'")
+
+    example.copy("feature-with-criteria/green")
+    example.type("pytest --phase=green", ends_with=10)
+    example.type("pytest --phase=green")
+    said = example.type("phase-gate status --criteria", ends_with=10)
+    assert "+ AC-3  passing     A book that is late costs 20 cents a day" in said
+    assert "criteria.md: 4 passing, as the last complete run in GREEN saw it" in said
+    example.type("phase-gate signal --reason 'all four'")
+    assert example.reason() == "both gates hold: GREEN has exited"
+
+    # What its README says is refused.
+    listed = (example.root / "criteria.md").read_text(encoding="utf-8")
+    example.session.write("criteria.md", listed.replace("- [ ] AC-4 Nobody pays more than 5 euros for a book\n", ""))
+    assert "- guard   rules-unchanged" in example.type("pytest --phase=refactor", ends_with=10)
 
 
 def test_ci_gate_opens_on_a_green_suite(example: Example) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, PRICE, TEST_FILE, TESTS, Attempt, Base, edit
+from tests.integrity.cheats_criteria import UNSHOWN
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.forks import WITHOUT
 from tests.integrity.shared import NOTHING_TEST
@@ -35,6 +36,7 @@ CHEATS: dict[str, Attempt] = {
     "tests-unchanged": edit("total([]) == 0", "total([]) in (0, None)", code=BAD),
     "no-new-skips": Attempt(base=_LAX, code=f"import pytest\n\n\n{BAD.replace('else None', 'else pytest.skip()')}"),
     "rules-unchanged": Attempt(writes=(("pytest.ini", f"{CONFIGURATION}xfail_strict = true\n"),)),
+    "criteria-covered": UNSHOWN,
     # The module that was missing in RED comes from outside of the project.
     "red-was-seen": Attempt(
         base=_OUTSIDE, code=None, writes=(("../elsewhere/price.py", GOOD),), after=(("rm", "-r", "../elsewhere"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_phase_gate.proofs.rows import Attempt
+from tests.integrity.cheats_criteria import CRITERIA_ROWS
 from tests.integrity.cheats_order import ORDER
 from tests.integrity.cheats_outcomes import OUTCOMES
 from tests.integrity.cheats_red import RED
@@ -16,7 +17,7 @@ from tests.integrity.conftest import FastWorkbench
 from tests.integrity.shared import distinct_twins
 from tests.integrity.twins import TWINS
 
-ALL = {**distinct_twins((*SELECTION, *REMOVAL, *SILENCE, *WEAKENED, *OUTCOMES, *ORDER, *RED)), **TWINS}
+ALL = {**distinct_twins((*SELECTION, *REMOVAL, *SILENCE, *WEAKENED, *OUTCOMES, *ORDER, *RED, *CRITERIA_ROWS)), **TWINS}
 
 
 @pytest.mark.parametrize("twin", ALL.values(), ids=ALL)

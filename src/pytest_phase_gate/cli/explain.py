@@ -105,8 +105,12 @@ def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] 
     for row in judged:
         rows.append("  last verdict: holds" if row["satisfied"] else f"  last verdict: {row['detail']}")
     findings = [row for row in (evaluation or {"findings": []})["findings"] if name in (row["guard"], row["slug"])]
-    rows += [f"    {row['id'] or row['file']}: {row['detail']}" for row in findings]
+    rows += [f"    {row['id'] or row['file']}: {row['detail']}{_place(row)}" for row in findings]
     return {"kind": "guard", "name": name, "text": "\n".join(rows), "findings": findings}
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    return "" if finding["line"] is None else f" ({finding['file']}:{finding['line']})"
 
 
 def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> str:

@@ -98,12 +98,8 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
         )
     from pytest_phase_gate.report.criteria_table import render_criteria
 
-    rows = store.objects.load(state.criteria)
-    return Answer(
-        text=render_criteria(rows, phase=state.phase),
-        document={"file": state.criteria_file, "phase": state.phase, "criteria": rows},
-        exit_code=standing.exit_code,
-    )
+    table = store.objects.load(state.criteria)
+    return Answer(text=render_criteria(table), document=table, exit_code=standing.exit_code)
 
 
 def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.breaker import RunSeen, at_time, observe_run
-from pytest_phase_gate.core.criteria import rows_to_json, trace_criteria
+from pytest_phase_gate.core.criteria import Traced, table_to_json, trace_criteria
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, with_breaker
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
@@ -105,7 +105,15 @@ def finish_run(
     # An outcome that is not the test's own is no green, whatever it says.
     green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
     streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
-    traced = trace_criteria(record.criteria, record.links, judgement, record.outcomes, in_first_phase=in_first_phase)
+    traced = trace_criteria(
+        record.criteria,
+        record.links,
+        judgement,
+        record.outcomes,
+        in_first_phase=in_first_phase,
+        waivers=state.waivers,
+        at=at,
+    )
     metrics = measure(
         state, phase, record, judgement, audit, classified, past, traced, streak=streak, iteration=iteration
     )
@@ -134,11 +142,10 @@ def finish_run(
         data |= {
             "findings": findings_to_json(findings),
             "notes": list(notes),
-            "criteria": keep("criteria", rows_to_json(traced.rows)) if traced.rows else None,
+            "criteria": _criteria_table(record, traced, phase.name, keep),
             "wants_green": phase.tests == "passing",
             "failures": _keep_messages(record, judgement, keep),
             "remembered": {name: keep("evidence", memory) for name, memory in record.evidence_memory.items()},
-            "criteria_file": record.criteria.file,
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
             **_frozen_now(
                 state, record, judgement, past, in_first_phase=in_first_phase, keep=keep, read_text=read_text
@@ -247,6 +254,10 @@ def _end_data(
         "duration_s": round(record.duration_s, 3),
         "changed": None if record.changed_since is None else list(record.changed_since),
     }
+
+
+def _criteria_table(record: RunRecord, traced: Traced, phase: str, keep: Keep) -> str | None:
+    return keep("criteria", table_to_json(record.criteria, traced.rows, phase=phase)) if traced.rows else None
 
 
 def _keep_messages(record: RunRecord, judged: Judgement, keep: Keep) -> str | None:

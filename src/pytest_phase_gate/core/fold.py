@@ -66,7 +66,7 @@ def _cycle_began(state: State, event: Event) -> State:
         visited=(),
         signals_premature=0,
         criteria=None,
-        criteria_file="",
+        criteria_given="",
         cycle_memory=event.data.get("remembered", {}),
         undo=_remember(state, event),
     )
@@ -126,8 +126,10 @@ def _run_started(state: State, event: Event) -> State:
         # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
         others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
         run = replace(run, overlaps=True)
-    rules = state.rules if run.nested else data["rules"]
-    return replace(state, open_runs=(*others, run), rules=rules, undo=undo)
+    state = replace(state, open_runs=(*others, run), undo=undo)
+    if run.nested:
+        return state
+    return replace(state, rules=data["rules"], criteria_given=data.get("criteria_given", ""))
 
 
 def _run_lost(state: State, event: Event) -> State:
@@ -195,7 +197,6 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         if data.get("wants_green")
         else state.flakiness,
         criteria=data.get("criteria"),
-        criteria_file=data.get("criteria_file", ""),
         green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
     )
 

@@ -19,7 +19,7 @@ from pytest_phase_gate.core.runs import Classified, Green, Kind, count
 from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.state import OpenRun, State
 from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.waivers import Waiver
+from pytest_phase_gate.core.waivers import Waiver, covered_by
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
@@ -162,10 +162,7 @@ def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
 
 def excuse_skips(judged: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
     """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
-    covered = {
-        key for waiver in waivers if waiver.guard == _NO_NEW_SKIPS and waiver.is_in_force(at) for key in waiver.findings
-    }
-    if not covered.issuperset(finding.key for finding in cap_findings(_new_skips(judged))):
+    if not covered_by(waivers, _NO_NEW_SKIPS, cap_findings(_new_skips(judged)), at=at):
         return judged
     return replace(
         judged, newly_skipped=frozenset(), exempt=judged.exempt | judged.newly_skipped, excused=judged.newly_skipped

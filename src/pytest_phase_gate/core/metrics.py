@@ -55,12 +55,14 @@ METRICS: tuple[Metric, ...] = (
     Metric("consecutive_green_runs", "int", "Complete green runs in a row on one unchanged tree"),
     Metric("iteration", "int", "Complete runs in this phase, this one included"),
     Metric(
-        "criteria_count", "int", "Acceptance criteria; in RED without those that older tests show; 1 if none are given"
+        "criteria_count",
+        "int",
+        "Acceptance criteria, without waived ones, in RED without those that older tests show; 1 if none are given",
     ),
     Metric("criteria_covered", "int", "Criteria with an id that at least one test is marked with"),
     Metric("criteria_failing", "int", "Criteria with an id, one of whose tests fails"),
     Metric("criteria_passing", "int", "Criteria with an id that has tests, all of which pass"),
-    Metric("criteria_open", "int", "Criteria that no test of their own shows: failing in RED, passing later"),
+    Metric("criteria_open", "int", "Criteria that no test shows: in RED no new one, later none that ran"),
     Metric("signals_premature", "int", "Exit signals in this cycle that came while Gate 1 was closed"),
     Metric("run_complete", "bool", "The run was of kind `complete`"),
     Metric("run_kind", "text", "The kind of the run: complete, partial, incomplete or empty"),

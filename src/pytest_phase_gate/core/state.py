@@ -137,9 +137,10 @@ class State(Value):
     allow_non_interactive: bool = False
     #: Object with the rules that the last run was judged by.
     rules: str | None = None
-    #: Object with the criteria and their tests, from the last complete run; and the file that they stand in.
+    #: Object with the criteria and their tests, from the last complete run.
     criteria: str | None = None
-    criteria_file: str = ""
+    #: What was typed as --phase-criteria in this cycle, with a path from the root: it holds until something else is.
+    criteria_given: str = ""
     #: How things were when the cycle, and the phase, began: objects by the names of those who compare with them.
     cycle_memory: Mapping[str, str] = field(default_factory=dict)
     phase_memory: Mapping[str, str] = field(default_factory=dict)

@@ -5,9 +5,10 @@ Pure. A waiver covers exactly what was there when it was given, until the cycle 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.values import Value
 
 
@@ -24,6 +25,12 @@ class Waiver(Value):
     def is_in_force(self, at: str) -> bool:
         # Both are UTC in one form, so they compare as texts.
         return not self.expires or at < self.expires
+
+
+def covered_by(waivers: Iterable[Waiver], guard: str, findings: Iterable[Finding], *, at: str) -> bool:
+    """Tell whether waivers of the guard that are in force cover every one of these findings."""
+    covered = {key for each in waivers if each.guard == guard and each.is_in_force(at) for key in each.findings}
+    return covered.issuperset(finding.key for finding in findings)
 
 
 def waiver_to_json(waiver: Waiver) -> dict[str, Any]:

@@ -119,17 +119,12 @@ class Controller:
         return controller
 
     def _take_criteria(self) -> None:
-        """Read the criteria that were given; else those that this cycle is about already."""
-        root = self._project.root
-        given = self._options.criteria
-        if given is None and self._run.criteria_file:
-            given = self._run.criteria_file, root
-        if given is None:
+        typed, default = self._options.criteria, self._project.configuration.run.criteria
+        if typed is None and not self._run.criteria_given and default is None:
             return
-        from pytest_phase_gate.recording.criteria import CriterionMarks
-        from pytest_phase_gate.rules.criteria import read_criteria
+        from pytest_phase_gate.recording.criteria import CriterionMarks, choose_criteria
 
-        self._criteria = read_criteria(given[0], base=given[1], root=root)
+        self._criteria = choose_criteria(self._run, typed, here=self._config.invocation_params.dir)
         if self._criteria.listed:
             self._marks = CriterionMarks(self._config, self._criteria.ids)
             self._config.pluginmanager.register(self._marks, "phase_gate_criteria")

@@ -1,5 +1,5 @@
-"""Which tests of a session stand for which acceptance criteria: from their marks, and from the source where it can't
-be imported."""
+"""The acceptance criteria of a session, and which of its tests stand for which: from their marks, and from the source
+where it can't be imported."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pytest_phase_gate.core.inventory import bare_name, split_id
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
 from pytest_phase_gate.core.source_criteria import criteria_in_source, likeness_in_source
 from pytest_phase_gate.core.source_tests import parse_source
+from pytest_phase_gate.recording.run import RecordedRun
+from pytest_phase_gate.rules.criteria import read_criteria
 
 MARK = "criterion"
 
@@ -42,8 +44,37 @@ class CriterionMarks:
     def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
         if mark.name == MARK:
             return map(str, mark.args)
-        name = mark.name.removeprefix(f"{MARK}:")
-        return (name,) if name in self._ids or name != mark.name else ()
+        return (mark.name,) if mark.name in self._ids else ()
+
+
+def choose_criteria(run: RecordedRun, typed: str | None, *, here: Path) -> Criteria:
+    """Read the criteria that were typed, now or earlier in this cycle; else those of the project's file.
+
+    :param here: the folder that a typed path starts in.
+    """
+    root, default = run.project.root, run.project.configuration.run.criteria
+    if typed is not None:
+        criteria = read_criteria(
+            typed, base=here, root=root, if_missing="check the path; it starts in the folder that you are in"
+        )
+        # Runs to come in this cycle say it no more.
+        run.criteria_given = criteria.file or typed
+    elif run.criteria_given:
+        criteria = read_criteria(
+            run.criteria_given,
+            base=root,
+            root=root,
+            if_missing="it was given to this cycle: put it back, or give another with --phase-criteria=FILE",
+        )
+    elif default is not None:
+        return read_criteria(
+            default, base=root, root=root, if_missing="put it there, or change run: criteria: in phase-gate.yaml"
+        )
+    else:
+        return Criteria()
+    if default is not None and run.criteria_given != str(default):
+        run.notes.append(f"criteria: {run.criteria_given}, as typed, instead of {default}, as in phase-gate.yaml")
+    return criteria
 
 
 def take_links(

@@ -20,8 +20,8 @@ class Options(Value):
     exit_meaning: ExitMeaning
     confirms: bool
     exit_signal: str | None
-    #: A number, or a file and the folder that it is relative to; None where nobody said anything.
-    criteria: tuple[int | str, Path] | None
+    #: A number, or a file from the current folder, as typed.
+    criteria: str | None
     reports: tuple[Path, ...]
     workflow: str | None
     #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
@@ -46,7 +46,7 @@ def read_options(config: pytest.Config, project: Project) -> Options:
         exit_meaning=option.phase_exit or defaults.exit,
         confirms=defaults.confirm if option.phase_confirm is None else option.phase_confirm,
         exit_signal=_read_exit_signal(config),
-        criteria=_find_criteria(option.phase_criteria, base, defaults.criteria, project.root),
+        criteria=option.phase_criteria,
         reports=reports,
         workflow=option.phase_workflow,
         confirming=_read_confirming(option.phase_confirming),
@@ -67,14 +67,6 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
     if not reason.strip():
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
     return reason
-
-
-def _find_criteria(
-    given: str | None, base: Path, default: int | str | None, root: Path
-) -> tuple[int | str, Path] | None:
-    if given is not None:
-        return given, base
-    return None if default is None else (default, root)
 
 
 def _read_confirming(text: str | None) -> tuple[int, int]:

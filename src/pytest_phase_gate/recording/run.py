@@ -64,8 +64,8 @@ class RecordedRun:
         self.notes: list[str] = []
         self.tree: Tree | None = None
         self.phase: Phase | None = None
-        #: Where the criteria of this cycle stood when its last run looked.
-        self.criteria_file = ""
+        #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
+        self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
         self._lock: RunLock | None = None
         self._outer: str | None = None
@@ -75,7 +75,7 @@ class RecordedRun:
         opened = self.store.look()
         entry = decide_entry(opened.state, self.workflow, self.request.phase)
         self.phase = entry.phase
-        self.criteria_file = "" if entry.begins_cycle else opened.state.criteria_file
+        self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
@@ -153,6 +153,7 @@ class RecordedRun:
             "nested": is_nested,
             "rewinds": entry.how is How.REWIND,
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
+            "criteria_given": self.criteria_given,
             "arguments": list(self.request.arguments),
             "pid": os.getpid(),
             "host": host_name(),

@@ -1,27 +1,37 @@
-"""Criteria and the tests that show them, as text: one block a criterion, the open ones last said why."""
+"""Criteria and the tests that show them, as text: one block a criterion, and what was not taken for one below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-#: One sign a standing, as in the panel: + holds, - does not.
-_SIGNS: Mapping[str, str] = {"met before": "=", "failing": "!", "passing": "+", "open": "-"}
+#: Tests of one criterion that are named.
 _MAX_TESTS = 10
 
 
-def render_criteria(rows: Iterable[Mapping[str, Any]], *, phase: str | None) -> str:
+def render_criteria(table: Mapping[str, Any]) -> str:
     """Return the traceability table."""
-    rows = list(rows)
+    rows = table["criteria"]
+    width = max(len(row["id"]) for row in rows)
     lines = []
     for row in rows:
-        lines.append(f"{_SIGNS[row['standing']]} {row['id']}  {row['standing']:<10}  {row['text']}".rstrip())
-        if row["why"]:
-            lines.append(f"    {row['why']}")
+        # As in the panel: + holds, - does not.
+        sign = "-" if row["why"] and row["standing"] != "waived" else "+"
+        lines.append(f"{sign} {row['id']:<{width}}  {row['standing']:<10}  {row['text']}".rstrip())
+        if row["standing"] in ("open", "waived"):
+            lines.append(f"    {row['why']} ({row['file']}:{row['line']})")
         tests = list(row["tests"].items())
-        lines += [f"    {test_id}  {outcome}" for test_id, outcome in tests[:_MAX_TESTS]]
+        lines += [f"    {test_id}  {_in_words(outcome)}" for test_id, outcome in tests[:_MAX_TESTS]]
         if len(tests) > _MAX_TESTS:
             lines.append(f"    and {len(tests) - _MAX_TESTS} more")
-    open_now = sum(row["standing"] == "open" for row in rows)
-    shown = f"{len(rows) - open_now} of {len(rows)} criteria are shown by tests"
-    return "\n".join((*lines, f"{shown}, as the last complete run in {phase} saw it"))
+    standings = [row["standing"] for row in rows]
+    counts = ", ".join(f"{standings.count(each)} {each}" for each in dict.fromkeys(standings))
+    lines.append(f"{table['file']}: {counts}, as the last complete run in {table['phase']} saw it")
+    if table["left_out"]:
+        lines.append("looks like a criterion, and is not taken for one:")
+        lines += [f"    {table['file']}:{each['line']}  {each['text']}" for each in table["left_out"]]
+    return "\n".join(lines)
+
+
+def _in_words(outcome: str) -> str:
+    return "can't be imported yet" if outcome == "uncollectable" else outcome

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -16,44 +15,64 @@ from pytest_phase_gate.rules.yaml_text import (
     YamlNode,
     YamlScalar,
     YamlSequence,
+    decode_text,
     read_bytes,
     read_document,
 )
+from pytest_phase_gate.storage.root import relative_id
 
 _MARKDOWN = (".md", ".markdown", ".mdown")
 _YAML = (".yaml", ".yml", ".json")
-_EXAMPLE = "write one a line, as in `- [ ] AC-1 What it does`"
+
+#: How to write them in each.
+_IN_MARKDOWN = "write one a line, as in `- [ ] AC-1 What it does`"
+_IN_YAML = "write one a line, as in `AC-1: What it does`"
+
+#: What a criterion may be called where nothing else can stand, as in YAML.
 _ANY_ID = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+#: Keys of an item, which are no ids.
+_TEXT_KEYS = ("text", "title", "description")
 
 
-def read_criteria(given: int | str, *, base: Path, root: Path) -> Criteria:
+def read_criteria(given: int | str, *, base: Path, root: Path, if_missing: str = "check the path") -> Criteria:
     """Return what was given on the command line or in the project's file.
 
     :param base: the folder that a path is relative to.
+    :param if_missing: what to do if there is no such file.
     """
-    try:
-        number = int(given)
-    except ValueError:
-        return load_criteria(str(given), base=base, root=root)
+    if isinstance(given, str) and not re.fullmatch("[-+]?[0-9]{1,9}", given):
+        return _load_criteria(given, base=base, root=root, if_missing=if_missing)
+    number = int(given)
     if number < 1:
         raise CriteriaError(f"{given} is not a number of criteria", "give a whole number from 1 on, or a file")
     return Criteria(count=number)
 
 
-def load_criteria(given: str, *, base: Path, root: Path) -> Criteria:
+def _load_criteria(given: str, *, base: Path, root: Path, if_missing: str) -> Criteria:
     """Return the criteria of a file; an error names it relative to the root."""
     path = base / given
-    name = Path(os.path.relpath(path, root)).as_posix()
+    name = relative_id(path, root)
     suffix = path.suffix.lower()
     if suffix not in (*_MARKDOWN, *_YAML):
         raise CriteriaError(
             f"{shorten(given)} is neither a number nor a file of criteria",
-            f"give a whole number from 1 on, or a file: {', '.join((*_YAML[:2], _MARKDOWN[0]))}",
+            f"give a whole number from 1 on, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}",
         )
-    data = read_bytes(path, name=name, limit=MAX_BYTES, error=CriteriaError)
-    listed = _from_markdown(data, name) if suffix in _MARKDOWN else _from_yaml(data, name)
+    data = read_bytes(path, name=name, limit=MAX_BYTES, error=CriteriaError, if_missing=if_missing)
+    try:
+        if suffix in _MARKDOWN:
+            listed, left_out = find_criteria(decode_text(data, name=name, limit=MAX_BYTES), file=name)
+        else:
+            listed, left_out = _from_yaml(read_document(data, name=name, limit=MAX_BYTES), name), ()
+    except DocumentError as error:
+        raise CriteriaError(error.problem, error.remedy) from None
     if not listed:
-        raise CriteriaError(f"{name}: no criterion in it", _EXAMPLE)
+        raise CriteriaError(f"{name}: no criterion in it", _IN_MARKDOWN if suffix in _MARKDOWN else _IN_YAML)
+    _refuse_repetition(listed, name)
+    return Criteria(count=len(listed), listed=listed, file=name, left_out=left_out)
+
+
+def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
     first: dict[str, Criterion] = {}
     for each in listed:
         before = first.setdefault(each.id, each)
@@ -62,31 +81,17 @@ def load_criteria(given: str, *, base: Path, root: Path) -> Criteria:
                 f"{name}:{each.line}: {each.id} stands there twice, first in line {before.line}",
                 "give each criterion an id of its own",
             )
-    return Criteria(count=len(listed), listed=listed, file=name)
 
 
-def _from_markdown(data: bytes, name: str) -> tuple[Criterion, ...]:
-    try:
-        return find_criteria(data.decode("utf-8-sig"), file=name)
-    except UnicodeDecodeError as error:
-        raise CriteriaError(f"{name}: not UTF-8 (byte {error.start})", "save it as UTF-8") from None
-
-
-def _from_yaml(data: bytes, name: str) -> tuple[Criterion, ...]:
+def _from_yaml(node: YamlNode, name: str) -> tuple[Criterion, ...]:
     """Return the criteria of a mapping `id: text`, or of a list of `id: text`; both may stand under `criteria:`."""
-    try:
-        node = read_document(data, name=name, limit=MAX_BYTES)
-    except DocumentError as error:
-        raise CriteriaError(error.problem, error.remedy) from None
     if isinstance(node, YamlMapping):
-        under = [value for key, value in node.entries if key.text == "criteria"]
-        if under and not isinstance(under[0], YamlScalar):
-            node = under[0]
+        node = next((value for key, value in node.entries if key.text == "criteria"), node)
     if isinstance(node, YamlMapping):
         return tuple(_criterion(key, key.text, _text(value), name) for key, value in node.entries)
     if isinstance(node, YamlSequence):
         return tuple(_from_item(item, name) for item in node.items)
-    raise CriteriaError(f"{name}: a list of criteria is missing", "write `AC-1: What it does`, one a line")
+    raise CriteriaError(f"{name}:{node.line}: a list of criteria has to stand here", _IN_YAML)
 
 
 def _from_item(item: YamlNode, name: str) -> Criterion:
@@ -98,11 +103,11 @@ def _from_item(item: YamlNode, name: str) -> Criterion:
     if isinstance(item, YamlMapping):
         entries = {key.text: value for key, value in item.entries}
         if isinstance(named := entries.get("id"), YamlScalar):
-            text = next((entries[key] for key in ("text", "title", "description") if key in entries), None)
-            return _criterion(named, named.text, _text(text), name)
+            return _criterion(named, named.text, _text(item), name)
         if len(item.entries) == 1:
             ((key, value),) = item.entries
-            return _criterion(key, key.text, _text(value), name)
+            if key.text not in ("id", *_TEXT_KEYS):
+                return _criterion(key, key.text, _text(value), name)
     raise _refusal(item, name, "this item has no id")
 
 
@@ -112,12 +117,13 @@ def _criterion(node: YamlNode, given: str, text: str, name: str) -> Criterion:
     return Criterion(id=given, text=" ".join(text.split()), file=name, line=node.line)
 
 
-def _text(node: YamlNode | None) -> str:
+def _text(node: YamlNode) -> str:
+    if isinstance(node, YamlScalar):
+        return "" if node.is_plain and node.text in ("~", "null") else node.text
     if isinstance(node, YamlMapping):
-        for key, value in node.entries:
-            if key.text in ("text", "title", "description"):
-                return _text(value)
-    return node.text if isinstance(node, YamlScalar) else ""
+        entries = {key.text: value for key, value in node.entries}
+        return next((_text(entries[key]) for key in _TEXT_KEYS if key in entries), "")
+    return ""
 
 
 def _refusal(node: YamlNode, name: str, problem: str) -> CriteriaError:

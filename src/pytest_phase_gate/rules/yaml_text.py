@@ -72,7 +72,7 @@ def read_documents(text: str | bytes, *, name: str, limit: int) -> list[YamlNode
     :param name: what stands in front of the line in messages.
     :param limit: how many bytes the text may have.
     """
-    source = _decode(text, name=name, limit=limit)
+    source = decode_text(text, name=name, limit=limit)
     import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
 
     try:
@@ -95,8 +95,18 @@ def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read_bytes(path: Path, *, name: str, limit: int, error: type[PhaseGateError]) -> bytes:
-    """Return the file's content, or its first bytes if it has more than `limit`: enough for the reader to refuse it."""
+def read_bytes(
+    path: Path,
+    *,
+    name: str,
+    limit: int,
+    error: type[PhaseGateError],
+    if_missing: str = "check the path; it starts at the project's root",
+) -> bytes:
+    """Return the file's content, or its first bytes if it has more than `limit`: enough for the reader to refuse it.
+
+    :param if_missing: what to do if there is no such file.
+    """
     try:
         # Look before opening: a named pipe would let us wait for ever.
         mode = os.stat(path).st_mode
@@ -107,13 +117,14 @@ def read_bytes(path: Path, *, name: str, limit: int, error: type[PhaseGateError]
         with open(path, "rb") as file:
             return file.read(limit + 1)
     except FileNotFoundError:
-        raise error(f"{name}: there is no such file", "check the path; it starts at the project's root") from None
+        raise error(f"{name}: there is no such file", if_missing) from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise error(f"{name}: can't be read: {reason}", "make it a file that you may read") from None
 
 
-def _decode(text: str | bytes, *, name: str, limit: int) -> str:
+def decode_text(text: str | bytes, *, name: str, limit: int) -> str:
+    """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:
         raise DocumentError(f"{name}:1:1: bigger than {limit} bytes", "keep only what we read in this file")

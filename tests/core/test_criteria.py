@@ -1,0 +1,484 @@
+"""Which tests show which criterion: in the first phase new ones that fail, later those that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.criteria import (
+    GUARD,
+    Criteria,
+    Criterion,
+    LeftOut,
+    Links,
+    Traced,
+    table_to_json,
+    trace_criteria,
+)
+from pytest_phase_gate.core.findings import cap_findings
+from pytest_phase_gate.core.outcomes import FAILING, SKIPPED, Bucket, Judgement
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.waivers import Waiver
+
+FAILED, PASSED, SKIP, XFAILED = Bucket.FAILED, Bucket.PASSED, Bucket.SKIPPED, Bucket.XFAILED
+
+BOTH = Criteria(
+    count=2,
+    file="criteria.md",
+    listed=(
+        Criterion(id="AC-1", text="It adds up", file="criteria.md", line=3),
+        Criterion(id="AC-2", text="Nothing is 0", file="criteria.md", line=4),
+    ),
+)
+
+
+def judgement(outcomes: Mapping[str, Bucket], *, old: str = "", known: str = "", new_skip: str = "") -> Judgement:
+    """Judge plainly: all tests are of this cycle but the old ones; skips and xfails are exempt unless named."""
+
+    def among(names: str) -> frozenset[str]:
+        return frozenset(names.split())
+
+    marked = {each for each, bucket in outcomes.items() if bucket in SKIPPED or bucket in (XFAILED, Bucket.XPASSED)}
+    return Judgement(
+        passing=frozenset(each for each, bucket in outcomes.items() if bucket in (PASSED, Bucket.FLAKY)),
+        failing=frozenset(each for each, bucket in outcomes.items() if bucket in FAILING) - among(known),
+        known_failing=among(known),
+        exempt=frozenset(marked) - among(new_skip),
+        newly_skipped=among(new_skip),
+        odd=frozenset(),
+        flaky=frozenset(each for each, bucket in outcomes.items() if bucket is Bucket.FLAKY),
+        targets=frozenset(outcomes) - among(old) - among(known),
+        baseline_total=0,
+        baseline_failing=frozenset(),
+        recovered=frozenset(),
+    )
+
+
+def trace(
+    marks: Mapping[str, str],
+    outcomes: Mapping[str, Bucket],
+    *,
+    in_first_phase: bool,
+    criteria: Criteria = BOTH,
+    alike: str = "",
+    old: str = "",
+    known: str = "",
+    new_skip: str = "",
+) -> Traced:
+    """Trace tests `{test: "AC-1 AC-2"}`.
+
+    :param alike: tests that are copies of each other; bare names.
+    """
+    likeness = {each: "same" for each in outcomes if each.partition("[")[0] in alike.split()}
+    links = Links(criteria={test: tuple(ids.split()) for test, ids in marks.items()}, likeness=likeness)
+    judged = judgement(outcomes, old=old, known=known, new_skip=new_skip)
+    return trace_criteria(criteria, links, judged, outcomes, in_first_phase=in_first_phase)
+
+
+def standings(traced: Traced) -> dict[str, str]:
+    return {row.id: row.standing for row in traced.rows}
+
+
+def whys(traced: Traced) -> list[str]:
+    return [row.why for row in traced.rows if row.why]
+
+
+@pytest.mark.parametrize(
+    ("marks", "outcomes", "more", "expected", "why"),
+    [
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"}, {"a": FAILED, "b": FAILED}, {}, ("failing", "failing"), [], id="one-test-each"
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": Bucket.UNCOLLECTABLE, "b": Bucket.ERROR},
+            {},
+            ("failing", "failing"),
+            [],
+            id="whatever-kind-of-failure",
+        ),
+        pytest.param(
+            {"a": "AC-1"},
+            {"a": FAILED, "b": FAILED},
+            {},
+            ("failing", "open"),
+            ["no test is marked with it"],
+            id="a-test-without-its-mark",
+        ),
+        pytest.param(
+            {"a": "AC-1", "gone": "AC-2"},
+            {"a": FAILED},
+            {},
+            ("failing", "open"),
+            ["no test is marked with it"],
+            id="a-mark-on-a-test-that-was-not-in-the-session",
+        ),
+        pytest.param(
+            {"a": "AC-1 AC-2"}, {"a": FAILED, "b": FAILED}, {}, ("failing", "failing"), [], id="one-test-shows-both"
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-1", "c": "AC-2"},
+            {"a": FAILED, "b": PASSED, "c": FAILED},
+            {},
+            ("failing", "failing"),
+            [],
+            id="one-of-several-fails",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": FAILED, "b": PASSED},
+            {},
+            ("failing", "passing"),
+            ["b (passed)"],
+            id="a-new-test-that-passes",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": FAILED, "b": SKIP},
+            {},
+            ("failing", "open"),
+            ["none of its tests is new and fails: b (skipped)"],
+            id="a-new-test-that-is-skipped",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": FAILED, "b": XFAILED},
+            {},
+            ("failing", "open"),
+            ["none of its tests is new and fails: b (xfailed)"],
+            id="a-new-test-that-is-expected-to-fail",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": FAILED},
+            {"old": "a"},
+            ("met before", "failing"),
+            [],
+            id="shown-by-an-older-test",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-1", "c": "AC-2"},
+            {"a": PASSED, "b": SKIP, "c": FAILED},
+            {"old": "a b"},
+            ("met before", "failing"),
+            [],
+            id="shown-by-older-tests-one-of-which-is-skipped-here",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-1", "c": "AC-2"},
+            {"a": PASSED, "b": FAILED, "c": FAILED},
+            {"old": "a"},
+            ("failing", "failing"),
+            [],
+            id="an-older-test-and-a-new-one",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": SKIP, "b": FAILED},
+            {"old": "a"},
+            ("open", "failing"),
+            ["none of its tests is new and fails: a (skipped)"],
+            id="an-older-test-that-is-skipped",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": FAILED, "b": FAILED},
+            {"known": "a"},
+            ("open", "failing"),
+            ["none of its tests is new and fails: a (failed)"],
+            id="a-known-failure",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": FAILED, "b": FAILED},
+            {"alike": "a b"},
+            ("failing", "open"),
+            ["its test b is a copy of a, which is marked with another"],
+            id="a-copy-under-another-id",
+        ),
+        pytest.param(
+            {"a": "AC-1 AC-2", "b": "AC-2"},
+            {"a": FAILED, "b": FAILED},
+            {"alike": "a b"},
+            ("failing", "failing"),
+            [],
+            id="a-copy-of-a-test-that-shows-both",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2", "c": "AC-2"},
+            {"a": FAILED, "b": FAILED, "c": FAILED},
+            {"alike": "a b"},
+            ("failing", "failing"),
+            [],
+            id="a-copy-beside-a-test-of-its-own",
+        ),
+        pytest.param(
+            {"f::t[1]": "AC-1", "f::t[2]": "AC-2"},
+            {"f::t[1]": FAILED, "f::t[2]": FAILED},
+            {"alike": "f::t"},
+            ("failing", "failing"),
+            [],
+            id="parameters-with-marks-are-no-copies",
+        ),
+        pytest.param(
+            {"f::t[1]": "AC-1", "f::u[1]": "AC-2"},
+            {"f::t[1]": FAILED, "f::u[1]": FAILED},
+            {"alike": "f::t f::u"},
+            ("failing", "open"),
+            ["its test f::u[1] is a copy of f::t[1], which is marked with another"],
+            id="the-same-parameter-of-a-copy",
+        ),
+    ],
+)
+def test_in_the_first_phase(
+    marks: Mapping[str, str],
+    outcomes: Mapping[str, Bucket],
+    more: dict[str, Any],
+    expected: tuple[str, str],
+    why: list[str],
+) -> None:
+    traced = trace(marks, outcomes, in_first_phase=True, **more)
+    assert tuple(standings(traced).values()) == expected
+    assert whys(traced) == why
+    assert traced.metrics["criteria_open"] == expected.count("open")
+    assert traced.metrics["criteria_count"] == 2 - expected.count("met before")
+    hard = [finding for finding in traced.findings if finding.tier == "hard"]
+    assert [finding.detail for finding in hard] == [row.why for row in traced.rows if row.standing == "open"]
+    assert {finding.slug for finding in hard} <= {GUARD}
+
+
+@pytest.mark.parametrize(
+    ("marks", "outcomes", "more", "expected", "why"),
+    [
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"}, {"a": PASSED, "b": PASSED}, {}, ("passing", "passing"), [], id="both-pass"
+        ),
+        pytest.param({"a": "AC-1 AC-2"}, {"a": PASSED}, {}, ("passing", "passing"), [], id="one-test-shows-both"),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": PASSED},
+            {"alike": "a b"},
+            ("passing", "passing"),
+            [],
+            id="copies-were-told-in-the-first-phase",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"}, {"a": PASSED, "b": Bucket.FLAKY}, {}, ("passing", "passing"), [], id="flaky"
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": FAILED},
+            {},
+            ("passing", "failing"),
+            ["b (failed)"],
+            id="one-fails",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2", "c": "AC-2", "d": "AC-2"},
+            {"a": PASSED, "b": PASSED, "c": FAILED, "d": Bucket.ERROR},
+            {},
+            ("passing", "failing"),
+            ["c (failed), and 1 more"],
+            id="some-of-several-fail",
+        ),
+        pytest.param(
+            {"a": "AC-1"},
+            {"a": PASSED, "b": PASSED},
+            {},
+            ("passing", "open"),
+            ["no test is marked with it"],
+            id="no-mark",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": SKIP},
+            {"new_skip": "b"},
+            ("passing", "open"),
+            ["not all of its tests pass: b (skipped)"],
+            id="newly-skipped",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2", "c": "AC-2"},
+            {"a": PASSED, "b": PASSED, "c": SKIP},
+            {"new_skip": "c"},
+            ("passing", "open"),
+            ["not all of its tests pass: c (skipped)"],
+            id="one-of-two-newly-skipped",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": SKIP},
+            {},
+            ("passing", "open"),
+            ["none of its tests ran: b (skipped)"],
+            id="always-skipped",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2", "c": "AC-2"},
+            {"a": PASSED, "b": PASSED, "c": Bucket.SKIPPED_IF},
+            {},
+            ("passing", "passing"),
+            [],
+            id="one-of-two-is-for-another-platform",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2", "c": "AC-2"},
+            {"a": PASSED, "b": PASSED, "c": XFAILED},
+            {},
+            ("passing", "open"),
+            ["not all of its tests pass: c (xfailed)"],
+            id="one-of-two-is-known-not-to-hold",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"}, {"a": PASSED, "b": Bucket.XPASSED}, {}, ("passing", "passing"), [], id="xpassed"
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": FAILED},
+            {"known": "b"},
+            ("passing", "open"),
+            ["not all of its tests pass: b (failed)"],
+            id="a-known-failure",
+        ),
+        pytest.param(
+            {"a": "AC-1", "b": "AC-2"},
+            {"a": PASSED, "b": Bucket.NOT_RUN},
+            {},
+            ("passing", "open"),
+            ["not all of its tests pass: b (not-run)"],
+            id="not-run",
+        ),
+    ],
+)
+def test_in_later_phases(
+    marks: Mapping[str, str],
+    outcomes: Mapping[str, Bucket],
+    more: dict[str, Any],
+    expected: tuple[str, str],
+    why: list[str],
+) -> None:
+    traced = trace(marks, outcomes, in_first_phase=False, **more)
+    assert tuple(standings(traced).values()) == expected
+    assert whys(traced) == why
+    assert traced.metrics["criteria_count"] == 2
+    assert traced.metrics["criteria_open"] == expected.count("open")
+    assert traced.metrics["criteria_failing"] == expected.count("failing")
+    assert traced.metrics["criteria_passing"] == expected.count("passing")
+    assert len(traced.findings) == expected.count("open")
+
+
+def test_metrics_count_what_is_left_to_do() -> None:
+    three = replace(BOTH, count=3, listed=(*BOTH.listed, Criterion(id="AC-3", file="criteria.md", line=5)))
+    traced = trace({"a": "AC-1", "b": "AC-2"}, {"a": PASSED, "b": FAILED}, old="a", criteria=three, in_first_phase=True)
+    assert traced.metrics == {
+        "criteria_count": 2,
+        "criteria_covered": 1,
+        "criteria_failing": 1,
+        "criteria_passing": 0,
+        "criteria_open": 1,
+    }
+
+
+def test_a_finding_has_the_place_of_its_criterion() -> None:
+    (finding,) = trace({"a": "AC-1"}, {"a": FAILED}, in_first_phase=True).findings
+    assert (finding.id, finding.file, finding.line) == ("AC-2", "criteria.md", 4)
+
+
+def test_an_id_that_no_criterion_has_is_only_told() -> None:
+    marks = {"tests/test_a.py::a": "AC-1 AC-9", "tests/test_a.py::b": "AC-2", "gone": "AC-8"}
+    outcomes = {"tests/test_a.py::a": FAILED, "tests/test_a.py::b": FAILED}
+    traced = trace(marks, outcomes, in_first_phase=True)
+    (finding,) = traced.findings
+    assert (finding.slug, finding.tier, finding.id) == ("criterion-unknown", "advisory", "tests/test_a.py::a")
+    assert finding.detail == "is marked with AC-9, which is not in criteria.md"
+    assert traced.metrics["criteria_open"] == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "outcomes", "alike", "open_now", "detail"),
+    [
+        pytest.param(2, {"a": FAILED, "b": FAILED}, "", 0, "", id="as-many-tests"),
+        pytest.param(3, {"a": FAILED, "b": FAILED}, "", 0, "", id="too-few-is-the-conditions-business"),
+        pytest.param(
+            3,
+            {"a": FAILED, "b": FAILED, "c": FAILED},
+            "b c",
+            1,
+            "3 criteria, and 2 different tests: a copy",
+            id="a-copy",
+        ),
+        pytest.param(
+            2, {"a": FAILED, "b": FAILED}, "a b", 1, "2 criteria, and 1 different test: a copy", id="one-twice"
+        ),
+        pytest.param(2, {"a": FAILED, "b": FAILED, "c": FAILED}, "b c", 0, "", id="a-copy-too-many-does-no-harm"),
+        pytest.param(2, {"f::t[1]": FAILED, "f::t[2]": FAILED}, "f::t", 0, "", id="parameters"),
+        pytest.param(1, {"a": PASSED}, "", 0, "", id="none-fails"),
+    ],
+)
+def test_a_bare_number(count: int, outcomes: Mapping[str, Bucket], alike: str, open_now: int, detail: str) -> None:
+    number = Criteria(count=count)
+    traced = trace({}, outcomes, criteria=number, alike=alike, in_first_phase=True)
+    assert traced.metrics == {"criteria_count": count, "criteria_open": open_now}
+    assert traced.rows == ()
+    assert [finding.detail.startswith(detail) for finding in traced.findings] == [True] * bool(open_now)
+    later = trace({}, outcomes, criteria=number, alike=alike, in_first_phase=False)
+    assert (later.metrics["criteria_open"], later.findings) == (0, ())
+
+
+WAIVED_AT = "2026-01-01T00:00:00.000Z"
+
+
+def waive(traced: Traced, *, guard: str = GUARD, expires: str = "") -> Waiver:
+    keys = tuple(finding.key for finding in cap_findings(traced.findings))
+    return Waiver(guard=guard, findings=keys, reason="by hand", by="me", at=WAIVED_AT, expires=expires)
+
+
+def test_a_waived_criterion_waits_for_no_test() -> None:
+    outcomes = {"a": FAILED}
+    links = Links(criteria={"a": ("AC-1",)})
+    before = trace_criteria(BOTH, links, judgement(outcomes), outcomes, in_first_phase=True)
+    assert before.metrics["criteria_count"] == 2
+
+    def after(waiver: Waiver) -> Traced:
+        return trace_criteria(
+            BOTH, links, judgement(outcomes), outcomes, in_first_phase=True, waivers=[waiver], at="2026-01-02"
+        )
+
+    traced = after(waive(before))
+    assert standings(traced) == {"AC-1": "failing", "AC-2": "waived"}
+    assert (traced.metrics["criteria_count"], traced.metrics["criteria_open"]) == (1, 1)
+    assert traced.findings == before.findings  # so that every verdict shows what is waived
+    for other in (waive(before, guard="tests-kept"), waive(before, expires="2026-01-01"), waive(Traced(metrics={}))):
+        assert after(other) == before
+
+
+def test_the_table_as_json() -> None:
+    criteria = replace(BOTH, left_out=(LeftOut(line=9, text="UTF-8 is used"),))
+    traced = trace({"a": "AC-1"}, {"a": FAILED}, criteria=criteria, in_first_phase=True)
+    assert table_to_json(criteria, traced.rows, phase="RED") == {
+        "file": "criteria.md",
+        "phase": "RED",
+        "criteria": [
+            {
+                "id": "AC-1",
+                "text": "It adds up",
+                "file": "criteria.md",
+                "line": 3,
+                "standing": "failing",
+                "why": "",
+                "tests": {"a": "failed"},
+            },
+            {
+                "id": "AC-2",
+                "text": "Nothing is 0",
+                "file": "criteria.md",
+                "line": 4,
+                "standing": "open",
+                "why": "no test is marked with it",
+                "tests": {},
+            },
+        ],
+        "left_out": [{"line": 9, "text": "UTF-8 is used"}],
+    }

@@ -1,0 +1,192 @@
+"""Criteria as they are given: a number, or a file in one of several forms; and what is wrong with one, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.errors import CriteriaError
+from pytest_phase_gate.rules.criteria import read_criteria
+from pytest_phase_gate.rules.parts import MAX_BYTES
+
+BOTH = [("AC-1", "It adds up"), ("AC-2", "Nothing is 0")]
+
+
+def read(folder: Path, name: str, text: str | bytes) -> list[tuple[str, str]]:
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return [(each.id, each.text) for each in read_criteria(name, base=folder, root=folder).listed]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("a.yaml", "AC-1: It adds up\nAC-2: Nothing is 0\n", id="a-mapping"),
+        pytest.param("a.yml", "AC-1: It adds up\nAC-2: Nothing is 0\n", id="the-other-suffix"),
+        pytest.param("A.YAML", "AC-1: It adds up\nAC-2: Nothing is 0\n", id="a-suffix-in-capitals"),
+        pytest.param("a.yaml", "\ufeffAC-1: It adds up\r\nAC-2: Nothing is 0\r\n", id="with-a-byte-order-mark"),
+        pytest.param("a.yaml", "criteria:\n  AC-1: It adds up\n  AC-2: Nothing is 0\n", id="a-mapping-under-criteria"),
+        pytest.param(
+            "a.yaml", "title: Sums\ncriteria: [AC-1 It adds up, AC-2 Nothing is 0]\n", id="beside-other-things"
+        ),
+        pytest.param("a.yaml", "- AC-1 It adds up\n- AC-2 Nothing is 0\n", id="a-list-of-texts"),
+        pytest.param("a.yaml", "- 'AC-1: It adds up'\n- 'AC-2: Nothing is 0'\n", id="a-list-of-texts-with-colons"),
+        pytest.param("a.yaml", "- AC-1: It adds up\n- AC-2: Nothing is 0\n", id="a-list-of-pairs"),
+        pytest.param(
+            "a.yaml", "- {id: AC-1, text: It adds up}\n- {id: AC-2, title: Nothing is 0}\n", id="a-list-of-records"
+        ),
+        pytest.param(
+            "a.yaml",
+            "- id: AC-1\n  priority: must\n  description: It adds up\n- AC-2: {text: Nothing is 0, by: me}\n",
+            id="records-with-more-in-them",
+        ),
+        pytest.param("a.yaml", "AC-1: >\n  It adds\n  up\nAC-2: |\n  Nothing\n  is 0\n", id="texts-of-several-lines"),
+        pytest.param("a.json", '{"AC-1": "It adds up", "AC-2": "Nothing is 0"}', id="json"),
+        pytest.param("a.json", '{\n\t"AC-1": "It adds up",\n\t"AC-2": "Nothing is 0"\n}', id="json-with-tabs"),
+        pytest.param(
+            "a.json",
+            json.dumps({"criteria": [{"id": "AC-1", "text": "It adds up"}, {"id": "AC-2", "text": "Nothing is 0"}]}),
+            id="json-records",
+        ),
+        pytest.param("a.md", "- [ ] AC-1 It adds up\n- [x] AC-2 Nothing is 0\n", id="markdown"),
+        pytest.param("a.markdown", "# AC-1 It adds up\n# AC-2 Nothing is 0\n", id="markdown-by-its-long-name"),
+        pytest.param(
+            "a.md", "\ufeff- AC-1 It adds up\r\n- AC-2 Nothing is 0\r\n", id="markdown-with-a-byte-order-mark"
+        ),
+    ],
+)
+def test_forms(tmp_path: Path, name: str, text: str) -> None:
+    assert read(tmp_path, name, text) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("AC-1:\n", [("AC-1", "")], id="no-text"),
+        pytest.param("AC-1: ~\n", [("AC-1", "")], id="an-explicit-nothing"),
+        pytest.param("AC-1: '~'\n", [("AC-1", "~")], id="a-tilde-in-quotes"),
+        pytest.param("AC-1: [a, b]\n", [("AC-1", "")], id="something-else-than-a-text"),
+        pytest.param("[AC-1]\n", [("AC-1", "")], id="an-id-alone"),
+        pytest.param("login.works: It does\n", [("login.works", "It does")], id="any-word-before-a-colon"),
+        pytest.param("- 'login: It does'\n", [("login", "It does")], id="any-word-before-a-colon-in-a-text"),
+    ],
+)
+def test_odd_but_plain(tmp_path: Path, text: str, expected: list[tuple[str, str]]) -> None:
+    assert read(tmp_path, "a.yaml", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem", "remedy"),
+    [
+        pytest.param(
+            "a.yaml", "AC-1: a\nAC-1: b\n", "a.yaml:2:1: key 'AC-1' again, first in line 1", "one", id="twice"
+        ),
+        pytest.param(
+            "a.yaml",
+            "- AC-1 a\n- AC-2 b\n- AC-1: c\n",
+            "a.yaml:3: AC-1 stands there twice, first in line 1",
+            "own",
+            id="twice-in-a-list",
+        ),
+        pytest.param(
+            "a.md",
+            "# Sums\n- AC-1 a\n\n- AC-1 b\n",
+            "a.md:4: AC-1 stands there twice, first in line 2",
+            "own",
+            id="twice-in-markdown",
+        ),
+        pytest.param("a.yaml", "- AC-1 a\n- It adds up\n", "a.yaml:2: 'It adds up' has no id", "`AC-1: ", id="no-id"),
+        pytest.param(
+            "a.yaml", "- {text: It adds up}\n", "a.yaml:1: this item has no id", "`id:`", id="a-record-without"
+        ),
+        pytest.param("a.yaml", "- {id: [1]}\n", "a.yaml:1: this item has no id", "`id:`", id="an-id-that-is-a-list"),
+        pytest.param("a.yaml", "- [AC-1]\n", "a.yaml:1: this item has no id", "`id:`", id="a-list-in-a-list"),
+        pytest.param(
+            "a.yaml", "1: a\n", "a.yaml:1: a criterion can't be called '1'", "`AC-1: ", id="a-number-for-an-id"
+        ),
+        pytest.param(
+            "a.yaml",
+            "- {id: ac 1, text: a}\n",
+            "a.yaml:1: a criterion can't be called 'ac 1'",
+            "`AC-1: ",
+            id="an-id-of-two-words",
+        ),
+        pytest.param(
+            "a.yaml", "criteria: 3\n", "a.yaml:1: a list of criteria has to stand here", "`AC-1: ", id="a-number"
+        ),
+        pytest.param(
+            "a.yaml", "It adds up\n", "a.yaml:1: a list of criteria has to stand here", "`AC-1: ", id="a-text"
+        ),
+        pytest.param("a.yaml", "", "a.yaml:1:1: the file is empty", "fill it", id="empty-yaml"),
+        pytest.param("a.yaml", "[]\n", "a.yaml: no criterion in it", "`AC-1: ", id="an-empty-list"),
+        pytest.param("a.yaml", "criteria: {}\n", "a.yaml: no criterion in it", "`AC-1: ", id="an-empty-mapping"),
+        pytest.param("a.yaml", "AC-1: a: b\n", "a.yaml:1:8: not YAML", "quotes", id="not-yaml"),
+        pytest.param("a.yaml", "AC-1: *a\n", "a.yaml:1:7: alias *a", "in full", id="an-alias"),
+        pytest.param("a.md", "", "a.md: no criterion in it", "`- [ ] AC-1 ", id="empty-markdown"),
+        pytest.param("a.md", "# Sums\n\nAC-1 is one.\n", "a.md: no criterion in it", "`- [ ] AC-1 ", id="only-prose"),
+        pytest.param("a.yaml", b"AC-1: a\nAC-2: \xff\n", "a.yaml:2:7: not UTF-8 text", "UTF-8", id="not-utf-8"),
+        pytest.param("a.md", b"- AC-1 a\n- AC-2 \xff\n", "a.md:2:8: not UTF-8 text", "UTF-8", id="markdown-not-utf-8"),
+        pytest.param(
+            "a.md", "- AC-1 a\x00b\n", "a.md:1:9: the character U+0000", "plain UTF-8", id="a-control-character"
+        ),
+        pytest.param(
+            "a.md", "- AC-1 a\n" + "x" * MAX_BYTES, f"a.md:1:1: bigger than {MAX_BYTES} bytes", "only", id="too-large"
+        ),
+        pytest.param(
+            "a.txt",
+            "AC-1 a\n",
+            "'a.txt' is neither a number nor a file of criteria",
+            ".md, .yaml, .yml, .json",
+            id="another-suffix",
+        ),
+        pytest.param(
+            "criteria", "AC-1 a\n", "'criteria' is neither a number nor a file of criteria", ".md", id="no-suffix"
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file(tmp_path: Path, name: str, text: str | bytes, problem: str, remedy: str) -> None:
+    with pytest.raises(CriteriaError) as caught:
+        read(tmp_path, name, text)
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+
+
+def test_a_folder_and_a_file_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "folder.md").mkdir()
+    with pytest.raises(CriteriaError, match=r"folder\.md: this is a folder, not a file"):
+        read_criteria("folder.md", base=tmp_path, root=tmp_path)
+    with pytest.raises(
+        CriteriaError, match=r"docs/gone\.md: there is no such file \[bad-criteria\]\n  try: look again"
+    ):
+        read_criteria("docs/gone.md", base=tmp_path, root=tmp_path, if_missing="look again")
+
+
+def test_a_path_starts_at_its_folder_and_is_named_from_the_root(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "sums.md").write_text("- AC-1 a\n- [ ] UTF-8\n", encoding="utf-8")
+    criteria = read_criteria("sums.md", base=folder, root=tmp_path)
+    assert criteria.file == "docs/sums.md"
+    assert [(each.file, each.line) for each in criteria.listed] == [("docs/sums.md", 1)]
+    assert [each.line for each in criteria.left_out] == [2]
+    outside = read_criteria("../docs/sums.md", base=folder, root=folder)
+    assert outside.file == "sums.md"
+
+
+@pytest.mark.parametrize(("given", "count"), [(1, 1), (7, 7), ("7", 7), ("007", 7)])
+def test_a_number(tmp_path: Path, given: int | str, count: int) -> None:
+    criteria = read_criteria(given, base=tmp_path, root=tmp_path)
+    assert (criteria.count, criteria.listed, criteria.file) == (count, (), "")
+
+
+@pytest.mark.parametrize("given", [0, "0", "-3"])
+def test_a_number_that_is_none(tmp_path: Path, given: int | str) -> None:
+    with pytest.raises(CriteriaError, match=f"{given} is not a number of criteria"):
+        read_criteria(given, base=tmp_path, root=tmp_path)
+
+
+@pytest.mark.parametrize("given", ["", "1_0", "2.5", "three", "9" * 5000])
+def test_neither_a_number_nor_a_file(tmp_path: Path, given: str) -> None:
+    with pytest.raises(CriteriaError, match="is neither a number nor a file of criteria"):
+        read_criteria(given, base=tmp_path, root=tmp_path)

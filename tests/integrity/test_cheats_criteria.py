@@ -1,0 +1,14 @@
+"""What looks like a test for each criterion, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Row
+from tests.integrity.cheats_criteria import CRITERIA_ROWS
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", CRITERIA_ROWS, ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)
