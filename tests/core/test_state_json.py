@@ -160,6 +160,7 @@ FULL = State(
     red_exited=True,
     vanished=True,
     cycle_memory={"documents": "d1"},
+    exit_memory={"quality": "d3"},
     criteria="c1",
     criteria_file="criteria.md",
     phase_memory={"quality": "q1"},

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.metrics import show_value
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
@@ -73,7 +74,10 @@ def run(call: Call) -> Answer:
             ("phase", f"{state.phase}, iteration {state.iteration}{exited}"),
             ("streak", f"{state.streak} green in a row"),
         ]
-    rows += [("fact", f"{fact.name} = {fact.value} ({fact.by}: {fact.reason})") for fact in state.facts]
+    rows += [
+        ("fact", f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}")
+        for fact in state.facts
+    ]
     rows += [("waived", describe_override(override)) for override in overrides]
     if waiting is not None:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))

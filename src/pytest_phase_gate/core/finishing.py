@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_phase_gate.core.criteria import rows_to_json, trace_criteria
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate
-from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
+from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered, tables_to_json
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
 from pytest_phase_gate.core.fold import apply, streak_after
 from pytest_phase_gate.core.freeze import freeze, frozen_to_json
@@ -24,7 +24,7 @@ from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State
 from pytest_phase_gate.core.values import Value, replace
-from pytest_phase_gate.core.verdicts import fact_values, judgement_events
+from pytest_phase_gate.core.verdicts import judgement_events
 from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.core.workflow import Workflow
 
@@ -65,6 +65,7 @@ def finish_run(
     read_signal: ReadSignal,
     read_text: ReadText = lambda path: "",
     remembered: Remembered = NOTHING_REMEMBERED,
+    remember_next: Callable[[], Mapping[str, str]] = dict,
 ) -> Finished:
     """Return the events of the run's end and its evaluation (None for a void or nested run)."""
     run = state.open_run(record.run)
@@ -129,6 +130,7 @@ def finish_run(
         data |= {
             "findings": findings_to_json(findings),
             "notes": list(notes),
+            "tables": tables_to_json(record.tables),
             "criteria": keep("criteria", rows_to_json(traced.rows)) if traced.rows else None,
             "criteria_file": record.criteria.file,
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
@@ -157,17 +159,19 @@ def finish_run(
         workflow,
         phase,
         subject,
-        metrics={**metrics, **fact_values(state)},
+        metrics=metrics,
+        facts=state.facts,
         reading=reading,
         findings=findings,
         notes=notes,
+        tables=record.tables,
         warnings=record.warnings,
         waivers=state.waivers,
     )
     if stays and state.phase is not None:
         evaluation = replace(evaluation, next=run_command(state.phase, state.task))
     if iteration is not None:
-        events += judgement_events(evaluation, phase, at=at)
+        events += judgement_events(evaluation, phase, at=at, remember_next=remember_next)
     return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)
 
 

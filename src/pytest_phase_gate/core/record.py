@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.evidence import Table
 from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.freeze import Meaning
@@ -54,3 +55,4 @@ class RunRecord(Value):
     evidence_findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()

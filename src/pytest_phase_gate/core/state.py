@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 3
+SCHEMA = 4
 
 Json = Mapping[str, Any]
 
@@ -59,6 +59,7 @@ class Measurement(Value):
     metrics: Mapping[str, MetricValue]
     findings: tuple[Json, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Json, ...] = ()
 
 
 class Fact(Value):
@@ -139,6 +140,8 @@ class State(Value):
     #: How things were when the cycle, and the phase, began: objects by the names of those who compare with them.
     cycle_memory: Mapping[str, str] = field(default_factory=dict)
     phase_memory: Mapping[str, str] = field(default_factory=dict)
+    #: How they were when the phase ended: what the next one begins with, however much later its first run is.
+    exit_memory: Mapping[str, str] = field(default_factory=dict)
     undo: Undo | None = None
 
     @property

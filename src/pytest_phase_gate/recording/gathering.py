@@ -102,6 +102,7 @@ def gather_record(
         ),
         warnings=(*complaints, *measured.warnings),
         notes=measured.notes,
+        tables=measured.tables,
     )
     return record, after.files
 
