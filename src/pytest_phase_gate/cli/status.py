@@ -74,10 +74,11 @@ def run(call: Call) -> Answer:
             ("phase", f"{state.phase}, iteration {state.iteration}{exited}"),
             ("streak", f"{state.streak} green in a row"),
         ]
-    rows += [
-        ("fact", f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}")
-        for fact in state.facts
-    ]
+    judged = "" if state.evaluation is None else str(state.evaluation["timestamp"])
+    for fact in state.facts:
+        said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
+        # The verdict below does not know of it.
+        rows.append(("fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"))
     rows += [("waived", describe_override(override)) for override in overrides]
     if waiting is not None:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
