@@ -521,7 +521,8 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
         "from pytest_phase_gate.evidence.gathering import gather_evidence\n"
         "from pytest_phase_gate.evidence.scene import Scene\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
-        "gather_evidence(Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted))\n"
+        "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted)\n"
+        "gather_evidence(scene)\n"
         "print(*sorted(name for name in sys.modules if name.endswith(('.quality', 'code_numbers', 'complexipy'))))\n"
     )
 
