@@ -1,7 +1,7 @@
 """Fixtures for all tests: nothing of the machine's own environment reaches an inner run.
 
-yaml and filelock are imported here, before any inner session: pytester forgets what a session imported, and yaml's
-compiled part does not survive a second import.
+yaml, filelock and complexipy are imported here, before any inner session: pytester forgets what a session imported,
+and compiled parts do not survive a second import.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import os
 import sys
 from pathlib import Path
 
+import complexipy
 import filelock  # noqa: F401
 import pytest
 import yaml  # noqa: F401
 
-from tests.support import Sample
+from tests.support import WITHOUT_EXTRAS, Sample
 
 #: The project's own root, for tests that look at its files.
 ROOT = Path(__file__).parent.parent
@@ -33,7 +34,17 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     # Two versions of a module within one second and of one size share a stale cache otherwise.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    # A plain installation, in this process and in those that it starts; `quality_extra` gives the rest back.
+    monkeypatch.setitem(sys.modules, "complexipy", None)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (WITHOUT_EXTRAS, os.environ.get("PYTHONPATH")))))
     return monkeypatch
+
+
+@pytest.fixture
+def quality_extra(clean_environment: pytest.MonkeyPatch) -> None:
+    """The extra `quality` is installed."""
+    clean_environment.setitem(sys.modules, "complexipy", complexipy)
+    clean_environment.setenv("PYTHONPATH", os.environ["PYTHONPATH"].removeprefix(WITHOUT_EXTRAS).lstrip(os.pathsep))
 
 
 @pytest.fixture

@@ -25,6 +25,9 @@ LOADED = tuple(
     if not module.name.endswith("__main__")
 )
 
+#: In front of `PYTHONPATH`, this takes the extras away.
+WITHOUT_EXTRAS = str(Path(__file__).parent / "data" / "absent")
+
 #: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.
 OURS = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
 

@@ -72,6 +72,7 @@ def _serve(script: str) -> None:
     for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation, without extras
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
     gc.collect()
     gc.freeze()

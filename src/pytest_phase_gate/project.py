@@ -134,9 +134,19 @@ class Project(Value):
         return gather_evidence(self._scene(wanted_names(workflow, phase), store, state, show))
 
     def remember(
-        self, workflow: Workflow, phase: Phase, store: TaskStore, state: State, *, begins_cycle: bool
+        self,
+        workflow: Workflow,
+        phase: Phase,
+        store: TaskStore,
+        state: State,
+        *,
+        begins_cycle: bool,
+        known: Mapping[str, str] | None = None,
     ) -> Remembered:
-        """Return how things are now that a phase is entered, and a cycle begins perhaps: for later comparisons."""
+        """Return how things are now that a phase is entered, and a cycle begins perhaps: for later comparisons.
+
+        :param known: what was remembered of it already, when the phase before ended.
+        """
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import remember
 
@@ -146,7 +156,15 @@ class Project(Value):
             if begins_cycle
             else None,
             keep=store.keep,
+            known=known or {},
         )
+
+    def remember_next(self, workflow: Workflow, phase: Phase, store: TaskStore, state: State) -> Mapping[str, str]:
+        """Return how things are when a phase ends, for the one that follows: its first run may come much later."""
+        following = workflow.phase(phase.next)
+        if following is None:
+            return {}
+        return self.remember(workflow, following, store, state, begins_cycle=False).phase
 
     def _scene(
         self, wanted: frozenset[str], store: TaskStore, state: State, show: Callable[[str], None] | None = None

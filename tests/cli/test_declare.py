@@ -29,11 +29,76 @@ def test_the_last_word_counts(begin: Begin) -> None:
 
 
 def test_a_fact_holds_for_its_phase_only(begin: Begin) -> None:
-    desk = begin("green")
-    desk.gate("declare", "refactoring_complete=true", "--reason", "too early")
-    assert desk.gate("signal", "--reason", "done").code == 0
-    assert desk.sample.pytest("--phase=refactor").code == 10
+    desk = begin("refactor-exited")
+    assert [fact["name"] for fact in desk.json("status")["facts"]] == ["refactoring_complete"]
+    assert desk.gate("advance").code == 0
     assert desk.json("status")["facts"] == []
+
+
+@pytest.mark.parametrize("phase", ["green", "refactor"])
+def test_going_back_withdraws_it(begin: Begin, phase: str) -> None:
+    desk = begin("refactor")
+    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    assert desk.gate("rewind", phase, "--reason", "not yet").code == 0
+    assert desk.json("status")["facts"] == []
+
+
+#: A workflow that asks for a fact of each type, and has one that nobody asks for.
+TYPES = """\
+workflow: typed
+facts: {reviewers: int, risk: number, version: text, forgotten: bool}
+phases:
+  LOOK:
+    gate_1: {name: Looked, condition: "tests_total > 0 AND reviewers >= 2 AND risk < 0.5"}
+    next: SHIP
+  SHIP:
+    tests: none
+    gate_1: {name: Shipped, condition: 'version == "1.0"'}
+    next: DONE
+"""
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [
+        pytest.param("reviewers=2", 2, id="a-whole-number"),
+        pytest.param("risk=0.25", 0.25, id="a-number"),
+        pytest.param("risk=0", 0.0, id="a-whole-number-is-a-number"),
+        pytest.param("reviewers=2.5", "reviewers='2.5': not of type int", id="half-a-reviewer"),
+        pytest.param("reviewers=true", "reviewers='true': not of type int", id="a-truth-value-is-no-number"),
+        pytest.param("risk=low", "risk='low': not of type number", id="a-word-is-no-number"),
+        pytest.param("version=1.0", "LOOK does not ask for version: SHIP does", id="of-a-later-phase"),
+        pytest.param("forgotten=true", "no phase of workflow typed asks for forgotten", id="of-no-phase"),
+    ],
+)
+def test_facts_have_types_and_phases(begin: Begin, fact: str, value: object) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "workflow: typed.yaml\n", "typed.yaml": TYPES})
+    desk.sample.write(test_it="def test_it():\n    pass\n").pytest("--phase=look")
+    if isinstance(value, str):
+        assert desk.error("declare", fact, "--reason", "counted")[2] == value
+        return
+    assert desk.json("declare", fact, "--reason", "counted")["value"] == value
+    assert [each["value"] for each in desk.json("status")["facts"]] == [value]
+    assert type(desk.json("status")["facts"][0]["value"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("story", "remedy"),
+    [
+        pytest.param("green", "facts that GREEN asks for: none", id="in-the-phase-before"),
+        pytest.param("green-exited", "pytest --phase=refactor begins REFACTOR, then declare it", id="about-to-begin"),
+    ],
+)
+def test_a_fact_of_another_phase_is_refused_with_that_phase(begin: Begin, story: str, remedy: str) -> None:
+    ran = begin(story).gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    assert ran.code == 13
+    assert ran.has(f"GREEN does not ask for refactoring_complete: REFACTOR does [not-allowed]\n  try: {remedy}")
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(begin: Begin) -> None:
+    ran = begin("refactor").gate("declare", "all_good=true", "--reason", "tidy")
+    assert ran.has("facts that REFACTOR asks for: no_more_improvements_identified, refactoring_complete")
 
 
 @pytest.mark.parametrize(
@@ -46,16 +111,16 @@ def test_a_fact_holds_for_its_phase_only(begin: Begin) -> None:
         pytest.param("green", ("no_such=1",), 13, "'no_such' is not a fact of workflow tdd", id="an-unknown-name"),
         pytest.param("green", ("../x=1",), 13, "'../x' is not a fact of workflow tdd", id="a-path"),
         pytest.param("green", ("=true",), 13, "'' is not a fact of workflow tdd", id="no-name"),
-        pytest.param("green", ("refactoring_complete",), 2, "'refactoring_complete' has no value", id="no-value"),
+        pytest.param("refactor", ("refactoring_complete",), 2, "'refactoring_complete' has no value", id="no-value"),
         pytest.param(
-            "green",
+            "refactor",
             ("refactoring_complete=yes",),
             2,
             "refactoring_complete='yes': not of type bool",
             id="a-truthy-value",
         ),
         pytest.param(
-            "green", ("refactoring_complete=",), 2, "refactoring_complete='': not of type bool", id="an-empty-value"
+            "refactor", ("refactoring_complete=",), 2, "refactoring_complete='': not of type bool", id="an-empty-value"
         ),
         pytest.param("", ("refactoring_complete=true",), 13, "task default has no run yet", id="no-task-yet"),
         pytest.param(

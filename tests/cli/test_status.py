@@ -47,13 +47,14 @@ def test_the_text_says_it_all(begin: Begin) -> None:
     desk.gate("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
     desk.gate("signal", "--next", "--reason", "soon")
     rows = dict(line.split(maxsplit=1) for line in desk.gate("status").out.splitlines())
+    (fact,) = desk.json("status")["facts"]
     assert rows == {
         "root": str(desk.root),
         "task": "default",
         "workflow": "tdd, cycle 1",
         "phase": "REFACTOR, iteration 1",
         "streak": "1 green in a row",
-        "fact": "refactoring_complete = True (ann: tidy)",
+        "fact": f"refactoring_complete = true, declared by ann at {fact['at']}: tidy",
         "signal": "waiting for the next evaluation",
         "verdict": desk.json("status")["reason"],
         "next": desk.json("status")["next"],

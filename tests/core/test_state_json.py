@@ -162,6 +162,7 @@ FULL = State(
     red_exited=True,
     vanished=True,
     cycle_memory={"documents": "d1"},
+    exit_memory={"quality": "d3"},
     criteria="c1",
     criteria_given="criteria.md",
     phase_memory={"quality": "q1"},

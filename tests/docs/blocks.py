@@ -8,6 +8,8 @@ Kinds, by the words behind the fence:
 - `yaml configuration`, `yaml criteria`, `yaml workflow`, `yaml signal`: read by our own parsers.
 - `sh set-up`: the README's commands, compared and not run.
 
+A page that says `<!-- installed: quality -->` is read with the extras installed; the others, with the plugin alone.
+
 `python -m tests.docs.blocks PAGE ...` runs pages and puts the real output where another one stands.
 """
 
@@ -23,6 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_phase_gate.core.values import Value
+from tests.support import WITHOUT_EXTRAS
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -34,6 +37,7 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _ANY_LINES = "..."
 _ANY_TEXT = "[...]"
 _LAST_STATUS = "echo $?"
+_EXTRAS = "<!-- installed: quality -->"
 
 
 class Block(Value):
@@ -137,12 +141,13 @@ class Session:
     """A reader at a terminal: one folder, one page, with our plugin and nothing else that happens to be installed.
 
     :param packages: a folder with packages that are installed besides.
+    :param extras: whether our extras are.
     """
 
-    def __init__(self, base: Path, *, packages: Path | None = None) -> None:
+    def __init__(self, base: Path, *, packages: Path | None = None, extras: bool = False) -> None:
         self.folder = base / "project"
         self._commands, self._home = base / "bin", base / "home"
-        self._packages = packages
+        self._packages, self._extras = packages, extras
         self._status = 0
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
@@ -152,7 +157,8 @@ class Session:
             script.chmod(0o755)
 
     def environment(self) -> dict[str, str]:
-        paths = [str(self._packages or ""), os.environ.get("PYTHONPATH", "")]
+        inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path != WITHOUT_EXTRAS]
+        paths = ["" if self._extras else WITHOUT_EXTRAS, str(self._packages or ""), *inherited]
         return {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "PATH": f"{self._commands}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -192,6 +198,10 @@ class Session:
         )
         self._status = done.returncode
         return done.returncode, done.stdout
+
+
+def wants_extras(page: Path) -> bool:
+    return _EXTRAS in page.read_text(encoding="utf-8")
 
 
 def run_page(page: Path, session: Session) -> Iterator[Ran]:
@@ -246,7 +256,7 @@ def _merged(lines: Iterable[str]) -> list[str]:
 def update_page(page: Path) -> int:
     """Put the real output into the page where it shows another one; return how many commands that were."""
     with tempfile.TemporaryDirectory() as base:
-        session = Session(Path(base))
+        session = Session(Path(base), extras=wants_extras(page))
         ran = list(run_page(page, session))
         wrong = [each for each in ran if not each.matches]
         rows = page.read_text(encoding="utf-8").splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from pytest_phase_gate.cli._evidence import measure_now
+from pytest_phase_gate.cli._evidence import measure_now, remember_next
 from pytest_phase_gate.cli.signal import answer_with, read_waiting
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
@@ -25,6 +25,7 @@ def run(call: Call) -> Answer:
     store = call.store(project)
     require_task(project, store)
     measured = measure_now(project, store)
+    remembered = remember_next(project, store)
     with store.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
@@ -44,7 +45,9 @@ def run(call: Call) -> Answer:
                     workflow,
                     run=None,
                     allow_non_interactive=project.configuration.allow_non_interactive,
-                    remembered=project.remember(workflow, following, store, state, begins_cycle=False),
+                    remembered=project.remember(
+                        workflow, following, store, state, begins_cycle=False, known=state.exit_memory
+                    ),
                 )
             )
             return Answer(
@@ -67,7 +70,7 @@ def run(call: Call) -> Answer:
             at=change.at,
             root=str(project.root),
         )
-        change.record(*judgement_events(evaluation, phase, at=change.at))
+        change.record(*judgement_events(evaluation, phase, at=change.at, remember_next=lambda: remembered(phase)))
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return answer_with(evaluation)

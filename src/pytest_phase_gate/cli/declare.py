@@ -6,9 +6,10 @@ import argparse
 import re
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from pytest_phase_gate.core.evidence import wanted_names
 from pytest_phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from pytest_phase_gate.core.order import shorten
-from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.words import run_command, signal_command
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
@@ -36,7 +37,9 @@ def run(call: Call) -> Answer:
         if change.state.is_done:
             raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")
         refuse_while_running(store, change.opened)
-        value = _read_value(rules_of(project, store, change.opened), name, text)
+        workflow = rules_of(project, store, change.opened)
+        _refuse_unasked(workflow, change.state, name)
+        value = _read_value(workflow.facts[name], name, text)
         data = {"name": name, "value": value, "reason": call.arguments.reason, "by": call.by()}
         change.record(Event(kind="fact-declared", data=data))
         phase = change.state.phase
@@ -47,17 +50,27 @@ def run(call: Call) -> Answer:
     )
 
 
-def _read_value(workflow: Workflow, name: str, text: str) -> MetricValue:
-    kind = workflow.facts.get(name)
-    if kind is None:
-        known = ", ".join(sorted(workflow.facts)) or "none"
-        if name in METRIC_TYPES or name in workflow.metrics:
-            raise NotAllowedError(
-                f"{name} is measured, nobody declares it", remedy=f"facts that may be declared: {known}"
-            )
-        raise NotAllowedError(
-            f"{shorten(name)} is not a fact of workflow {workflow.name}", remedy=f"declare one of: {known}"
-        )
+def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
+    """Refuse a name that decides nothing here: whoever declares it believes that it does."""
+    asking = {phase.name: wanted_names(workflow, phase) & workflow.facts.keys() for phase in workflow.phases}
+    here = asking.get(state.phase or "", frozenset())
+    if name in here:
+        return
+    known = f"facts that {state.phase} asks for: {', '.join(sorted(here)) or 'none'}"
+    if name in METRIC_TYPES or name in workflow.metrics:
+        raise NotAllowedError(f"{name} is measured, nobody declares it", remedy=known)
+    if name not in workflow.facts:
+        raise NotAllowedError(f"{shorten(name)} is not a fact of workflow {workflow.name}", remedy=known)
+    others = [phase for phase, names in asking.items() if name in names]
+    if not others:
+        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {name}", remedy=known)
+    current = workflow.phase(state.phase or "")
+    if current is not None and state.exited and current.next in others:
+        known = f"{run_command(current.next, state.task)} begins {current.next}, then declare it"
+    raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=known)
+
+
+def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
     value = _convert(text, kind)
     if value is None:
         raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {_EXAMPLES[kind]}")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
-from pytest_phase_gate.core.findings import is_said_by
-from pytest_phase_gate.core.metrics import METRICS
+from pytest_phase_gate.core.evaluation import Said, who_of
+from pytest_phase_gate.core.evidence import PROVIDED, tables_from_json, wanted_names
+from pytest_phase_gate.core.findings import is_said_by, place_of
+from pytest_phase_gate.core.metrics import ALIASES, METRICS, show_value
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import assess
 from pytest_phase_gate.core.waivers import describe_override
@@ -19,6 +21,10 @@ from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.project import rules_of
 from pytest_phase_gate.storage.store import now
+from pytest_phase_gate.report.tables import table_lines
+
+#: Of a table.
+_WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +87,8 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
             value = None if evaluation is None else evaluation["metrics"].get(name)
             now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
             return {"kind": "metric", "name": name, "text": f"{name} ({metric.type}): {metric.meaning}\n  {now}"}
+    if ALIASES.get(name, name) in workflow.facts:
+        return _explain_fact(workflow, ALIASES.get(name, name), evaluation)
     if name in workflow.guards:
         return _explain_guard(workflow, name, evaluation)
     phase = workflow.phase(name)
@@ -96,6 +104,17 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
         f"nothing is called {shorten(name)}",
         remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
     )
+
+
+def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    phases = [phase.name for phase in workflow.phases if name in wanted_names(workflow, phase)]
+    said = [Said(**row) for row in (evaluation or {}).get("facts", ()) if row["name"] == name]
+    rows = [f"{name} ({workflow.facts[name]}): a fact; {' and '.join(phases) or 'no phase'} asks for it"]
+    if any(name in names for names in PROVIDED.values()):
+        rows.append("  measured where the tools for it are installed; a declaration wins")
+    rows.append(f'  declared with: phase-gate declare {name}=VALUE --reason "..."')
+    rows += [f"  last verdict: {show_value(each.value)}, {each.who}" for each in said] or ["  last verdict: not known"]
+    return {"kind": "fact", "name": name, "text": "\n".join(rows)}
 
 
 def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -118,9 +137,11 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
     rows = [f"{document['phase']}, iteration {iteration}, {document['timestamp']}", ""]
     gate_1, gate_2 = document["gate_1"], document["gate_2"]
     rows.append(f"Gate 1, {gate_1['name']}: {'holds' if gate_1['satisfied'] else 'closed'}")
+    said = who_of(document)
     for clause in gate_1["clauses"]:
         word = {True: "met", False: "unmet", None: "unknown"}[clause["satisfied"]]
         shown = clause["problem"] or clause["shown"]
+        shown += "".join(f", {who}" for name, who in said.items() if name in clause["values"])
         rows.append(f"  {word:8} {clause['text']}  ({shown})")
     for guard in gate_1["guards"]:
         word = "waived" if guard["waived"] else {True: "met", False: "unmet", None: "unknown"}[guard["satisfied"]]
@@ -131,8 +152,10 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
         f"{'waived' if override['kind'] == 'waive' else 'override'}: {describe_override(override)}"
         for override in document["overrides"]
     ]
+    for table in tables_from_json(document.get("tables", ())):
+        rows += ["", *table_lines(table, width=_WIDTH), ""]
     rows += [f"warning: {text}" for text in document["warnings"]]
     rows += [f"note: {text}" for text in document["notes"]]
     for finding in (row for row in document["findings"] if not is_said_by(row, document["notes"])):
-        rows.append(f"{finding['tier']} {finding['slug']}: {finding['id'] or finding['file']} {finding['detail']}")
+        rows.append(f"{finding['tier']} {finding['slug']}: {place_of(finding)} {finding['detail']}")
     return "\n".join([*rows, "", f"verdict  {reason}", f"next     {following}"])

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from pytest_phase_gate.cli._evidence import measure_now
+from pytest_phase_gate.cli._evidence import measure_now, remember_next
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
@@ -50,6 +50,7 @@ def run(call: Call) -> Answer:
         return _leave_for_next(store, signal)
     require_task(project, store)
     measured_now = measure_now(project, store, unless_measured=True)
+    remembered = remember_next(project, store, may_end=signal.answer == "done")
     with store.transaction() as change:
         state, opened = change.state, change.opened
         assert state.phase is not None, "a task that exists is in a phase"
@@ -80,7 +81,7 @@ def run(call: Call) -> Answer:
             # A veto that waits in the file counts here as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             evaluation = evaluate_again(state, workflow, phase, reading, at=change.at, root=str(project.root))
-        change.record(*judgement_events(evaluation, phase, at=change.at))
+        change.record(*judgement_events(evaluation, phase, at=change.at, remember_next=lambda: remembered(phase)))
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return answer_with(evaluation)

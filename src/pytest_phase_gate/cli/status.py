@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.breaker import Status, at_time, breaker_to_json
+from pytest_phase_gate.core.metrics import show_value
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
@@ -79,7 +80,10 @@ def run(call: Call) -> Answer:
     breaker = at_time(state.breaker, now())
     if breaker.status is not Status.CLOSED:
         rows.append(("breaker", f"{breaker.status}: {breaker.reason}"))
-    rows += [("fact", f"{fact.name} = {fact.value} ({fact.by}: {fact.reason})") for fact in state.facts]
+    rows += [
+        ("fact", f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}")
+        for fact in state.facts
+    ]
     rows += [
         ("waived" if override["kind"] == "waive" else "override", describe_override(override)) for override in overrides
     ]

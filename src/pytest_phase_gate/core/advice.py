@@ -102,6 +102,11 @@ def _what_gate_1_misses(
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
+        places = metrics.get("improvements_found")
+        if isinstance(places, int) and places > 0 and any("no_more_improvements" in clause.text for clause in groups):
+            # A tool has just said that there is something to do: nobody is asked to declare that there is not.
+            found = f"{count(places, 'place')} could still be better"
+            return f"{found}; or one of these has to hold: {ways}", again
         return f"one of these has to hold: {ways}", _declare_or_run(groups, again)
     return f"{gate_1.name} is not met", again
 

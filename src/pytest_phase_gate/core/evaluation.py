@@ -6,15 +6,17 @@ Pure: no files, no clock, no pytest. Whatever a rule needs is an argument.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pytest_phase_gate.core.advice import Advice, advise, advise_halt
 from pytest_phase_gate.core.breaker import Breaker
 from pytest_phase_gate.core.conditions import Clause
+from pytest_phase_gate.core.evidence import Table, tables_to_json, wanted_names
 from pytest_phase_gate.core.findings import Finding, findings_to_json
-from pytest_phase_gate.core.metrics import Metrics, MetricValue
+from pytest_phase_gate.core.metrics import Metrics, MetricValue, show_value
 from pytest_phase_gate.core.signals import Reading
-from pytest_phase_gate.core.values import Value, field, replace
+from pytest_phase_gate.core.state import Fact
+from pytest_phase_gate.core.values import Value, as_dict, field, replace
 from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 
@@ -49,6 +51,21 @@ class Gate1Result(Value):
     replaced: bool = False
 
 
+class Said(Value):
+    """Where the value of a fact comes from: somebody declared it, or it was measured."""
+
+    name: str
+    value: MetricValue
+    source: Literal["declared", "measured"]
+    by: str = ""
+    reason: str = ""
+    at: str = ""
+
+    @property
+    def who(self) -> str:
+        return f"declared by {self.by}" if self.source == "declared" else self.source
+
+
 class Subject(Value):
     """What an evaluation speaks of. `iteration` is None for a run that did not count."""
 
@@ -77,6 +94,8 @@ class Evaluation(Value):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    tables: tuple[Table, ...] = ()
+    facts: tuple[Said, ...] = ()
     overrides: tuple[Mapping[str, Any], ...] = ()
     forced_exit: bool = False
     breaker: Breaker = field(default_factory=Breaker)
@@ -102,16 +121,22 @@ def evaluate(
     *,
     metrics: Metrics,
     reading: Reading,
+    facts: Iterable[Fact] = (),
     findings: Iterable[Finding] = (),
     notes: Iterable[str] = (),
+    tables: Iterable[Table] = (),
     warnings: Iterable[str] = (),
     waivers: Iterable[Waiver] = (),
     overrides: Iterable[Mapping[str, Any]] = (),
 ) -> Evaluation:
-    """Return the verdict on one iteration of a phase."""
-    findings = tuple(findings)
+    """Return the verdict on one iteration of a phase. What somebody declared wins over what was measured."""
+    findings, declared = tuple(findings), tuple(facts)
+    said = who_said(workflow, phase, declared, metrics)
+    notes = (*notes, *_contradictions(declared, metrics))
+    metrics = {**metrics, **{fact.name: fact.value for fact in declared}}
     in_force = tuple(waiver for waiver in waivers if waiver.is_in_force(subject.at))
     gate_1 = evaluate_gate_1(workflow, phase, metrics, findings, in_force)
+    notes = (*notes, *_limit_reached(gate_1, metrics))
     warnings = list(warnings)
     if reading.is_done and not gate_1.satisfied:
         warnings.insert(0, PREMATURE)
@@ -128,6 +153,8 @@ def evaluate(
         warnings=tuple(warnings),
         notes=tuple(notes),
         findings=findings,
+        tables=tuple(tables),
+        facts=said,
         overrides=(*(waiver_to_json(waiver) for waiver in in_force), *overrides),
     )
 
@@ -139,6 +166,47 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
         return evaluation
     advice = advise_halt(breaker, evaluation.subject, evaluation.reason)
     return replace(evaluation, reason=advice.reason, next=advice.next)
+
+
+def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[Said, ...]:
+    """Return the facts that decide about a phase and have a value, with where it comes from."""
+    by_name = {fact.name: fact for fact in declared}
+    said = []
+    for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
+        fact = by_name.get(name)
+        if fact is not None:
+            said.append(Said(**as_dict(fact), source="declared"))
+        elif name in metrics:
+            said.append(Said(name=name, value=metrics[name], source="measured"))
+    return tuple(said)
+
+
+def who_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return who said each fact, from an evaluation's document."""
+    return {row["name"]: Said(**row).who for row in document.get("facts", ())}
+
+
+def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:
+    return [
+        f"{fact.by} declared {fact.name} to be {show_value(fact.value)}; measured, it is "
+        f"{show_value(metrics[fact.name])}"
+        for fact in declared
+        if fact.name in metrics and metrics[fact.name] != fact.value
+    ]
+
+
+def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
+    """Say so where a gate holds for no better reason than that enough was tried."""
+    notes = []
+    for group in dict.fromkeys(clause.group for clause in gate_1.clauses if clause.group is not None):
+        met = [clause for clause in gate_1.clauses if clause.group == group and clause.satisfied]
+        if len(met) == 1 and met[0].text.startswith("iteration >= "):
+            delta = metrics.get("quality_delta")
+            quality = "quality was not measured" if delta is None else f"quality_delta is {delta}"
+            notes.append(
+                f"limit reached: {met[0].text} ({met[0].shown}) holds, and nothing else of its group; {quality}"
+            )
+    return notes
 
 
 def evaluate_gate_1(
@@ -256,6 +324,8 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         "warnings": list(evaluation.warnings),
         "notes": list(evaluation.notes),
         "findings": findings_to_json(evaluation.findings),
+        "tables": tables_to_json(evaluation.tables),
+        "facts": [as_dict(each) for each in evaluation.facts],
         "overrides": [dict(each) for each in evaluation.overrides],
         "breaker": {
             "state": evaluation.breaker.status,

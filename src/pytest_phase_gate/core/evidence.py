@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_phase_gate.core.values import Value, field
@@ -16,15 +16,46 @@ if TYPE_CHECKING:
 #: Since when a provider compares.
 Since = Literal["cycle", "phase"]
 
+#: What only a tool can say of the code.
+QUALITY_METRICS = frozenset({"quality_before", "quality_after", "quality_delta", "improvements_found"})
+#: With what a person may declare as well.
+_QUALITY = QUALITY_METRICS | {"no_more_improvements_identified"}
+
 #: The names that each provider measures, in the order in which they are asked.
 PROVIDED: Mapping[str, frozenset[str]] = {
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
+    # Only remembers, for the one that follows: what a cycle has changed.
+    "sources": _QUALITY,
+    "quality": _QUALITY,
 }
 
 #: Providers that compare with how things were, and since when.
-SINCE: Mapping[str, Since] = {
-    "git": "phase",
-}
+SINCE: Mapping[str, Since] = {"git": "phase", "sources": "cycle", "quality": "phase"}
+
+#: Those of them whose phase begins where the one before ended, however much later its first run is.
+SINCE_EXIT = frozenset({"quality"})
+
+
+class Table(Value):
+    """Something to look at beside the verdict: all cells are text, the first column names the row."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_to_json(tables: Iterable[Table]) -> list[dict[str, Any]]:
+    return [
+        {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
+        for table in tables
+    ]
+
+
+def tables_from_json(documents: Iterable[Mapping[str, Any]]) -> tuple[Table, ...]:
+    return tuple(
+        Table(title=each["title"], columns=tuple(each["columns"]), rows=tuple(tuple(row) for row in each["rows"]))
+        for each in documents
+    )
 
 
 class Measured(Value):
@@ -33,6 +64,7 @@ class Measured(Value):
     metrics: Mapping[str, MetricValue] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()
     #: What the next run's look is to be compared with, as JSON.

@@ -33,6 +33,11 @@ class Finding(Value):
         return guard in (self.guard or self.slug, self.slug)
 
     @property
+    def place(self) -> str:
+        """What it is about, as one would type it: a test's id, or the file with its line."""
+        return self.id or (f"{self.file}:{self.line}" if self.file and self.line else self.file)
+
+    @property
     def key(self) -> str:
         return "|".join((self.slug, self.id, self.file, self.proof or self.detail))
 
@@ -51,6 +56,11 @@ def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[
         Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail)
         for test_id in sorted(ids)
     )
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """Return the place of a finding in its document."""
+    return Finding(**row).place
 
 
 def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_phase_gate.core.breaker import RunSeen, at_time, observe_run
 from pytest_phase_gate.core.criteria import Traced, table_to_json, trace_criteria
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, with_breaker
-from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
+from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered, tables_to_json
 from pytest_phase_gate.core.findings import cap_findings, findings_to_json
 from pytest_phase_gate.core.fingerprints import fingerprint
 from pytest_phase_gate.core.fold import apply, streak_after
@@ -26,7 +26,7 @@ from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State
 from pytest_phase_gate.core.values import Value, replace
-from pytest_phase_gate.core.verdicts import fact_values, judgement_events
+from pytest_phase_gate.core.verdicts import judgement_events
 from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
@@ -70,6 +70,7 @@ def finish_run(
     read_signal: ReadSignal,
     read_text: ReadText = lambda path: "",
     remembered: Remembered = NOTHING_REMEMBERED,
+    remember_next: Callable[[], Mapping[str, str]] = dict,
 ) -> Finished:
     """Return the events of the run's end and its evaluation (None for a void or nested run)."""
     run = state.open_run(record.run)
@@ -142,6 +143,7 @@ def finish_run(
         data |= {
             "findings": findings_to_json(findings),
             "notes": list(notes),
+            "tables": tables_to_json(record.tables),
             "criteria": _criteria_table(record, traced, phase.name, keep),
             "wants_green": phase.tests == "passing",
             "failures": _keep_messages(record, judgement, keep),
@@ -172,10 +174,12 @@ def finish_run(
         workflow,
         phase,
         subject,
-        metrics={**metrics, **fact_values(state)},
+        metrics=metrics,
+        facts=state.facts,
         reading=reading,
         findings=findings,
         notes=notes,
+        tables=record.tables,
         warnings=record.warnings,
         waivers=state.waivers,
         overrides=state.overrides,
@@ -187,7 +191,7 @@ def finish_run(
         breaker = observe_run(state.breaker, _see_run(record, judgement, evaluation, phase), phase.breaker, at=at)
     evaluation = with_breaker(evaluation, breaker)
     if iteration is not None:
-        events += judgement_events(evaluation, phase, at=at)
+        events += judgement_events(evaluation, phase, at=at, remember_next=remember_next)
     return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)
 
 

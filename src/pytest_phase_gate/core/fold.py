@@ -90,6 +90,7 @@ def _phase_entered(state: State, event: Event) -> State:
         phase_memory=event.data.get("remembered", {}),
         run_memory={},
         breaker=Breaker(),
+        exit_memory={},
         **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )
@@ -181,6 +182,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
             metrics=data["metrics"],
             findings=tuple(data.get("findings", ())),
             notes=tuple(data.get("notes", ())),
+            tables=tuple(data.get("tables", ())),
         ),
         known=data["known"],
         latest=snapshot,
@@ -275,6 +277,7 @@ def _phase_exited(state: State, event: Event) -> State:
     state = replace(state, breaker=Breaker())
     if event.data.get("freezes"):
         state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
+    state = replace(state, exit_memory=event.data.get("remembered", {}))
     if event.data["next"] == DONE:
         return replace(state, phase=DONE, exited=True, forced=event.data.get("forced", False))
     return replace(state, exited=True, forced=event.data.get("forced", False))

@@ -74,6 +74,12 @@ METRICS: tuple[Metric, ...] = (
         "files_changed_in_iteration", "int", "Files that are not what they were at the end of the last complete run"
     ),
     Metric("commits", "int", "Commits since the phase began"),
+    Metric(
+        "quality_before", "int", "Quality when the phase began: 0 is best, each point of what is hard to read takes 1"
+    ),
+    Metric("quality_after", "int", "Quality now, counted in the same way"),
+    Metric("quality_delta", "int", "`quality_after` less `quality_before`: above 0 the code is better than it was"),
+    Metric("improvements_found", "int", "Places in the code of this cycle that could still be better"),
     Metric("docs_generated", "int", "Documents written or changed in this cycle"),
     Metric("diagrams_total", "int", "Diagrams found in the documents"),
     Metric("diagrams_valid", "int", "Diagrams that a real parser accepts"),
@@ -88,5 +94,11 @@ ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_ide
 ALIAS_CONDITIONS: Mapping[str, str] = {
     "all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)",
 }
+
+
+def show_value(value: MetricValue) -> str:
+    """Return a value as it stands in a file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 METRIC_TYPES: Mapping[str, MetricType] = {metric.name: metric.type for metric in METRICS}

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from pytest_phase_gate.core.evidence import tables_from_json
 from pytest_phase_gate.core.findings import findings_from_json
 from pytest_phase_gate.core.signals import ABSENT
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.verdicts import fact_values
 from pytest_phase_gate.core.words import DONE, run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
@@ -60,10 +60,12 @@ def forced_events(
         workflow,
         phase,
         subject,
-        metrics={**({} if measured is None else measured.metrics), **fact_values(state)},
+        metrics={} if measured is None else measured.metrics,
+        facts=state.facts,
         reading=ABSENT,
         findings=() if measured is None else findings_from_json(measured.findings),
         notes=() if measured is None else measured.notes,
+        tables=() if measured is None else tables_from_json(measured.tables),
         waivers=state.waivers,
         overrides=(*state.overrides, record),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.evidence import Table
 from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.freeze import Meaning
@@ -61,3 +62,4 @@ class RunRecord(Value):
     evidence_memory: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.core.values import Value, field
+from pytest_phase_gate.core.values import Value, as_dict, field
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.breaker import Limits
@@ -88,6 +88,34 @@ class EvidenceCommand(Value):
         return f"{self.text} (by a shell)" if self.shell else self.text
 
 
+class QualitySettings(Value):
+    """What counts as code that could be better; without a file, the defaults of those who make such tools."""
+
+    enabled: bool = True
+    #: Globs of the files to look at; none: all that are neither tests nor documents.
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    #: The limits of one function. Length is counted in statements, nesting in levels of indentation.
+    max_cyclomatic: int = 10
+    max_cognitive: int = 15
+    max_length: int = 50
+    max_nesting: int = 4
+    #: As many statements in a row are a copy if they stand elsewhere, too.
+    duplicate_lines: int = 6
+    lint: bool = True
+
+    @property
+    def rule(self) -> str:
+        """In one line: it may not change in the middle of a cycle."""
+        return ", ".join(f"{name}: {_show(value)}" for name, value in as_dict(self).items())
+
+
+def _show(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -100,4 +128,5 @@ class Configuration(Value):
     freeze: tuple[str, ...] = ()
     #: What we run ourselves, for evidence.
     commands: tuple[EvidenceCommand, ...] = ()
+    quality: QualitySettings = field(default_factory=QualitySettings)
     allow_non_interactive: bool = False

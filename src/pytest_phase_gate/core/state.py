@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 3
+SCHEMA = 4
 
 Json = Mapping[str, Any]
 
@@ -61,6 +61,7 @@ class Measurement(Value):
     metrics: Mapping[str, MetricValue]
     findings: tuple[Json, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: tuple[Json, ...] = ()
 
 
 class Fact(Value):
@@ -146,6 +147,8 @@ class State(Value):
     phase_memory: Mapping[str, str] = field(default_factory=dict)
     #: The same, as the last complete run of the phase left it.
     run_memory: Mapping[str, str] = field(default_factory=dict)
+    #: How things were when the phase ended: what the next one begins with, however much later its first run is.
+    exit_memory: Mapping[str, str] = field(default_factory=dict)
     breaker: Breaker = field(default_factory=Breaker)
     flakiness: Flakiness = field(default_factory=Flakiness)
     undo: Undo | None = None

@@ -56,7 +56,14 @@ def state_from_json(document: Json) -> State:
 
 
 def _measurement(data: Json) -> Measurement:
-    return Measurement(**{**data, "findings": tuple(data["findings"]), "notes": tuple(data["notes"])})
+    return Measurement(
+        **{
+            **data,
+            "findings": tuple(data["findings"]),
+            "notes": tuple(data["notes"]),
+            "tables": tuple(data.get("tables", ())),
+        }
+    )
 
 
 _BUILDERS: Mapping[str, Callable[[Any], object]] = {

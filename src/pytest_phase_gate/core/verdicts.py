@@ -5,10 +5,13 @@ Pure. A signal or a fact that comes after a run is judged with what that run mea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from pytest_phase_gate.core.breaker import at_time, breaker_to_json
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
-from pytest_phase_gate.core.evidence import Measured
-from pytest_phase_gate.core.findings import findings_from_json
+from pytest_phase_gate.core.evidence import Measured, tables_from_json
+from pytest_phase_gate.core.findings import cap_findings, findings_from_json
 from pytest_phase_gate.core.measuring import code_as_tested
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.signals import Reading
@@ -16,8 +19,13 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
 
-def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[Event]:
-    """Return the events of a verdict: evaluated, the signal spent, the phase exited."""
+def judgement_events(
+    evaluation: Evaluation, phase: Phase, *, at: str, remember_next: Callable[[], Mapping[str, str]] = dict
+) -> list[Event]:
+    """Return the events of a verdict: evaluated, the signal spent, the phase exited.
+
+    :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
+    """
     judged = {"evaluation": evaluation_to_json(evaluation), "breaker": breaker_to_json(evaluation.breaker)}
     events = [Event(kind="evaluated", data=judged, at=at)]
     reading, subject = evaluation.gate_2, evaluation.subject
@@ -34,8 +42,16 @@ def judgement_events(evaluation: Evaluation, phase: Phase, *, at: str) -> list[E
         }
         events.append(Event(kind="signal-spent", data=spent, at=at))
     if evaluation.can_exit:
-        data = {"phase": phase.name, "iteration": subject.iteration, "next": phase.next, "forced": False}
+        data: dict[str, Any] = {
+            "phase": phase.name,
+            "iteration": subject.iteration,
+            "next": phase.next,
+            "forced": False,
+        }
         data["freezes"] = phase.scope == "targets"
+        remembered = remember_next()
+        if remembered:
+            data["remembered"] = dict(remembered)
         events.append(Event(kind="phase-exited", data=data, at=at))
     return events
 
@@ -59,10 +75,12 @@ def evaluate_again(
         workflow,
         phase,
         subject,
-        metrics={**measured.metrics, "signals_premature": state.signals_premature, **fact_values(state)},
+        metrics={**measured.metrics, "signals_premature": state.signals_premature},
+        facts=state.facts,
         reading=reading,
         findings=findings_from_json(measured.findings),
         notes=measured.notes,
+        tables=tables_from_json(measured.tables),
         waivers=state.waivers,
         overrides=state.overrides,
     )
@@ -88,7 +106,6 @@ def evaluate_without_run(
         "consecutive_green_runs": state.streak,
         **code_as_tested(state.green_tree, tree),
         **evidence.metrics,
-        **fact_values(state),
     }
     subject = Subject(
         task=state.task,
@@ -105,14 +122,12 @@ def evaluate_without_run(
         phase,
         subject,
         metrics=metrics,
+        facts=state.facts,
         reading=reading,
-        findings=evidence.findings,
+        findings=cap_findings(evidence.findings),
         notes=evidence.notes,
+        tables=evidence.tables,
         warnings=evidence.warnings,
         overrides=state.overrides,
     )
     return with_breaker(evaluation, at_time(state.breaker, at))
-
-
-def fact_values(state: State) -> dict[str, MetricValue]:
-    return {fact.name: fact.value for fact in state.facts}

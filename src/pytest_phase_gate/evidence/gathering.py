@@ -30,22 +30,30 @@ def gather_evidence(scene: Scene, providers: Mapping[str, Provider] | None = Non
     return found
 
 
-def remember(phase: Scene, cycle: Scene | None, *, keep: Callable[[str, Any], str]) -> Remembered:
+def remember(
+    phase: Scene, cycle: Scene | None, *, keep: Callable[[str, Any], str], known: Mapping[str, str] | None = None
+) -> Remembered:
     """Return what those who compare want to know later, stored.
 
     :param phase: with what the entered phase's rules speak of.
     :param cycle: with what all phases' rules speak of, if a cycle begins.
+    :param known: what was remembered of the phase already, by provider.
     """
-    in_phase, complaints = _remember(phase, "phase", keep)
-    in_cycle, more = ({}, ()) if cycle is None else _remember(cycle, "cycle", keep)
+    in_phase, complaints = _remember(phase, "phase", keep, known or {})
+    in_cycle, more = ({}, ()) if cycle is None else _remember(cycle, "cycle", keep, {})
     return Remembered(cycle=in_cycle, phase=in_phase, warnings=(*complaints, *more))
 
 
-def _remember(scene: Scene, since: Since, keep: Callable[[str, Any], str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _remember(
+    scene: Scene, since: Since, keep: Callable[[str, Any], str], known: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
     found: dict[str, str] = {}
     complaints: list[str] = []
     wanted = [name for name in wanted_providers(scene.wanted, scene.configuration) if SINCE.get(name) == since]
     for name in wanted:
+        if name in known:
+            found[name] = known[name]
+            continue
         try:
             memory = wanted_here(scene)[name].remember(scene)
         except Exception as error:
@@ -65,6 +73,7 @@ def _join(one: Measured, other: Measured) -> Measured:
         metrics={**one.metrics, **other.metrics},
         findings=(*one.findings, *other.findings),
         notes=(*one.notes, *other.notes),
+        tables=(*one.tables, *other.tables),
         warnings=(*one.warnings, *other.warnings),
         remembered={**one.remembered, **other.remembered},
     )

@@ -106,6 +106,7 @@ def gather_record(
         evidence_memory=measured.remembered,
         warnings=(*complaints, *measured.warnings),
         notes=measured.notes,
+        tables=measured.tables,
     )
     return record, after.files
 

@@ -67,6 +67,7 @@ class RecordedRun:
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
+        self._exit_memory: Mapping[str, str] | None = None
         self._lock: RunLock | None = None
         self._outer: str | None = None
 
@@ -126,9 +127,21 @@ class RecordedRun:
         if entry.how is How.STAY:
             return
         self._remembered = self.project.remember(
-            self.workflow, entry.phase, self.store, state, begins_cycle=entry.begins_cycle
+            self.workflow,
+            entry.phase,
+            self.store,
+            state,
+            begins_cycle=entry.begins_cycle,
+            known=state.exit_memory if entry.how is How.NEXT else {},
         )
         self.warnings += self._remembered.warnings
+
+    def _remember_next(self, state: State) -> Mapping[str, str]:
+        """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
+        if self._exit_memory is None:
+            assert self.phase is not None, "the run was begun"
+            self._exit_memory = self.project.remember_next(self.workflow, self.phase, self.store, state)
+        return self._exit_memory
 
     def _report_lost(self, change: Transaction) -> None:
         for lost in self.store.lost_runs(change.state):
@@ -204,6 +217,7 @@ class RecordedRun:
             read_signal=signals.read,
             read_text=self._read_text,
             remembered=self._remembered,
+            remember_next=lambda: self._remember_next(state),
         )
 
     def _read_text(self, path: str) -> str:

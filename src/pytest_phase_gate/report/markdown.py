@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_phase_gate.core.findings import is_said_by
+from pytest_phase_gate.core.evaluation import who_of
+from pytest_phase_gate.core.findings import is_said_by, place_of
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.waivers import describe_override
 
@@ -26,14 +27,18 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         f"| Gate 1: {_escape(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |",
         "| --- | --- | --- |",
     ]
+    said = who_of(document)
     for clause in gate_1["clauses"]:
         shown = "not measured" if clause["unknown"] else clause["shown"]
+        shown += "".join(f" ({who})" for name, who in said.items() if name in clause["values"])
         lines.append(f"| {_MARKS[clause['satisfied']]} | `{clause['text']}` | {_escape(shown)} |")
     for guard in gate_1["guards"]:
         waived = " (waived)" if guard["waived"] else ""
         lines.append(f"| {_MARKS[guard['satisfied']]} | {guard['name']}{waived} | {_escape(guard['detail'])} |")
     answer = SHOWN[gate_2["answer"]]
     lines += ["", f"Gate 2, explicit exit signal: **{answer}** {_escape(gate_2['reason'])}".rstrip()]
+    for table in document.get("tables", ()):
+        lines += ["", f"{_escape(table['title'])}:", "", *_table(table)]
     let_pass, forced = (
         [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
         for is_waiver in (True, False)
@@ -46,10 +51,15 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     if findings:
         lines += ["", "Findings:", ""]
         lines += [
-            f"- {row['tier']} `{row['slug']}`: {_escape(' '.join((row['id'] or row['file'], row['detail'])).strip())}"
+            f"- {row['tier']} `{row['slug']}`: {_escape(' '.join((place_of(row), row['detail'])).strip())}"
             for row in findings
         ]
     return "\n".join(lines) + "\n"
+
+
+def _table(table: Mapping[str, Any]) -> list[str]:
+    rows = [table["columns"], ["---", *("--:" for _ in table["columns"][1:])], *table["rows"]]
+    return [f"| {' | '.join(map(_escape, row))} |" for row in rows]
 
 
 def _escape(text: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from pytest_phase_gate.core.breaker import Status
 from pytest_phase_gate.core.conditions import Clause
 from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
-from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.core.waivers import describe_override
+from pytest_phase_gate.report.tables import table_lines
 
 WIDTH = 80
 #: Where a clause's values begin.
@@ -49,6 +49,7 @@ def render_panel(
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
+        lines += [Line(row) for table in evaluation.tables for row in table_lines(table, width=WIDTH)]
         lines += _findings(evaluation)
     if evaluation.breaker.status is Status.HALF_OPEN:  # an open one is what the verdict speaks of
         said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
@@ -108,11 +109,12 @@ def _gate_1(evaluation: Evaluation) -> list[Line]:
     name = f"{gate.name} (replaced)" if gate.replaced else gate.name
     lines = [_gate_line("Gate 1", name, "holds" if gate.satisfied else "closed", is_open=gate.satisfied)]
     group: str | None = None
+    said = {each.name: each.who for each in evaluation.facts}
     for clause in gate.clauses:
         if clause.group is not None and clause.group != group:
             lines.append(_group_line(gate.clauses, clause.group))
         group = clause.group
-        lines.append(_clause_line(clause))
+        lines.append(_clause_line(clause, said))
     lines += _guard_lines(evaluation)
     return lines
 
@@ -122,13 +124,16 @@ def _group_line(clauses: tuple[Clause, ...], group: str) -> Line:
     return Line(f"  {'+' if holds else '-'} one of", _GREEN if holds else _RED)
 
 
-def _clause_line(clause: Clause) -> Line:
+def _clause_line(clause: Clause, said: Mapping[str, str]) -> Line:
     indent = "    " if clause.group is not None else "  "
     colour: Mapping[str, bool] = {True: _GREEN, False: _RED, None: _YELLOW}[clause.satisfied]
     if clause.group is not None and not clause.satisfied:
         colour = {}  # one of several ways: not taken is not wrong
     shown = "not measured" if clause.unknown else clause.shown
-    return Line(f"{indent}{_MARKS[clause.satisfied]} {clause.text}".ljust(_VALUES_AT) + f"  {shown}", colour)
+    # A fact may come from anybody: who said so is part of its value.
+    who = next((said[name] for name in clause.values if name in said), "")
+    left = f"{indent}{_MARKS[clause.satisfied]} {clause.text}".ljust(_VALUES_AT)
+    return Line(f"{left}  {shown}{f' ({who})' if who else ''}", colour)
 
 
 def _guard_lines(evaluation: Evaluation) -> list[Line]:
@@ -152,8 +157,8 @@ def _finding_lines(evaluation: Evaluation, guard: GuardResult) -> list[Line]:
     rows = [finding for finding in evaluation.findings if finding.belongs_to(guard.name)]
     lines = []
     for finding in rows[:_FINDINGS_SHOWN]:
-        place = finding.id or finding.file + (f":{finding.line}" if finding.line else "")
-        lines += [Line(f"      {row}") for row in _wrap(f"{place} {finding.detail}".strip(), WIDTH - 6)]
+        text = f"{finding.place} {finding.detail}".strip()
+        lines += [Line(f"      {row}") for row in _wrap(text, WIDTH - 6)]
     if len(rows) > _FINDINGS_SHOWN:
         lines.append(Line(f"      and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain {guard.name}"))
     return lines
@@ -181,14 +186,10 @@ def _findings(evaluation: Evaluation) -> list[Line]:
         if finding.tier == "advisory" and finding.detail not in evaluation.notes
     ]
     lines = [
-        Line(f"  advisory: {_place(finding)}{finding.detail} [{finding.slug}]", _YELLOW)
+        # Never wrapped: places are to be copied.
+        Line(f"  advisory: {f'{finding.place} {finding.detail}'.strip()} [{finding.slug}]", _YELLOW)
         for finding in rows[:_FINDINGS_SHOWN]
     ]
     if len(rows) > _FINDINGS_SHOWN:
         lines.append(Line(f"  and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain"))
     return lines
-
-
-def _place(finding: Finding) -> str:
-    place = finding.id or finding.file
-    return f"{place} " if place else ""

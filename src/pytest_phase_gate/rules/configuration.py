@@ -22,11 +22,12 @@ from pytest_phase_gate.core.settings import (
     EvidenceCommand,
     Overlay,
     PhaseOverlay,
+    QualitySettings,
     RunDefaults,
 )
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ConfigurationError
-from pytest_phase_gate.rules.evidence import read_commands
+from pytest_phase_gate.rules.evidence import read_commands, read_quality
 from pytest_phase_gate.rules.parts import (
     MAX_BYTES,
     RESERVED_NAMES,
@@ -82,8 +83,10 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         section.finish()
     overlay = _read_overlay(fields)
     commands: tuple[EvidenceCommand, ...] = ()
+    quality = QualitySettings()
     if (section := fields.mapping("evidence", None)) is not None:
         commands = read_commands(section, overlay)
+        quality = read_quality(section)
         section.finish()
         overlay = replace(overlay, metrics={**overlay.metrics, **{each.metric: "bool" for each in commands}})
     configuration = Configuration(
@@ -94,6 +97,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         docs=fields.text_list("docs", DEFAULT_DOCS),
         freeze=fields.text_list("freeze", ()),
         commands=commands,
+        quality=quality,
         allow_non_interactive=allow_non_interactive,
     )
     fields.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from pytest_phase_gate.core.settings import EvidenceCommand, Overlay
+from pytest_phase_gate.core.settings import EvidenceCommand, Overlay, QualitySettings
 from pytest_phase_gate.rules.parts import RESERVED_NAMES, take_name
 from pytest_phase_gate.rules.yaml_fields import Fields
 
@@ -38,3 +38,25 @@ def _read_command(section: Fields, name: str, taken: dict[str, str]) -> Evidence
             fields.refuse("run", "there is no command", "write the command as you would type it")
     fields.finish()
     return command
+
+
+def read_quality(fields: Fields) -> QualitySettings:
+    """Return `quality:`; what it leaves out is as if there were no file."""
+    section = fields.mapping("quality", None)
+    default = QualitySettings()
+    if section is None:
+        return default
+    settings = QualitySettings(
+        enabled=section.boolean("enabled", default.enabled),
+        include=section.text_list("include", default.include),
+        exclude=section.text_list("exclude", default.exclude),
+        max_cyclomatic=section.integer("max_cyclomatic", default.max_cyclomatic, minimum=1),
+        max_cognitive=section.integer("max_cognitive", default.max_cognitive, minimum=0),
+        max_length=section.integer("max_length", default.max_length, minimum=1),
+        max_nesting=section.integer("max_nesting", default.max_nesting, minimum=0),
+        # Fewer are no copy: every other function would have one.
+        duplicate_lines=section.integer("duplicate_lines", default.duplicate_lines, minimum=3),
+        lint=section.boolean("lint", default.lint),
+    )
+    section.finish()
+    return settings
