@@ -86,7 +86,7 @@ def test_facts_have_types_and_phases(begin: Begin, fact: str, value: object) -> 
 @pytest.mark.parametrize(
     ("story", "remedy"),
     [
-        pytest.param("green", "facts that GREEN asks for: none", id="in-the-phase-before"),
+        pytest.param("green", "declare it once REFACTOR has begun", id="in-the-phase-before"),
         pytest.param("green-exited", "pytest --phase=refactor begins REFACTOR, then declare it", id="about-to-begin"),
     ],
 )
@@ -97,8 +97,13 @@ def test_a_fact_of_another_phase_is_refused_with_that_phase(begin: Begin, story:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(begin: Begin) -> None:
+    ran = begin("green").gate("declare", "all_good=true", "--reason", "tidy")
+    assert ran.has("'all_good' is not a fact of workflow tdd", "try: go on: GREEN asks for no fact")
     ran = begin("refactor").gate("declare", "all_good=true", "--reason", "tidy")
-    assert ran.has("facts that REFACTOR asks for: no_more_improvements_identified, refactoring_complete")
+    assert ran.has(
+        "'all_good' is not a fact of workflow tdd",
+        "try: declare one of: no_more_improvements_identified, refactoring_complete",
+    )
 
 
 @pytest.mark.parametrize(

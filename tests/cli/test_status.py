@@ -54,11 +54,19 @@ def test_the_text_says_it_all(begin: Begin) -> None:
         "workflow": "tdd, cycle 1",
         "phase": "REFACTOR, iteration 1",
         "streak": "1 green in a row",
-        "fact": f"refactoring_complete = true, declared by ann at {fact['at']}: tidy",
+        "fact": f"refactoring_complete = true, declared by ann at {fact['at']}: tidy"
+        " (not judged yet: run again, or signal)",
         "signal": "waiting for the next evaluation",
         "verdict": desk.json("status")["reason"],
         "next": desk.json("status")["next"],
     }
+
+
+def test_a_fact_that_was_judged_is_not_called_new(begin: Begin) -> None:
+    desk = begin("refactor-exited")
+    (fact,) = desk.json("status")["facts"]
+    shown = f"fact     refactoring_complete = true, declared by {fact['by']} at {fact['at']}: tidy\n"
+    assert desk.gate("status").has(shown)
 
 
 def test_facts_are_listed_with_who_and_why(begin: Begin) -> None:

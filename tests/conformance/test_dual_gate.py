@@ -330,6 +330,22 @@ def test_refactor_ends_by_a_declared_fact(sample: Sample, fact: str, code: int, 
 
 
 @pytest.mark.criterion("DG-04")
+@pytest.mark.usefixtures("quality_extra")
+def test_refactor_ends_when_a_tool_finds_no_more_improvements_and_not_before(sample: Sample) -> None:
+    sample.write(test_steps=step_tests(2), steps=f"import os\n{steps(2)}")
+    ran, verdict = judge(sample, "--phase=refactor")
+    assert (ran.code, verdict["gate_1"]["satisfied"]) == (10, False)
+    assert verdict["reason"] == f"go on: 1 place could still be better; or {ONE_OF.removeprefix('go on: ')}"
+    sample.write(steps=steps(2))
+    ran, verdict = judge(sample, "--phase=refactor")
+    assert (ran.code, verdict["iteration"], verdict["reason"]) == (0, 2, WAITS)
+    assert unmet_clauses(verdict) == ["refactoring_complete == true", "iteration >= max_refactor_iterations"]
+    assert [(fact["name"], fact["source"]) for fact in verdict["facts"]] == [
+        ("no_more_improvements_identified", "measured")
+    ]
+
+
+@pytest.mark.criterion("DG-04")
 def test_refactor_ends_at_iteration_5_and_not_before(sample: Sample) -> None:
     sample.write(test_steps=step_tests(2), steps=steps(2))
     for iteration in range(1, 5):

@@ -22,6 +22,7 @@ from pytest_phase_gate.core.settings import (
     Configuration,
     EvidenceCommand,
     PhaseOverlay,
+    QualitySettings,
     RunDefaults,
 )
 from pytest_phase_gate.core.workflow import Guard
@@ -63,6 +64,16 @@ evidence:
   commands:
     build: {run: "make -s 'all of it'", timeout: 2.5}
     lint: {run: "check | tail", shell: true}
+  quality:
+    enabled: true
+    include: [src/**]
+    exclude: [src/generated/**]
+    max_cyclomatic: 8
+    max_cognitive: 12
+    max_length: 40
+    max_nesting: 3
+    duplicate_lines: 5
+    lint: false
 overrides: {allow_non_interactive: true}
 """
 
@@ -80,7 +91,7 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     assert loaded.workflow == "tdd"
     assert loaded.run == RunDefaults(task=None, exit="gate1", confirm=False, criteria=None, report=(), dir=None)
     assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (10, DEFAULT_DOCS, ())
-    assert (loaded.commands, loaded.allow_non_interactive) == ((), False)
+    assert (loaded.commands, loaded.quality, loaded.allow_non_interactive) == ((), QualitySettings(), False)
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -114,7 +125,32 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         EvidenceCommand(name="build", run="make -s 'all of it'", timeout=2.5),
         EvidenceCommand(name="lint", run="check | tail", shell=True),
     )
+    assert loaded.quality == QualitySettings(
+        include=("src/**",),
+        exclude=("src/generated/**",),
+        max_cyclomatic=8,
+        max_cognitive=12,
+        max_length=40,
+        max_nesting=3,
+        duplicate_lines=5,
+        lint=False,
+    )
     assert loaded.allow_non_interactive
+
+
+@pytest.mark.parametrize(
+    ("text", "is_default"),
+    [
+        pytest.param("evidence: {quality: {}}", True, id="an-empty-part"),
+        pytest.param("evidence: {quality: {max_length: 50}}", True, id="a-default-spelled-out"),
+        pytest.param("evidence: {quality: {max_length: 51}}", False, id="a-limit"),
+        pytest.param("evidence: {quality: {enabled: false}}", False, id="switched-off"),
+        pytest.param("evidence: {quality: {exclude: [old.py]}}", False, id="a-file-left-out"),
+        pytest.param("evidence: {quality: {lint: false}}", False, id="lint"),
+    ],
+)
+def test_every_word_about_quality_is_part_of_its_rule(text: str, is_default: bool) -> None:
+    assert (parse(text).quality.rule == QualitySettings().rule) is is_default
 
 
 def test_what_it_lays_over_fits_the_shipped_workflow() -> None:
@@ -202,6 +238,20 @@ WRONG_STRUCTURE = [
     pytest.param("evidence: {a: 1}", "1:12", "unknown key 'a' in evidence", "commands", id="other-evidence"),
     pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
     pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
+    pytest.param("evidence: {quality: true}", "1:21", "evidence.quality has to be a mapping", "", id="quality-is-true"),
+    pytest.param("evidence: {quality: {max: 1}}", "1:22", "unknown key 'max'", "max_length", id="another-limit"),
+    pytest.param(
+        "evidence: {quality: {max_length: 0}}", "1:34", "max_length can't be 0", "1 or more", id="a-limit-of-none"
+    ),
+    pytest.param(
+        "evidence: {quality: {duplicate_lines: 2}}",
+        "1:39",
+        "duplicate_lines can't be 2",
+        "3 or more",
+        id="copies-everywhere",
+    ),
+    pytest.param("evidence: {quality: {max_nesting: 1.5}}", "1:35", "a whole number", "", id="half-a-level"),
+    pytest.param("evidence: {quality: {lint: no}}", "1:28", "a boolean", "true or false", id="lint-no"),
     pytest.param("evidence: [a]", "1:11", "evidence has to be a mapping", "", id="evidence-in-a-list"),
     pytest.param("overrides: true", "1:12", "overrides has to be a mapping", "", id="overrides-that-are-true"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
@@ -348,6 +398,7 @@ RIGHT = {
     "whole-timeout": "lock_timeout: 0",
     "no-evidence": "evidence: {}",
     "a-command": "evidence: {commands: {build: {run: make}}}",
+    "quality": "evidence: {quality: {enabled: false, include: [], max_nesting: 0, duplicate_lines: 3, lint: true}}",
 }
 
 

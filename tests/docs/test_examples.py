@@ -17,7 +17,7 @@ from tests.docs.blocks import ROOT, Session
 EXAMPLES = ROOT / "examples"
 
 #: Examples with a test below; one that nobody runs would rot.
-DRIVEN = {"first-cycle", "feature-with-criteria", "ci-gate", "custom-rules", "custom-evidence"}
+DRIVEN = {"first-cycle", "feature-with-criteria", "refactor-session", "ci-gate", "custom-rules", "custom-evidence"}
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
 
@@ -101,6 +101,25 @@ def test_feature_with_criteria(example: Example) -> None:
     listed = (example.root / "criteria.md").read_text(encoding="utf-8")
     example.session.write("criteria.md", listed.replace("- [ ] AC-4 Nobody pays more than 5 euros for a book\n", ""))
     assert "- guard   rules-unchanged" in example.type("pytest --phase=refactor", ends_with=10)
+
+
+def test_refactor_session(tmp_path: Path) -> None:
+    example = Example(Session(tmp_path, extras=True)).copy("refactor-session/red")
+    example.type("pytest --phase=red --exit-signal='four tests'")
+    example.copy("refactor-session/green")
+    example.type("pytest --phase=green --phase-confirm --exit-signal='green twice'")
+    said = example.type("pytest --phase=refactor", ends_with=10)
+    assert "parcel.py:1 F401 `os` imported but unused [could-improve]" in said
+    assert "parcel.py:32 8 statements stand at parcel.py:13, too [could-improve]" in said
+    assert example.reason().startswith("go on: 2 places could still be better")
+
+    example.copy("refactor-session/refactor")
+    said = example.type("pytest --phase=refactor")
+    assert "true (measured)" in said
+    assert "parcel.py   47->6" in said
+    assert example.status()["evaluation"]["metrics"]["quality_delta"] == 41
+    example.type("phase-gate signal --reason 'easy to read'")
+    assert example.reason() == "both gates hold: REFACTOR has exited"
 
 
 def test_ci_gate_opens_on_a_green_suite(example: Example) -> None:

@@ -56,7 +56,7 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     here = asking.get(state.phase or "", frozenset())
     if name in here:
         return
-    known = f"facts that {state.phase} asks for: {', '.join(sorted(here)) or 'none'}"
+    known = f"declare one of: {', '.join(sorted(here))}" if here else f"go on: {state.phase} asks for no fact"
     if name in METRIC_TYPES or name in workflow.metrics:
         raise NotAllowedError(f"{name} is measured, nobody declares it", remedy=known)
     if name not in workflow.facts:
@@ -65,9 +65,12 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     if not others:
         raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {name}", remedy=known)
     current = workflow.phase(state.phase or "")
+    remedy = f"declare it once {others[0]} has begun"
     if current is not None and state.exited and current.next in others:
-        known = f"{run_command(current.next, state.task)} begins {current.next}, then declare it"
-    raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=known)
+        remedy = f"{run_command(current.next, state.task)} begins {current.next}, then declare it"
+    if here:
+        remedy += f"; here, {known}"
+    raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
 
 
 def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:

@@ -20,8 +20,8 @@ from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.project import rules_of
-from pytest_phase_gate.storage.store import now
 from pytest_phase_gate.report.tables import table_lines
+from pytest_phase_gate.storage.store import now
 
 #: Of a table.
 _WIDTH = 80

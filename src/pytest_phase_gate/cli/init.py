@@ -21,6 +21,11 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 #   required_green_runs: 2
 #   max_refactor_iterations: 5
 
+# evidence:
+#   quality:                     # of code, in REFACTOR: pip install 'pytest-phase-gate[quality]'
+#     max_cyclomatic: 10
+#     max_cognitive: 15
+
 # phases:
 #   GREEN:
 #     condition: tests_skipped == 0     # holds in addition to the workflow's own condition

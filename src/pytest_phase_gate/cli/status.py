@@ -80,10 +80,11 @@ def run(call: Call) -> Answer:
     breaker = at_time(state.breaker, now())
     if breaker.status is not Status.CLOSED:
         rows.append(("breaker", f"{breaker.status}: {breaker.reason}"))
-    rows += [
-        ("fact", f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}")
-        for fact in state.facts
-    ]
+    judged = "" if state.evaluation is None else str(state.evaluation["timestamp"])
+    for fact in state.facts:
+        said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
+        # The verdict below does not know of it.
+        rows.append(("fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"))
     rows += [
         ("waived" if override["kind"] == "waive" else "override", describe_override(override)) for override in overrides
     ]

@@ -52,7 +52,7 @@ def find_tools(scene: Scene) -> Tools:
     from importlib.metadata import version
 
     import complexipy
-    import ruff
+    import ruff.__main__
 
     top = os.path.realpath(scene.root)
     for module in (complexipy, ruff):
@@ -60,7 +60,7 @@ def find_tools(scene: Scene) -> Tools:
         if path.startswith(top + os.sep) and not is_in_environment(path, top):
             raise ImportError(f"{os.path.relpath(path, top)} stands in the way of {module.__name__}")
     versions = f"complexipy {version('complexipy')}, ruff {version('ruff')}"
-    return Tools(complexipy=complexipy, ruff=str(ruff.find_ruff_bin()), versions=versions)
+    return Tools(complexipy=complexipy, ruff=str(ruff.__main__.find_ruff_bin()), versions=versions)
 
 
 class LintSettings(Value):

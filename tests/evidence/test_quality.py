@@ -1,0 +1,602 @@
+"""Quality of real folders: hand-counted numbers, what is looked at, what is remembered, and what can't cheat it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.evidence import QUALITY_METRICS, Measured
+from pytest_phase_gate.core.quality import Function
+from pytest_phase_gate.core.settings import Configuration, QualitySettings
+from pytest_phase_gate.evidence import code_numbers, quality, sources
+from pytest_phase_gate.evidence.gathering import gather_evidence
+from pytest_phase_gate.evidence.scene import Scene
+from pytest_phase_gate.storage.untracked import list_files
+from tests.support import WITHOUT_EXTRAS
+
+pytestmark = pytest.mark.usefixtures("quality_extra")
+
+CLEAN = "def add(a, b):\n    return a + b\n"
+#: Cognitive complexity 3, one lint finding.
+UNTIDY = """\
+import os
+
+
+def sign(x):
+    if x > 0:
+        return 1
+    elif x < 0:
+        return -1
+    else:
+        return 0
+"""
+#: Above three limits.
+TANGLED = (
+    "def tangled(a):\n"
+    + "".join(f"{'    ' * (depth + 1)}if a > {depth}:\n" for depth in range(7))
+    + f"{'    ' * 8}pass\n"
+)
+COPIED = "\n".join(f"    print({number})" for number in range(6))
+
+
+class Folder:
+    """A project, and a provider that looks at it; it remembers what the phase and the cycle began with."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / ".phase-gate").mkdir()
+        self.memory: dict[str, Any] = {}
+        self.tests: frozenset[str] = frozenset()
+        self.settings = QualitySettings()
+        self.wanted = frozenset({"no_more_improvements_identified"})
+
+    def write(self, files: Mapping[str, str] | None = None, /, **modules: str) -> Folder:
+        for name, text in {**(files or {}), **{f"{name}.py": text for name, text in modules.items()}}.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return self
+
+    def remove(self, name: str) -> Folder:
+        (self.root / name).unlink()
+        return self
+
+    @property
+    def scene(self) -> Scene:
+        state = self.root / ".phase-gate"
+        return Scene(
+            root=self.root,
+            folder=state,
+            configuration=Configuration(quality=self.settings),
+            wanted=self.wanted,
+            list_files=lambda keep: list_files(self.root, state_folder=state, keep=keep),
+            recall=self.memory.get,
+            known_tests=lambda: self.tests,
+        )
+
+    def begin_cycle(self) -> Folder:
+        self.memory["sources"] = self._stored(sources.PROVIDER.remember(self.scene))
+        return self
+
+    def begin_phase(self) -> Folder:
+        self.memory["quality"] = self._stored(quality.PROVIDER.remember(self.scene))
+        return self
+
+    @staticmethod
+    def _stored(memory: Any) -> Any:
+        return json.loads(json.dumps(memory))
+
+    def look(self) -> Measured:
+        return quality.PROVIDER.measure(self.scene)
+
+    def delta(self) -> Any:
+        return self.look().metrics.get("quality_delta")
+
+    def places(self) -> list[str]:
+        return [f"{each.place} {each.detail}" for each in self.look().findings if each.slug == "could-improve"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+@pytest.fixture(params=["git", "no-git"])
+def any_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    if request.param == "git":
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return Folder(tmp_path)
+
+
+# Each number, counted by hand
+
+
+def numbers(folder: Folder, source: str) -> Function:
+    folder.settings = QualitySettings(lint=False)
+    scene = folder.write(counted=source).scene
+    tools = code_numbers.find_tools(scene)
+    data = {"counted.py": (folder.root / "counted.py").read_bytes()}
+    measured = code_numbers.measure_files(scene, tools, code_numbers.LintSettings(), data)
+    assert measured.unread == {}
+    (function, *_) = measured.files["counted.py"].functions
+    return function
+
+
+@pytest.mark.parametrize(
+    ("source", "cyclomatic", "cognitive", "length", "nesting"),
+    [
+        pytest.param("def f():\n    pass\n", 1, 0, 1, 0, id="straight"),
+        pytest.param('def f():\n    """Doc."""\n    # why\n\n    return 1\n', 1, 0, 1, 0, id="words-are-no-code"),
+        # One branch; the statements are `if`, `return`, `return`.
+        pytest.param("def f(a):\n    if a:\n        return 1\n    return 2\n", 2, 1, 3, 1, id="if"),
+        # if 1, elif 1, else 1.
+        pytest.param(
+            "def f(a):\n    if a:\n        x = 1\n    elif b:\n        x = 2\n    else:\n        x = 3\n",
+            *(3, 3, 6, 1),
+            id="elif-and-else",
+        ),
+        # for 1, for 2, if 3: each level makes the next one dearer.
+        pytest.param(
+            "def f(n):\n    for i in n:\n        for j in i:\n            if j:\n                g(j)\n",
+            *(4, 6, 4, 3),
+            id="nested",
+        ),
+        # if 1, `and` 1, `or` 1; cyclomatic complexity by ruff does not count words.
+        pytest.param("def f(a, b, c):\n    if a and b or c:\n        g()\n", 2, 3, 2, 1, id="conditions"),
+        # The whole match is one thing to read; each case but the last is a branch.
+        pytest.param(
+            "def f(a):\n    match a:\n        case 1:\n            x = 1\n        case 2:\n            x = 2\n"
+            "        case _:\n            x = 3\n",
+            *(3, 1, 7, 2),
+            id="match",
+        ),
+        # except 1, if inside 2.
+        pytest.param(
+            "def f(a):\n    try:\n        g()\n    except E:\n        if a:\n            h()\n",
+            *(3, 3, 5, 2),
+            id="except",
+        ),
+        pytest.param(
+            "def f(a):\n    try:\n        g()\n    except* E:\n        h()\n    except* F:\n        h()\n",
+            *(3, 2, 6, 1),
+            id="except-star",
+        ),
+        pytest.param("def f[T](a: T) -> T:\n    type X = int\n    return a\n", 1, 0, 2, 0, id="type-parameters"),
+        pytest.param("def f(a):\n    return t'{a}'\n", 1, 0, 1, 0, id="template-string"),
+        # A decorator is no harder to read than what it returns.
+        pytest.param(
+            "def f():\n    def g(a):\n        if a:\n            return 1\n    return g\n",
+            *(3, 1, 4, 2),
+            id="a-decorator",
+        ),
+        # The inner function is part of the outer one, and what is in it is one level deeper.
+        pytest.param(
+            "def f():\n    x = 1\n    def g(a):\n        if a:\n            return x\n    return g\n",
+            *(3, 2, 5, 2),
+            id="a-function-inside",
+        ),
+        pytest.param("@d\n@e(\n    1,\n)\ndef f(\n    a,\n):\n    return a\n", 1, 0, 1, 0, id="decorated-and-wrapped"),
+        pytest.param("def f(a):\n    x = 1; y = 2\n    return x\n", 1, 0, 3, 0, id="two-statements-on-one-line"),
+        pytest.param(
+            "class C:\n    async def f(self, a):\n        async for b in a:\n            await b\n",
+            *(2, 1, 2, 1),
+            id="a-method",
+        ),
+    ],
+)
+def test_numbers_are_what_one_counts(
+    folder: Folder, source: str, cyclomatic: int, cognitive: int, length: int, nesting: int
+) -> None:
+    found = numbers(folder, source)
+    assert (found.cyclomatic, found.cognitive, found.length, found.nesting) == (cyclomatic, cognitive, length, nesting)
+
+
+def test_a_function_is_named_with_its_class_and_the_line_of_its_def(folder: Folder) -> None:
+    found = numbers(folder, "class C:\n    @property\n    def f(self):\n        return 1\n")
+    assert (found.name, found.line) == ("C.f", 3)
+
+
+# What is looked at
+
+
+def test_a_small_clean_project_has_nothing_left(any_folder: Folder) -> None:
+    measured = any_folder.write(calc=CLEAN).begin_cycle().begin_phase().look()
+    assert measured.metrics == {
+        "quality_before": 0,
+        "quality_after": 0,
+        "quality_delta": 0,
+        "improvements_found": 0,
+        "no_more_improvements_identified": True,
+    }
+    assert (measured.findings, measured.warnings) == ((), ())
+
+
+def test_an_untidy_one_is_told_where(any_folder: Folder) -> None:
+    any_folder.write(shop=f"{UNTIDY}\n\n{TANGLED}").begin_cycle().begin_phase()
+    measured = any_folder.look()
+    assert any_folder.places() == [
+        "shop.py:1 F401 `os` imported but unused",
+        "shop.py:13 tangled: cognitive 28 > 15, nesting 7 > 4",
+    ]
+    assert measured.metrics["improvements_found"] == 2
+    assert measured.metrics["no_more_improvements_identified"] is False
+
+
+def test_better_code_is_better_quality(any_folder: Folder) -> None:
+    any_folder.write(shop=UNTIDY).begin_cycle().begin_phase()
+    any_folder.write(shop="def sign(x):\n    return (x > 0) - (x < 0)\n")
+    measured = any_folder.look()
+    assert (measured.metrics["quality_before"], measured.metrics["quality_after"]) == (-4, 0)
+    assert measured.metrics["quality_delta"] == 4
+    (table,) = measured.tables
+    assert table.rows == (("shop.py", "4->0", "3->1", "3->0", "6->1", "1->0", "0", "1->0"),)
+
+
+def test_worse_code_is_said(folder: Folder) -> None:
+    folder.write(shop=CLEAN).begin_cycle().begin_phase().write(shop=UNTIDY)
+    measured = folder.look()
+    assert measured.metrics["quality_delta"] == -4
+    assert measured.findings[0].slug == "quality-worse"
+    assert "points 0 -> 4" in measured.findings[0].detail
+
+
+def test_copies_are_found_in_other_files(folder: Folder) -> None:
+    folder.write(a=f"def one():\n{COPIED}\n", b=f"def two(x):\n    x += 1\n{COPIED}\n").begin_cycle().begin_phase()
+    assert folder.places() == ["b.py:3 6 statements stand at a.py:2, too"]
+    assert folder.look().metrics["quality_after"] == -12
+    folder.settings = QualitySettings(duplicate_lines=7)
+    assert folder.begin_phase().places() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "is_looked_at"),
+    [
+        pytest.param("shop.py", True, id="a-module"),
+        pytest.param("src/shop/core.py", True, id="a-package"),
+        pytest.param("test_shop.py", False, id="tests-by-name"),
+        pytest.param("shop_test.py", False, id="tests-by-the-other-name"),
+        pytest.param("conftest.py", False, id="conftest"),
+        pytest.param("tests/helper.py", False, id="what-tests-use"),
+        pytest.param("checks.py", False, id="a-file-with-known-tests"),
+        pytest.param("docs/conf.py", False, id="documents"),
+        pytest.param("old/shop.py", False, id="what-is-excluded"),
+        pytest.param("shop.txt", False, id="what-is-no-python"),
+    ],
+)
+def test_what_is_looked_at(folder: Folder, path: str, is_looked_at: bool) -> None:
+    folder.tests = frozenset({"checks.py"})
+    folder.settings = QualitySettings(exclude=("old/**",))
+    assert bool(folder.write({path: UNTIDY}).places()) is is_looked_at
+
+
+def test_an_environment_is_not_looked_at(any_folder: Folder) -> None:
+    any_folder.write({".venv/lib/shop.py": UNTIDY, ".venv/pyvenv.cfg": "", ".gitignore": ".venv\n"})
+    assert any_folder.places() == []
+
+
+def test_only_what_is_included_is_looked_at(folder: Folder) -> None:
+    folder.settings = QualitySettings(include=("src/**",))
+    folder.write({"src/shop.py": UNTIDY, "tools/build.py": UNTIDY})
+    assert [place.partition(":")[0] for place in folder.places()] == ["src/shop.py"]
+
+
+def test_limits_can_be_set(folder: Folder) -> None:
+    folder.settings = QualitySettings(max_cognitive=2, max_nesting=0, max_cyclomatic=2, max_length=3, lint=False)
+    assert folder.write(shop=UNTIDY).places() == [
+        "shop.py:4 sign: cyclomatic 3 > 2, cognitive 3 > 2, length 6 > 3, nesting 1 > 0"
+    ]
+
+
+# Whose code it is
+
+
+def test_a_legacy_project_is_asked_about_the_code_of_its_cycle(folder: Folder) -> None:
+    folder.write(old=UNTIDY).begin_cycle().write(new=CLEAN).begin_phase()
+    measured = folder.look()
+    assert measured.metrics["no_more_improvements_identified"] is True
+    assert measured.metrics["quality_after"] == -4
+    assert [row[0] for row in measured.tables[0].rows] == ["new.py", "all 2 files"]
+
+
+def test_touching_another_file_makes_the_scope_no_smaller(folder: Folder) -> None:
+    folder.write(old=UNTIDY, other=CLEAN).begin_cycle().begin_phase()
+    assert folder.look().metrics["improvements_found"] == 1
+    folder.write(other=f"{CLEAN}# touched\n")
+    assert folder.look().metrics["improvements_found"] == 1
+
+
+def test_what_the_refactoring_touches_belongs_to_it(folder: Folder) -> None:
+    folder.write(old=UNTIDY).begin_cycle().write(new=CLEAN).begin_phase()
+    folder.write(old=f"{UNTIDY}# touched\n")
+    assert folder.look().metrics["improvements_found"] == 1
+
+
+def test_without_a_memory_of_the_cycle_all_code_is_asked_about(folder: Folder) -> None:
+    assert folder.write(old=UNTIDY, new=CLEAN).begin_phase().look().metrics["improvements_found"] == 1
+
+
+# What makes nothing better
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        pytest.param(lambda f: f.write(shop=UNTIDY.replace("import os", "import os  # noqa")), id="noqa"),
+        pytest.param(lambda f: f.write(shop=f"# ruff: noqa\n{UNTIDY}"), id="noqa-for-the-file"),
+        pytest.param(lambda f: f.write(shop=f"# ruff: disable[F401]\n{UNTIDY}"), id="a-range-without-rules"),
+        pytest.param(
+            lambda f: f.write(shop=UNTIDY.replace("(x):", "(x):  # complexipy: ignore")), id="complexipy-ignore"
+        ),
+        pytest.param(lambda f: f.remove("shop.py").write(renamed=UNTIDY), id="a-new-name"),
+        pytest.param(lambda f: f.remove("shop.py").write({"deep/er/shop.py": UNTIDY}), id="a-new-folder"),
+        pytest.param(lambda f: f.remove("shop.py").write({"tests/shop.py": UNTIDY}), id="behind-the-tests"),
+        pytest.param(lambda f: f.remove("shop.py").write({"docs/shop.py": UNTIDY}), id="among-the-documents"),
+        pytest.param(lambda f: f.write(shop=UNTIDY.replace("sign", "signum")), id="another-name-for-the-function"),
+        pytest.param(lambda f: f.write(shop=UNTIDY + "\n\n" * 40), id="empty-lines"),
+        pytest.param(lambda f: f.write(shop=f"def broken(:\n{UNTIDY}"), id="a-file-that-nobody-can-read"),
+        pytest.param(
+            lambda f: f.write(
+                {"shop.py": UNTIDY, "more.py": "".join(f"def f{n}():\n    pass\n\n\n" for n in range(50))}
+            ),
+            id="clean-code-beside-it",
+        ),
+    ],
+)
+def test_what_makes_nothing_better(folder: Folder, cheat: Callable[[Folder], object]) -> None:
+    folder.write(shop=UNTIDY, calc=CLEAN).write({"tests/helper.py": "", "docs/conf.py": ""}).begin_cycle().begin_phase()
+    cheat(folder)
+    measured = folder.look()
+    assert measured.metrics["quality_delta"] == 0
+    assert measured.metrics.get("no_more_improvements_identified") is not True
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("ruff.toml", "[lint]\nignore = ['F401']\n", id="ruff-toml"),
+        pytest.param(".ruff.toml", "[lint.per-file-ignores]\n'shop.py' = ['F401']\n", id="per-file"),
+        pytest.param("pyproject.toml", "[tool.ruff.lint]\nignore = ['F']\n", id="pyproject"),
+        pytest.param("src/pyproject.toml", "[tool.ruff]\n", id="in-a-folder"),
+    ],
+)
+def test_rules_of_ruff_that_change_in_the_middle_make_it_unknown(folder: Folder, name: str, text: str) -> None:
+    folder.write(shop=UNTIDY).begin_cycle().begin_phase().write({name: text})
+    measured = folder.look()
+    assert measured.metrics == {}
+    assert f"ruff's settings in {name} changed since the phase began" in measured.warnings[0]
+    assert folder.begin_phase().look().metrics["quality_delta"] == 0
+
+
+def test_limits_that_change_in_the_middle_make_it_unknown(folder: Folder) -> None:
+    folder.write(shop=TANGLED).begin_phase()
+    folder.settings = QualitySettings(max_cognitive=100, max_nesting=100)
+    assert folder.look().metrics == {}
+
+
+def test_other_parts_of_pyproject_may_change(folder: Folder) -> None:
+    folder.write({"pyproject.toml": "[tool.ruff.lint]\nselect = ['F']\n"}, shop=UNTIDY).begin_phase()
+    folder.write({"pyproject.toml": "[project]\nname = 'shop'\n\n[tool.ruff.lint]\nselect = ['F']\n"})
+    assert folder.delta() == 0
+
+
+def test_a_projects_own_rules_are_its_rules(folder: Folder) -> None:
+    folder.write(shop=UNTIDY).write({"ruff.toml": "[lint]\nselect = ['F']\nignore = ['F401']\n"})
+    assert folder.begin_phase().places() == []
+    folder.write({"ruff.toml": "fix = true\nunsafe-fixes = true\n[lint]\nselect = ['F', 'W']\n"})
+    assert folder.begin_phase().places() == ["shop.py:1 F401 `os` imported but unused"]
+    assert "import os" in (folder.root / "shop.py").read_text(encoding="utf-8"), "nothing is mended by looking"
+
+
+def test_variables_of_ruff_do_not_reach_it(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUFF_OUTPUT_FILE", str(folder.root / "stolen.json"))
+    assert len(folder.write(shop=UNTIDY).places()) == 1
+
+
+def test_a_comment_that_was_there_keeps_hiding(folder: Folder) -> None:
+    folder.write(shop=UNTIDY.replace("import os", "import os  # noqa: F401")).begin_cycle().begin_phase()
+    assert folder.places() == []
+    folder.write(shop=CLEAN, other=UNTIDY.replace("import os", "import os  # noqa: F401"))
+    assert folder.delta() == 0
+
+
+def test_a_package_may_offer_what_it_imports(folder: Folder) -> None:
+    assert folder.write({"shop/__init__.py": "from shop.core import price\n"}).places() == []
+
+
+# Trouble
+
+
+def test_a_file_that_can_not_be_read_is_named_and_takes_nothing_with_it(folder: Folder) -> None:
+    folder.write(shop=UNTIDY, broken="def f(:\n    pass\n", calc=CLEAN)
+    (folder.root / "latin.py").write_bytes("name = 'Löwe'\n".encode("latin-1"))
+    measured = folder.begin_phase().look()
+    assert measured.metrics["improvements_found"] == 1
+    assert measured.warnings == (
+        "quality is unknown for broken.py (line 1: expected a parameter or the end of the parameter list); "
+        "latin.py (it is not UTF-8)",
+    )
+
+
+def test_what_could_not_be_looked_at_is_not_called_clean(folder: Folder) -> None:
+    measured = folder.write(calc=CLEAN, broken="def f(:\n").begin_phase().look()
+    assert measured.metrics["improvements_found"] == 0
+    assert "no_more_improvements_identified" not in measured.metrics
+
+
+def test_a_broken_file_of_somebody_else_is_not_named(folder: Folder) -> None:
+    folder.write(broken="def f(:\n").begin_cycle().write(calc=CLEAN).begin_phase()
+    measured = folder.look()
+    assert measured.warnings == ()
+    assert measured.metrics["no_more_improvements_identified"] is True
+
+
+def test_ruff_that_refuses_is_quoted(folder: Folder) -> None:
+    folder.write(calc=CLEAN).write({"ruff.toml": "required-version = '==0.0.1'\n"})
+    measured = folder.look()
+    assert measured.metrics == {}
+    assert "quality is unknown: ruff ended with 2" in measured.warnings[0]
+    assert "0.0.1" in measured.warnings[0]
+
+
+def test_another_version_of_a_tool_is_not_compared_with(folder: Folder) -> None:
+    folder.write(calc=UNTIDY).begin_phase()
+    folder.memory["quality"]["versions"] = "complexipy 1.0, ruff 1.0"
+    folder.wanted = frozenset({"quality_delta"})
+    measured = folder.look()
+    assert measured.metrics == {
+        "quality_after": -4,
+        "improvements_found": 1,
+        "no_more_improvements_identified": False,
+    }
+    assert "it was measured with complexipy 1.0, ruff 1.0 when the phase began" in measured.warnings[0]
+
+
+def test_nothing_was_measured_when_the_phase_began(folder: Folder) -> None:
+    folder.wanted = frozenset({"quality_delta"})
+    measured = folder.write(calc=CLEAN).look()
+    assert "quality_delta" not in measured.metrics
+    assert measured.warnings[0].startswith("quality_delta is unknown: nothing was measured when the phase began; ")
+
+
+def test_a_module_of_the_project_does_not_stand_in_for_a_tool(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write(calc=CLEAN, complexipy="def code_complexity(*a, **k): ...\n")
+    monkeypatch.delitem(sys.modules, "complexipy")
+    monkeypatch.syspath_prepend(folder.root)
+    folder.wanted = QUALITY_METRICS
+    measured = folder.look()
+    monkeypatch.delitem(sys.modules, "complexipy", raising=False)
+    assert measured.metrics == {}
+    assert "complexipy.py stands in the way of complexipy" in measured.warnings[0]
+
+
+# Without the extra
+
+
+@pytest.fixture(params=["complexipy", "ruff"])
+def absent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A library that is not installed, as far as this process can see."""
+    library: str = request.param
+    monkeypatch.setitem(sys.modules, library, None)
+    return library
+
+
+def test_without_a_library_everything_is_unknown_and_nobody_is_told(folder: Folder, absent: str) -> None:
+    folder.write(calc=CLEAN).begin_cycle().begin_phase()
+    assert folder.memory == {"sources": None, "quality": None}
+    assert folder.look() == Measured()
+
+
+def test_whoever_asks_by_name_is_told_what_to_install(folder: Folder, absent: str) -> None:
+    folder.wanted = frozenset({"quality_delta", "no_more_improvements_identified", "tests_failing"})
+    assert folder.write(calc=CLEAN).look().warnings == (
+        f"quality_delta is unknown: {absent} is not installed; pip install 'pytest-phase-gate[quality]'",
+    )
+
+
+def test_a_library_that_can_not_be_imported_is_as_good_as_none(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "complexipy")
+    monkeypatch.syspath_prepend(WITHOUT_EXTRAS)
+    assert folder.write(calc=CLEAN).look() == Measured()
+
+
+def test_it_can_be_switched_off(folder: Folder) -> None:
+    folder.settings = QualitySettings(enabled=False)
+    assert folder.write(calc=UNTIDY).begin_phase().look() == Measured()
+    folder.wanted = frozenset({"improvements_found"})
+    assert "evidence.quality.enabled is false" in folder.look().warnings[0]
+
+
+def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from pytest_phase_gate.core.settings import Configuration\n"
+        "from pytest_phase_gate.evidence.gathering import gather_evidence\n"
+        "from pytest_phase_gate.evidence.scene import Scene\n"
+        "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
+        "gather_evidence(Scene(root=here, folder=here, configuration=Configuration(), wanted=wanted))\n"
+        "print(*sorted(name for name in sys.modules if name.endswith(('.quality', 'code_numbers', 'complexipy'))))\n"
+    )
+
+    def loaded(*wanted: str) -> list[str]:
+        words = [sys.executable, "-c", code, *wanted]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert loaded("tests_failing") == []
+    assert "complexipy" in loaded("quality_delta")
+
+
+def test_its_names_come_from_it(folder: Folder) -> None:
+    folder.write(calc=CLEAN).begin_cycle().begin_phase()
+    assert gather_evidence(folder.scene).metrics["no_more_improvements_identified"] is True
+
+
+# The cache
+
+
+def measured_files(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Look, and return the files that were measured anew."""
+    asked: list[str] = []
+    real = code_numbers.measure_files
+
+    def watch(scene: Scene, tools: Any, told: Any, files: Mapping[str, bytes]) -> Any:
+        asked.extend(files)
+        return real(scene, tools, told, files)
+
+    monkeypatch.setattr(code_numbers, "measure_files", watch)
+    folder.look()
+    monkeypatch.setattr(code_numbers, "measure_files", real)
+    return asked
+
+
+def test_only_what_changed_is_measured_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write(a=CLEAN, b=UNTIDY).begin_phase()
+    assert measured_files(folder, monkeypatch) == []
+    folder.write(b=CLEAN)
+    assert measured_files(folder, monkeypatch) == ["b.py"]
+
+
+def test_the_cache_holds_the_present_files_and_no_others(folder: Folder) -> None:
+    for number in range(3):
+        folder.write({f"module_{number}.py": UNTIDY}).look()
+        folder.remove(f"module_{number}.py")
+    folder.write(last=CLEAN).look()
+    kept = json.loads((folder.root / ".phase-gate" / "cache" / "quality.json").read_text(encoding="utf-8"))
+    assert list(kept["files"]) == ["last.py"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("{", id="torn"),
+        pytest.param("[]", id="another-thing"),
+        pytest.param('{"schema": 1}', id="half"),
+        pytest.param('{"schema": 99, "key": "", "files": {}}', id="of-another-version"),
+        pytest.param('{"schema": 1, "key": "KEY", "files": {"shop.py": ["CONTENT", [1]]}}', id="rows-of-another-form"),
+        pytest.param('{"schema": 1, "key": "KEY", "files": {"shop.py": 3}}', id="no-rows"),
+        pytest.param("[" * 100_000, id="bottomless"),
+    ],
+)
+def test_a_damaged_cache_is_ignored(folder: Folder, damage: str) -> None:
+    folder.write(shop=UNTIDY)
+    before = folder.look()
+    path = folder.root / ".phase-gate" / "cache" / "quality.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    damage = damage.replace("KEY", kept["key"]).replace("CONTENT", kept["files"]["shop.py"][0])
+    path.write_text(damage, encoding="utf-8")
+    assert folder.look() == before
+    assert json.loads(path.read_text(encoding="utf-8")) == kept
+
+
+def test_a_missing_folder_is_not_made_by_looking(folder: Folder) -> None:
+    (folder.root / ".phase-gate").rmdir()
+    assert folder.write(shop=UNTIDY).look().metrics["improvements_found"] == 1
+    assert not (folder.root / ".phase-gate").exists()

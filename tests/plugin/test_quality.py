@@ -1,0 +1,219 @@
+"""Phase REFACTOR in real runs: what opens its gate, and what is shown beside it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.conformance.stories import command
+from tests.support import Sample
+
+pytestmark = pytest.mark.usefixtures("quality_extra")
+
+TESTS = """\
+from price import price
+
+
+def test_small_orders_cost_a_fee():
+    assert price(10, member=False) == 12
+
+
+def test_members_pay_no_fee():
+    assert price(10, member=True) == 10
+"""
+#: An import that nobody needs, and a branch too many.
+UGLY = """\
+import os
+
+
+def price(total, member):
+    if member:
+        return total
+    else:
+        if total < 50:
+            return total + 2
+        else:
+            return total
+"""
+TIDY = """\
+def price(total, member):
+    return total if member or total >= 50 else total + 2
+"""
+WORSE = UGLY.replace("if total < 50:", "if total < 50 and total:")
+
+
+def enter_refactor(sample: Sample, code: str = UGLY) -> Sample:
+    """RED and GREEN with that code, both exited."""
+    sample.write(test_price=TESTS)
+    assert sample.pytest("--phase=red", "--exit-signal=they fail").code == 0
+    sample.write(price=code)
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green", "--exit-signal=green twice").code == 0
+    return sample
+
+
+def begin_with_refactor(sample: Sample, code: str = UGLY) -> Sample:
+    """A project whose first run of all is one in REFACTOR."""
+    return sample.write(test_price=TESTS, price=code)
+
+
+def refactor(sample: Sample, *arguments: str) -> tuple[int, str, Any]:
+    ran = sample.pytest("--phase=refactor", "--phase-report=verdict.json", "--phase-report=verdict.md", *arguments)
+    return ran.code, ran.out, sample.report()
+
+
+def runs(sample: Sample) -> Any:
+    return command(sample, "history", "--json").document["runs"]
+
+
+def test_the_probe_opens_the_gate(sample: Sample) -> None:
+    enter_refactor(sample)
+    code, out, verdict = refactor(sample)
+    assert code == 10
+    assert "- no_more_improvements_identified == true          false (measured)" in out
+    assert "advisory: price.py:1 F401 `os` imported but unused [could-improve]" in out
+    assert verdict["reason"].startswith("go on: 1 place could still be better; or one of these has to hold: ")
+    assert verdict["next"] == "pytest --phase=refactor"
+    assert verdict["metrics"]["quality_delta"] == 0
+
+    sample.write(price=TIDY)
+    code, out, verdict = refactor(sample)
+    assert code == 0
+    assert "+ no_more_improvements_identified == true          true (measured)" in out
+    assert "could-improve" not in out
+    assert verdict["reason"] == "Gate 1 holds; Gate 2 waits for the exit signal"
+    assert verdict["facts"] == [
+        {
+            "name": "no_more_improvements_identified",
+            "value": True,
+            "source": "measured",
+            "by": "",
+            "reason": "",
+            "at": "",
+        }
+    ]
+    assert command(sample, "signal", "--reason", "tidy").has("both gates hold: REFACTOR has exited")
+
+
+def test_before_is_what_green_ended_with_however_late_the_first_run_comes(sample: Sample) -> None:
+    enter_refactor(sample).write(price=TIDY)
+    _, out, verdict = refactor(sample)
+    metrics = verdict["metrics"]
+    assert (metrics["quality_before"], metrics["quality_after"], metrics["quality_delta"]) == (-6, -2, 4)
+    assert "Quality, before -> now: fewer is better" in out
+    assert "price.py    6->2" in out
+    assert verdict["tables"][0]["rows"][0][:2] == ["price.py", "6->2"]
+    assert "| price.py | 6->2 |" in (sample.root / "verdict.md").read_text(encoding="utf-8")
+
+
+def test_the_same_where_the_signal_came_by_itself(sample: Sample) -> None:
+    sample.write(test_price=TESTS)
+    assert sample.pytest("--phase=red", "--exit-signal=they fail").code == 0
+    sample.write(price=UGLY)
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green").code == 0
+    assert command(sample, "signal", "--reason", "green twice").code == 0
+    assert command(sample.write(price=TIDY), "advance").has("REFACTOR begins")
+    assert refactor(sample)[2]["metrics"]["quality_delta"] == 4
+
+
+def test_the_table_is_part_of_what_a_signal_and_explain_show(sample: Sample) -> None:
+    refactor(begin_with_refactor(sample))
+    refactor(sample.write(price=TIDY))
+    shown = "price.py    6->2"
+    assert command(sample, "signal", "--reason", "tidy").has(shown)
+    assert command(sample, "explain").has(shown, "met      no_more_improvements_identified == true  (true, measured)")
+
+
+def test_a_declaration_opens_the_gate_and_wins(sample: Sample) -> None:
+    refactor(begin_with_refactor(sample))
+    said = command(sample, "declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
+    assert said.code == 0
+    code, out, verdict = refactor(sample)
+    assert code == 0
+    assert "+ no_more_improvements_identified == true          true (declared by ann)" in out
+    assert "ann declared no_more_improvements_identified to be true; measured, it is false" in verdict["notes"]
+    assert runs(sample)[-1]["metrics"]["no_more_improvements_identified"] is False
+    (fact,) = verdict["facts"]
+    assert (fact["source"], fact["by"], fact["reason"]) == ("declared", "ann", "os is for later")
+
+
+def test_a_declaration_may_also_keep_it_closed(sample: Sample) -> None:
+    refactor(begin_with_refactor(sample, TIDY))
+    assert command(sample, "declare", "no_improvements_found=false", "--reason", "the names are bad").code == 0
+    code, out, _ = refactor(sample)
+    assert code == 10
+    assert "no_more_improvements_identified == true          false (declared by dev)" in out
+
+
+def test_the_limit_opens_the_gate_and_says_so(sample: Sample) -> None:
+    begin_with_refactor(sample)
+    for _ in range(4):
+        assert refactor(sample)[0] == 10
+    code, _, verdict = refactor(sample)
+    assert code == 0
+    assert verdict["notes"][-1] == (
+        "limit reached: iteration >= max_refactor_iterations (5 >= 5) holds, and nothing else of its group;"
+        " quality_delta is 0"
+    )
+
+
+def test_code_that_became_worse_is_said_and_closes_nothing_by_itself(sample: Sample) -> None:
+    refactor(begin_with_refactor(sample))
+    _, out, verdict = refactor(sample.write(price=WORSE))
+    assert "no number is better than when the phase began, and these are worse: points 6 -> 7, cognitive 5 -> 6" in out
+    worse = [row for row in verdict["findings"] if row["slug"] == "quality-worse"]
+    assert [row["tier"] for row in worse] == ["advisory"]
+
+
+def test_a_project_may_ask_for_no_worse_code(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "phases: {REFACTOR: {condition: quality_delta >= 0}}\n"})
+    assert refactor(begin_with_refactor(sample, TIDY))[0] == 0
+    code, out, verdict = refactor(sample.write(price=UGLY))
+    assert code == 10
+    assert "- quality_delta >= 0                                 -4" in out
+    assert verdict["reason"] == "go on: quality_delta >= 0 is not met (-4)"
+
+
+def test_the_limits_are_frozen_with_the_tests(sample: Sample) -> None:
+    refactor(begin_with_refactor(sample))
+    sample.write({"phase-gate.yaml": "evidence: {quality: {lint: false}}\n"})
+    code, out, _ = refactor(sample)
+    assert code == 10
+    assert "rules-unchanged" in out
+    assert "phase-gate.yaml evidence.quality was not set, is " in " ".join(out.split())
+    assert "quality is unknown: the limits under evidence.quality changed since the phase began" in " ".join(
+        out.split()
+    )
+
+
+def test_the_history_has_it_for_a_trend(sample: Sample) -> None:
+    refactor(begin_with_refactor(sample))
+    refactor(sample.write(price=TIDY))
+    assert [run["metrics"]["quality_after"] for run in runs(sample)] == [-6, -2]
+
+
+def test_a_quiet_run_leaves_the_table_out(sample: Sample) -> None:
+    _, out, _ = refactor(begin_with_refactor(sample), "-q")
+    assert "Quality, before" not in out
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_told"),
+    [
+        pytest.param("", False, id="the-default-rules-say-nothing"),
+        pytest.param("phases: {REFACTOR: {condition: quality_delta >= 0}}\n", True, id="rules-that-ask-do"),
+    ],
+)
+def test_without_the_extra(sample: Sample, rules: str, is_told: bool) -> None:
+    sample.environment.setitem(sys.modules, "complexipy", None)
+    if rules:
+        sample.write({"phase-gate.yaml": rules})
+    code, out, verdict = refactor(begin_with_refactor(sample))
+    assert code == 10
+    assert verdict["tables"] == []
+    assert ("pip install 'pytest-phase-gate[quality]'" in " ".join(out.split())) is is_told
+    assert bool(verdict["warnings"]) is is_told
+    assert "no_more_improvements_identified" not in verdict["metrics"]
