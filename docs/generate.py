@@ -42,7 +42,7 @@ EVENTS: Mapping[str, str] = {
     "fact-declared": "Somebody declared a fact",
     "fact-withdrawn": "Somebody took a fact back",
     "phase-entered": "A phase began, and how: as the first one, as the next one, by a rewind",
-    "phase-exited": "Both gates held: the phase is over",
+    "phase-exited": "Both gates held: the phase is over; with how things are, for the next one to compare with",
     "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",
     "rewound": "Somebody went back to an earlier phase, with a reason",
     "rollback-accepted": "A person accepted a folder that came back from an old copy",

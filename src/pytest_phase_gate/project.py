@@ -131,7 +131,7 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import gather_evidence
 
-        return gather_evidence(self._scene(wanted_names(workflow, phase), store, state, show))
+        return gather_evidence(self._scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show))
 
     def remember(
         self,
@@ -151,8 +151,13 @@ class Project(Value):
         from pytest_phase_gate.evidence.gathering import remember
 
         return remember(
-            self._scene(wanted_names(workflow, phase), store, state),
-            self._scene(frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)), store, state)
+            self._scene(wanted_names(workflow, phase), store, state, phase=phase.name),
+            self._scene(
+                frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)),
+                store,
+                state,
+                phase=phase.name,
+            )
             if begins_cycle
             else None,
             keep=store.keep,
@@ -167,7 +172,13 @@ class Project(Value):
         return self.remember(workflow, following, store, state, begins_cycle=False).phase
 
     def _scene(
-        self, wanted: frozenset[str], store: TaskStore, state: State, show: Callable[[str], None] | None = None
+        self,
+        wanted: frozenset[str],
+        store: TaskStore,
+        state: State,
+        *,
+        phase: str,
+        show: Callable[[str], None] | None = None,
     ) -> Scene:
         from pytest_phase_gate.evidence.scene import Scene, say_nothing
 
@@ -178,6 +189,7 @@ class Project(Value):
             state_folder=self.state_folder,
             configuration=self.configuration,
             wanted=wanted,
+            phase=phase,
             show=show or say_nothing,
             list_files=lambda keep: list_files(self.root, state_folder=self.state_folder, keep=keep),
             recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,

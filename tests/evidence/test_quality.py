@@ -136,6 +136,9 @@ def numbers(folder: Folder, source: str) -> Function:
         pytest.param('def f():\n    """Doc."""\n    # why\n\n    return 1\n', 1, 0, 1, 0, id="words-are-no-code"),
         # One branch; the statements are `if`, `return`, `return`.
         pytest.param("def f(a):\n    if a:\n        return 1\n    return 2\n", 2, 1, 3, 1, id="if"),
+        pytest.param(
+            "def f(a):  # noqa: C901\n    if a:\n        return 1\n", 2, 1, 2, 1, id="a-comment-hides-nothing"
+        ),
         # if 1, elif 1, else 1.
         pytest.param(
             "def f(a):\n    if a:\n        x = 1\n    elif b:\n        x = 2\n    else:\n        x = 3\n",
@@ -309,6 +312,12 @@ def test_touching_another_file_makes_the_scope_no_smaller(folder: Folder) -> Non
     folder.write(old=UNTIDY, other=CLEAN).begin_cycle().begin_phase()
     assert folder.look().metrics["improvements_found"] == 1
     folder.write(other=f"{CLEAN}# touched\n")
+    assert folder.look().metrics["improvements_found"] == 1
+
+
+def test_putting_a_file_back_takes_it_out_of_nothing(folder: Folder) -> None:
+    folder.write(old=UNTIDY, other=CLEAN).begin_cycle().write(old=f"{UNTIDY}# more\n", other=f"{CLEAN}# more\n")
+    folder.begin_phase().write(old=UNTIDY)
     assert folder.look().metrics["improvements_found"] == 1
 
 

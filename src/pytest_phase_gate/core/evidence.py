@@ -30,7 +30,10 @@ PROVIDED: Mapping[str, frozenset[str]] = {
 }
 
 #: Providers that compare with how things were, and since when.
-SINCE: Mapping[str, Since] = {"sources": "cycle", "quality": "phase", "git": "phase"}
+SINCE: Mapping[str, Since] = {"git": "phase", "sources": "cycle", "quality": "phase"}
+
+#: Those of them whose phase begins where the one before ended, however much later its first run is.
+SINCE_EXIT = frozenset({"quality"})
 
 
 class Table(Value):

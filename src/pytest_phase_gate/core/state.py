@@ -147,10 +147,10 @@ class State(Value):
     phase_memory: Mapping[str, str] = field(default_factory=dict)
     #: The same, as the last complete run of the phase left it.
     run_memory: Mapping[str, str] = field(default_factory=dict)
+    #: How things were when the phase ended: what the next one begins with, however much later its first run is.
+    exit_memory: Mapping[str, str] = field(default_factory=dict)
     breaker: Breaker = field(default_factory=Breaker)
     flakiness: Flakiness = field(default_factory=Flakiness)
-    #: How they were when the phase ended: what the next one begins with, however much later its first run is.
-    exit_memory: Mapping[str, str] = field(default_factory=dict)
     undo: Undo | None = None
 
     @property

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 #: Files that a warning names.
 _NAMED = 3
 _INSTALL = "pip install 'pytest-phase-gate[quality]'"
-_ANEW = 'phase-gate rewind PHASE --reason "..." begins the phase anew'
 
 
 class QualityProvider(Provider):
@@ -94,6 +93,10 @@ def _unknown(scene: Scene, why: str) -> Measured:
     """Say why nothing is known to those whose rules ask for it by name. The others need not know that it exists."""
     names = scene.wanted & QUALITY_METRICS
     return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
+
+
+def _begin_anew(scene: Scene) -> str:
+    return f'phase-gate rewind {scene.phase} --reason "..." begins the phase anew'
 
 
 def _are(names: frozenset[str]) -> str:
@@ -171,7 +174,7 @@ def _compare(scene: Scene, tools: Tools) -> Measured:
         return Measured(
             warnings=(
                 f"quality is unknown: {changed} changed since the phase began; set them back, or take them as they "
-                f"are: {_ANEW}",
+                f"are: {_begin_anew(scene)}",
             )
         )
     try:
@@ -276,4 +279,4 @@ def _warn_unknown_before(
     why = "nothing was measured when the phase began"
     if before is not None:
         why = f"it was measured with {before.versions} when the phase began, and is with {tools.versions} now"
-    return (f"{_are(names)} unknown: {why}; {_ANEW}",)
+    return (f"{_are(names)} unknown: {why}; {_begin_anew(scene)}",)

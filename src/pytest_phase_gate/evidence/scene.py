@@ -26,6 +26,8 @@ class Scene(Value):
     configuration: Configuration
     #: What the phase's condition and guards speak of.
     wanted: frozenset[str]
+    #: Whose rules those are, for messages.
+    phase: str = "PHASE"
     #: Shows a line to whoever waits.
     show: Callable[[str], None] = say_nothing
     #: Returns the files of the project that a predicate wants, sorted; none that git ignores.
