@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.rules.criteria import read_criteria
 from tests.clause_report import find_unknown, load_criteria, render_table
 from tests.conftest import ROOT
 from tests.support import Sample
@@ -38,6 +39,11 @@ def marked_clauses(path: Path) -> Iterator[str]:
 
 def all_marked() -> set[str]:
     return {clause for path in HERE.glob("test_*.py") for clause in marked_clauses(path)}
+
+
+def test_the_plugin_reads_the_list_as_we_do() -> None:
+    criteria = read_criteria("criteria.yaml", base=ROOT, root=ROOT)
+    assert {each.id: each.text for each in criteria.listed} == load_criteria()
 
 
 def test_the_list_has_every_clause() -> None:

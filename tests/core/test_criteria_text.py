@@ -136,6 +136,10 @@ def test_a_criterion_may_have_no_text(text: str) -> None:
     assert found(text) == [("AC-1", "")]
 
 
+def test_a_heading_may_end_with_a_hash_of_its_own() -> None:
+    assert found("## AC-1 Written in C#\n") == [("AC-1", "Written in C#")]
+
+
 def test_lines_are_those_of_the_file() -> None:
     text = "# Sums\r\n\r\n- [ ] AC-1 It adds up\r\n<!--\r\n-->\r\n- [x] AC-2 Nothing is 0\r\n"
     listed, _ = find_criteria(text, file="docs/criteria.md")

@@ -25,6 +25,7 @@ from pytest_phase_gate.core.workflow_json import workflow_from_json, workflow_to
 from pytest_phase_gate.errors import PhaseGateError, TamperedError
 from pytest_phase_gate.report.status_block import parse_status_block
 from pytest_phase_gate.rules.configuration import parse_configuration
+from pytest_phase_gate.rules.criteria import read_criteria
 from pytest_phase_gate.rules.overlay import apply_overlay
 from pytest_phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
 from pytest_phase_gate.rules.workflow_text import parse_guards, parse_workflow
@@ -95,6 +96,20 @@ def _guards(data: bytes) -> None:
 
 def _configuration(data: bytes) -> None:
     apply_overlay(load_shipped_workflow("tdd"), parse_configuration(data).overlay)
+
+
+def _criteria(data: bytes, name: str) -> None:
+    (_folder() / name).write_bytes(data)
+    criteria = read_criteria(name, base=_folder(), root=_folder())
+    assert criteria.count == len(set(criteria.ids)) > 0
+
+
+def _criteria_markdown(data: bytes) -> None:
+    _criteria(data, "criteria.md")
+
+
+def _criteria_yaml(data: bytes) -> None:
+    _criteria(data, "criteria.yaml")
 
 
 def _status_block(data: bytes) -> None:
@@ -260,6 +275,25 @@ EXIT_SIGNAL: true
 ---END_PRP_PHASE_STATUS---
 """
 _SIGNAL = b"exit_signal: true\nphase: GREEN\niteration: 5\nreason: all done\nremaining_work: none\nby: alice\n"
+_CRITERIA = b"criteria:\n  AC-1: one\n  AC-2: {text: two}\n"
+
+_MARKDOWN = b"""\
+# Years
+
+- [ ] AC-1 one
+- [x] **[AC-2](#two)**: two
+
+## AC-3: three ##
+
+| AC-4 | four | test |
+
+<!-- - [ ] AC-5 -->
+```
+- [ ] AC-6
+```
+> - [ ] AC-7
+"""
+
 _CONFIGURATION = b"""\
 workflow: tdd
 run: {exit: dual, confirm: true, criteria: 3, report: [a.json, b.md]}
@@ -356,6 +390,8 @@ def all_targets() -> dict[str, Target]:
         Target("workflow", _workflow, (tdd,)),
         Target("guards", _guards, (guards,)),
         Target("configuration", _configuration, (_CONFIGURATION,)),
+        Target("criteria-markdown", _criteria_markdown, (_MARKDOWN,)),
+        Target("criteria-yaml", _criteria_yaml, (_CRITERIA, b'[{"id": "AC-1"}, "AC-2 b"]')),
         Target("status-block", _status_block, (_BLOCK,)),
         Target("signal", _signal, (_SIGNAL,)),
         Target("ledger-line", _ledger_line, lines),

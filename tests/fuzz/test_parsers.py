@@ -69,6 +69,11 @@ LARGE = {
     "nul-bytes": b"\0" * 10_000,
     "lone-surrogates": b"\xed\xa0\x80" * 1_000,
     "a-flood-of-quotes": b'"' * 100_001,
+    "a-flood-of-comments": b"-->" + b"<!--" * 200_000,
+    "a-flood-of-fences": b"```\n" * 100_000,
+    "a-wide-heading": b"# a" + b" " * 500_000 + b"b",
+    "a-wide-table": b"| a" + b" " * 500_000 + b"b" + b"|" * 100_000,
+    "a-long-id": b"- A" + b"-A" * 400_000,
 }
 
 

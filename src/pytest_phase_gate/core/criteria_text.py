@@ -26,8 +26,7 @@ _STANDARD = re.compile("(?:AES|ASCII|COVID|CVE|CWE|ECMA|HTTP|IEC|IEEE|ISO|PEP|RF
 _CLOSING = r"(?:[\]*_`).]|\([^()\s]*\))*"
 _BEGINS_WITH_ID = re.compile(rf"[*_`\[(]{{0,4}}({ID}){_CLOSING}(?:(:)[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)")
 _ITEM = re.compile(r"(\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(\[[ xX]?\]\s+)?(.*)")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*")
-_ROW = re.compile(r"\s*\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*(?:\|.*)?")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FENCE = re.compile(r"\s*(?:(?:[-*+>]|[0-9]{1,9}[.)])\s+)*(`{3,}|~{3,})(.*)")
 _CODE = re.compile(r"`[^`]*`")
 
@@ -90,9 +89,11 @@ def _read_line(line: str, number: int) -> _Found | None:
         form = _Form.ITEM if item[2] is None else _Form.CHECKBOX
         indent, line = len(item[1].expandtabs(4)), item[3]
     elif (heading := _HEADING.fullmatch(line)) is not None:
-        form, line = _Form.HEADING, heading[1]
-    elif (row := _ROW.fullmatch(line)) is not None:
-        form, line = _Form.ROW, f"{row[1]} {row[2]}"
+        form, line = _Form.HEADING, heading[1].rstrip()
+        without_closing = line.rstrip("#")
+        line = without_closing if without_closing[-1:].isspace() else line
+    elif len(cells := line.strip().split("|", 3)) > 2 and not cells[0]:
+        form, line = _Form.ROW, f"{cells[1].strip()} {cells[2].strip()}"
     begins = _BEGINS_WITH_ID.fullmatch(line)
     if begins is None:
         text = " ".join(line.split())
@@ -120,9 +121,21 @@ def _prose(text: str) -> Iterator[tuple[int, str]]:
         if (opened := _FENCE.fullmatch(line)) is not None and (opened[1][0] != "`" or "`" not in opened[2]):
             fence = opened[1]
             continue
-        without = re.sub(r"<!--.*?-->", "", line)
+        without = _without_comments(line)
         # One that never ends, or stands in code, is no comment.
         if "<!--" in _CODE.sub("", without) and number < last_end:
             in_comment = True
             without = without.partition("<!--")[0]
         yield number, without
+
+
+def _without_comments(line: str) -> str:
+    """Return the line without the comments that end in it. By hand: a pattern would look for each end anew."""
+    kept = ""
+    while "<!--" in line and "-->" in line:
+        before, _, comment = line.partition("<!--")
+        _, end, after = comment.partition("-->")
+        if not end:
+            break
+        kept, line = kept + before, after
+    return kept + line
