@@ -33,6 +33,7 @@ def main() -> int:
         scene = Scene(
             root=root,
             folder=root / ".phase-gate",
+            state_folder=root / ".phase-gate",
             configuration=Configuration(),
             wanted=frozenset(),
             list_files=lambda keep: sorted(path.name for path in root.iterdir() if keep(path.name)),

@@ -73,6 +73,7 @@ class Folder:
         return Scene(
             root=self.root,
             folder=state,
+            state_folder=state,
             configuration=Configuration(quality=self.settings),
             wanted=self.wanted,
             list_files=lambda keep: list_files(self.root, state_folder=state, keep=keep),
@@ -529,7 +530,8 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
         "from pytest_phase_gate.evidence.gathering import gather_evidence\n"
         "from pytest_phase_gate.evidence.scene import Scene\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
-        "gather_evidence(Scene(root=here, folder=here, configuration=Configuration(), wanted=wanted))\n"
+        "folders = dict(root=here, folder=here, state_folder=here)\n"
+        "gather_evidence(Scene(**folders, configuration=Configuration(), wanted=wanted))\n"
         "print(*sorted(name for name in sys.modules if name.endswith(('.quality', 'code_numbers', 'complexipy'))))\n"
     )
 
