@@ -169,7 +169,11 @@ class Project(Value):
         following = workflow.phase(phase.next)
         if following is None:
             return {}
-        return self.remember(workflow, following, store, state, begins_cycle=False).phase
+        from pytest_phase_gate.core.evidence import wanted_names
+        from pytest_phase_gate.evidence.gathering import remember_at_exit
+
+        scene = self._scene(wanted_names(workflow, following), store, state, phase=following.name)
+        return remember_at_exit(scene, keep=store.keep)
 
     def _scene(
         self,

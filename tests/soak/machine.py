@@ -24,7 +24,7 @@ from pytest_phase_gate.core.state import NEW_STATE
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.storage.store import TaskStore
 from tests.integrity.forks import Forks
-from tests.soak.model import CLOSED, HOLDS, NOT_ALLOWED, PHASES, TESTS_FAILED, Model
+from tests.soak.model import CLOSED, HALTED, HOLDS, NOT_ALLOWED, PHASES, TESTS_FAILED, Model
 from tests.support import OURS
 
 #: What a test asks for stands in a file that is no source, so that one tree may have any outcome.
@@ -39,6 +39,13 @@ def works(name):
 """
 TEST = '\n\ndef test_{name}():\n    assert works("{name}")\n'
 NAMES = "abcdefghij"
+
+#: What RED counts depends on what is new, which is the product's to say.
+RULES = """\
+phases:
+  RED: {breaker: {no_progress: 0, same_error: 0}}
+overrides: {allow_non_interactive: true}
+"""
 
 #: What was done, over all stories.
 DONE: Counter[str] = Counter()
@@ -67,6 +74,7 @@ class GateMachine(RuleBasedStateMachine):
         self.seen: dict[tuple[int, int], int] = {}
         self.entries = 0
         (self.root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        (self.root / "phase-gate.yaml").write_text(RULES, encoding="utf-8")
         self._write()
 
     def teardown(self) -> None:
@@ -191,6 +199,13 @@ class GateMachine(RuleBasedStateMachine):
                 assert not is_green, output
             answer = model.strictest("done" if signals else None)
             assert said["gate_2"]["answer"] == (answer or "absent"), output
+            if phase != "RED":
+                unmet = {f"guard {row['name']}" for row in said["gate_1"]["guards"] if not row["satisfied"]}
+                failing = frozenset({*self.tests} - self.passing) | unmet
+                passing = len({*self.tests} & self.passing)
+                needs_person = answer == "blocked"
+                model.circuit.see(failing, passing, model.tree, holds=gate_1, needs_person=needs_person)
+            assert said["breaker"]["state"] == model.circuit.status, output
             verdict = model.judge(answer, gate_1=gate_1)
             assert said["can_exit"] == verdict.can_exit, output
             assert (said["iteration"], said["cycle"]) == (model.iteration, model.cycle), output
@@ -198,6 +213,8 @@ class GateMachine(RuleBasedStateMachine):
             assert not gate_1, output
             assert not said["can_exit"], output
         expected = HOLDS if gate_1 else CLOSED
+        if model.is_halted and is_complete:
+            expected = HALTED
         if phase != "RED" and not is_green:
             expected = TESTS_FAILED
         assert code == expected, output
@@ -232,6 +249,21 @@ class GateMachine(RuleBasedStateMachine):
     def rewind(self, phase: str) -> None:
         code, output = self._gate("rewind", phase, "--reason", "once more")
         assert code == self.model.rewind(phase), output
+
+    @rule(times=st.integers(1, 6), resets=st.booleans())
+    def go_in_circles(self, times: int, resets: bool) -> None:
+        """Edit and run, and nothing gets better; somebody may help in the end."""
+        phase = self.model.phase
+        if phase not in ("GREEN", "REFACTOR") or self.model.exited:
+            return
+        self.passing = set()
+        for _ in range(times):
+            self.model.tree += 1
+            self._write()
+            self._run_in(phase, is_narrow=False, signals=False)
+        if resets:
+            code, output = self._gate("breaker", "reset", "--reason", "explained to them", "--by", "ann")
+            assert code == self.model.circuit.reset(), output
 
     @rule(gate_1_only=st.booleans())
     def check(self, gate_1_only: bool) -> None:
@@ -272,7 +304,8 @@ class GateMachine(RuleBasedStateMachine):
                 verdict = event.data["evaluation"]
                 highest[state.cycle, entries] = max(highest.get((state.cycle, entries), 0), verdict["iteration"])
                 both = verdict["gate_1"]["satisfied"] and verdict["gate_2"]["satisfied"]
-                assert verdict["can_exit"] == both, "both gates, in this iteration"
+                is_open = verdict["breaker"]["state"] == "open"
+                assert verdict["can_exit"] == (both and not is_open), "both gates, in this iteration"
             elif event.kind == "signal-spent":
                 spent += 1
             elif event.kind == "phase-exited":

@@ -13,7 +13,10 @@ MAY_END = ("GREEN", "REFACTOR")
 REQUIRED_GREEN_RUNS = 2
 MAX_REFACTOR_ITERATIONS = 5
 
-HOLDS, CLOSED, NOT_ALLOWED, TESTS_FAILED = 0, 10, 13, 1
+#: Complete runs in a row without progress, and with the same errors, each on a new tree.
+NO_PROGRESS = SAME_ERROR = 5
+
+HOLDS, CLOSED, HALTED, NOT_ALLOWED, TESTS_FAILED = 0, 10, 12, 13, 1
 
 
 @dataclass
@@ -30,6 +33,48 @@ class Verdict:
     can_exit: bool
     #: Made without a run, as in DOCUMENT.
     without_run: bool = False
+
+
+@dataclass
+class Circuit:
+    """The breaker of GREEN and REFACTOR; in RED these stories switch it off."""
+
+    status: str = "closed"
+    no_progress: int = 0
+    same_error: int = 0
+    seen: list[frozenset[str]] = field(default_factory=list)
+    best: int = -1
+    last: frozenset[str] | None = None
+    tree: int | None = None
+
+    def see(self, failing: frozenset[str], passing: int, tree: int, *, holds: bool, needs_person: bool) -> None:
+        if self.status == "open":
+            return
+        if holds or not failing:
+            self.status, self.no_progress, self.same_error = "closed", 0, 0
+            self.best, self.last, self.tree = max(self.best, passing), None, tree
+            return
+        if needs_person or tree == self.tree:
+            return
+        better, is_new = passing > self.best, failing not in self.seen
+        self.no_progress = 0 if better or is_new else self.no_progress + 1
+        self.same_error = max(2, self.same_error + 1) if failing == self.last and not better else 0
+        self.seen.append(failing)
+        self.best, self.last, self.tree = max(self.best, passing), failing, tree
+        left = min(NO_PROGRESS - self.no_progress, SAME_ERROR - self.same_error)
+        is_stalled = bool(self.no_progress or self.same_error)
+        if left <= 0 or (self.status == "half-open" and is_stalled and not (better or is_new)):
+            self.status = "open"
+        elif self.status == "half-open" or not is_stalled:
+            self.status, self.same_error = "closed", 0
+        else:
+            self.status = "half-open" if left == 1 else "closed"
+
+    def reset(self) -> int:
+        if self.status != "open":
+            return NOT_ALLOWED
+        self.status = "half-open"
+        return HOLDS
 
 
 @dataclass
@@ -55,6 +100,7 @@ class Model:
     left: int | None = None
     knows: bool = False
     spent: int = 0
+    circuit: Circuit = field(default_factory=Circuit)
 
     # --- how a run begins
 
@@ -75,6 +121,11 @@ class Model:
         self.phase, self.iteration, self.exited, self.log = phase, 0, False, []
         self.measured_green, self.has_declared, self.ran_since = None, False, False
         self.is_stale = self.verdict is not None
+        self.circuit = Circuit()
+
+    @property
+    def is_halted(self) -> bool:
+        return self.circuit.status == "open"
 
     @property
     def streak(self) -> int:
@@ -121,9 +172,12 @@ class Model:
     def judge(self, answer: str | None, *, gate_1: bool, without_run: bool = False) -> Verdict:
         """Take a verdict down, spend the signal, leave the phase if both gates hold."""
         assert self.phase is not None
-        self.verdict = Verdict(self.phase, gate_1, gate_1 and answer == "done", without_run)
+        can_exit = gate_1 and answer == "done" and not self.is_halted
+        self.verdict = Verdict(self.phase, gate_1, can_exit, without_run)
         self.is_stale = False
-        self.exited = self.verdict.can_exit
+        self.exited = can_exit
+        if can_exit:
+            self.circuit = Circuit()
         self.premature += answer == "done" and not gate_1
         self.spent += answer is not None
         self.waiting = None
@@ -179,6 +233,8 @@ class Model:
 
     def check(self, *, gate_1_only: bool) -> int:
         verdict = self.verdict
+        if self.is_halted:
+            return HALTED
         if verdict is None or verdict.phase != self.phase or self.is_stale:
             return CLOSED
         if not verdict.without_run and self.tree != self.left:

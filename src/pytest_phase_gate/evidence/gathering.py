@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from pytest_phase_gate.core.evidence import SINCE, Measured, Remembered, Since, wanted_providers
+from pytest_phase_gate.core.evidence import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 from pytest_phase_gate.evidence.scene import Provider, Scene
 
 
@@ -44,13 +44,28 @@ def remember(
     return Remembered(cycle=in_cycle, phase=in_phase, warnings=(*complaints, *more))
 
 
+def remember_at_exit(following: Scene, *, keep: Callable[[str, Any], str]) -> dict[str, str]:
+    """Return, stored, what the next phase is to be compared with where that begins with the present one's end.
+
+    :param following: with what the next phase's rules speak of.
+    """
+    return _remember(following, "phase", keep, {}, only=SINCE_EXIT)[0]
+
+
 def _remember(
-    scene: Scene, since: Since, keep: Callable[[str, Any], str], known: Mapping[str, str]
+    scene: Scene,
+    since: Since,
+    keep: Callable[[str, Any], str],
+    known: Mapping[str, str],
+    *,
+    only: frozenset[str] | None = None,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     found: dict[str, str] = {}
     complaints: list[str] = []
     wanted = [name for name in wanted_providers(scene.wanted, scene.configuration) if SINCE.get(name) == since]
     for name in wanted:
+        if only is not None and name not in only:
+            continue
         if name in known:
             found[name] = known[name]
             continue

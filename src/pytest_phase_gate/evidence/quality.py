@@ -113,7 +113,7 @@ def _look(scene: Scene, tools: Tools, told: LintSettings, aside: frozenset[str] 
     sources = read_files(scene, list_sources(scene, aside=aside))
     contents = {path: content_id(data) for path, data in sources.items()}
     key = f"{tools.versions}; lint {scene.configuration.quality.lint} {told.digest}"
-    cache = QualityCache(scene.folder / "cache" / "quality.json", key)
+    cache = QualityCache(scene.state_folder / "cache" / "quality.json", key)
     known = cache.load(contents)
     fresh = measure_files(scene, tools, told, {path: data for path, data in sources.items() if path not in known})
     files = {**known, **fresh.files}
