@@ -250,12 +250,12 @@ class GateMachine(RuleBasedStateMachine):
         code, output = self._gate("rewind", phase, "--reason", "once more")
         assert code == self.model.rewind(phase), output
 
+    @precondition(lambda self: self.model.phase in ("GREEN", "REFACTOR") and not self.model.exited)
     @rule(times=st.integers(1, 6), resets=st.booleans())
     def go_in_circles(self, times: int, resets: bool) -> None:
         """Edit and run, and nothing gets better; somebody may help in the end."""
         phase = self.model.phase
-        if phase not in ("GREEN", "REFACTOR") or self.model.exited:
-            return
+        assert phase is not None
         self.passing = set()
         for _ in range(times):
             self.model.tree += 1
