@@ -8,13 +8,15 @@ import pytest
 
 from pytest_phase_gate.core.claim_text import read_claim_text, sentences
 from pytest_phase_gate.core.indicators import (
-    DEFAULT_KEYWORDS,
     DEFAULT_PATTERNS,
-    PatternProblem,
+    PatternError,
     check_pattern,
     find_patterns,
     plan_is_ticked,
 )
+from pytest_phase_gate.core.settings import ConfidenceRules
+
+DEFAULT_KEYWORDS = ConfidenceRules().keywords
 
 
 def found(text: str, patterns: tuple[str, ...] = DEFAULT_PATTERNS) -> list[str]:
@@ -125,7 +127,7 @@ def test_keywords(text: str, words: list[str]) -> None:
     ],
 )
 def test_a_pattern_that_is_refused(pattern: str, problem: str) -> None:
-    with pytest.raises(PatternProblem, match=problem):
+    with pytest.raises(PatternError, match=problem):
         check_pattern(pattern)
 
 

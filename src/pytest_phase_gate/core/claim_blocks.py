@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from pytest_phase_gate.core.claim_text import ClaimText, Place
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, replace
 
 BlockKind = Literal["prp", "ralph", "exit", "doyaken"]
 
@@ -333,7 +333,7 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
 def _find_contradictions(block: Block) -> Block:
     against: list[str] = []
     fields = block.fields
-    key, done = _ANSWERS[block.kind]
+    key, _ = _ANSWERS[block.kind]
     answer = f"{block.name} says {key}: {fields[key]}"
     if block.says_done:
         against += [
@@ -345,9 +345,7 @@ def _find_contradictions(block: Block) -> Block:
             against.append(f"{answer}, and that work remains: {_cut(block.remaining)}")
     elif block.kind == "ralph" and fields["STATUS"] == "COMPLETE":
         against.append(f"{answer}, and STATUS: COMPLETE")
-    return Block(
-        kind=block.kind, line=block.line, fields=fields, problems=block.problems, contradictions=tuple(against)
-    )
+    return replace(block, contradictions=tuple(against))
 
 
 def _combine(blocks: tuple[Block, ...], notes: tuple[str, ...]) -> Said:

@@ -89,6 +89,10 @@ def _phase_entered(state: State, event: Event) -> State:
         phase_memory=event.data.get("remembered", {}),
         run_memory={},
         breaker=Breaker(),
+        claim=None,
+        claim_memory={},
+        claims_low=0,
+        claims_done=0,
         **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )
@@ -244,6 +248,19 @@ def _breaker_changed(state: State, event: Event) -> State:
     return replace(state, breaker=_breaker(state, event))
 
 
+def _claimed(state: State, event: Event) -> State:
+    claim = event.data["claim"]
+    kept = {name: claim[name] for name in ("iteration", "decision", "explicit", "indicators", "confidence")}
+    return replace(
+        state,
+        claim=kept,
+        claim_memory=event.data["remembered"] or state.claim_memory,
+        claims_low=claim["claims_low"],
+        claims_done=claim["claims_done"],
+        breaker=_breaker(state, event),
+    )
+
+
 def _overridden(state: State, event: Event) -> State:
     return replace(state, overrides=(*state.overrides, event.data))
 
@@ -346,6 +363,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "waived": _waived,
     "breaker-reset": _breaker_changed,
     "overridden": _overridden,
+    "claimed": _claimed,
     "repaired": _doubted,
     "rollback-accepted": _doubted,
 }

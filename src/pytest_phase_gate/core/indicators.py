@@ -23,9 +23,6 @@ DEFAULT_PATTERNS = (
     "all acceptance criteria.*met",
 )
 
-#: Words of the other source document, for the confidence.
-DEFAULT_KEYWORDS = ("complete", "done", "finished", "all.*pass")
-
 #: More than any phrase needs.
 MAX_PATTERN = 200
 #: `.*` and the like in one pattern: with two of them a sentence is still searched in no time.
@@ -35,20 +32,22 @@ _MAX_REPEATS = 2
 _DENIED = re.compile(
     r"\b(?:not|never|cannot|isnt|arent|dont|hardly|neither|nor|without|unable|nearly|almost|partially|partly|mostly|"
     r"until|unless|before|once|when|whenever|if|whether|assuming|provided|suppose|as soon as|"
-    r"will|would|should|could|might|may|shall|must|to be|to get|going to|needs? to|have to|has to|plan(?:ning)? to|want to|"
-    r"let me|next|todo|to do|soon|later|expect|hope|far from|no way|nowhere near|fails? to|failed to|yet to|"
-    r"instead of|rather than|claims?|claimed|says?|said|print|output|outputting|write|respond with)\b|n['’]t\b|['’]ll\b|['’]d\b",
+    r"will|would|should|could|might|may|shall|must|to be|to get|going to|"
+    r"needs? to|have to|has to|plan(?:ning)? to|want to|let me|next|todo|to do|soon|later|expect|hope|"
+    r"far from|no way|nowhere near|fails? to|failed to|yet to|"
+    r"instead of|rather than|claims?|claimed|says?|said|print|output|outputting|write|respond with)\b|"
+    r"n['’]t\b|['’]ll\b|['’]d\b",
     re.IGNORECASE,
 )
 #: Behind a match: it takes part of it back.
 _TAKEN_BACK = re.compile(
-    r"\b(?:not|never|except|excepting|but|apart from|other than|besides|however|although|though|only|if|once|when|after|"
-    r"unless|until|as soon as|yet|soon|later|tomorrow|false|minus|pending)\b|n['’]t\b",
+    r"\b(?:not|never|except|excepting|but|apart from|other than|besides|however|although|though|only|if|once|when|"
+    r"after|unless|until|as soon as|yet|soon|later|tomorrow|false|minus|pending)\b|n['’]t\b",
     re.IGNORECASE,
 )
 
 
-class PatternProblem(ValueError):
+class PatternError(ValueError):
     """Why a pattern can't be used."""
 
 
@@ -63,13 +62,13 @@ class Indicator(Value):
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise PatternProblem for one that is no expression, or that could take for ever."""
+    """Raise PatternError for one that is no expression, or that could take for ever."""
     if len(pattern) > MAX_PATTERN:
-        raise PatternProblem(f"it is longer than {MAX_PATTERN} characters")
+        raise PatternError(f"it is longer than {MAX_PATTERN} characters")
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise PatternProblem(f"it is no regular expression: {error}") from None
+        raise PatternError(f"it is no regular expression: {error}") from None
     _check_cost(pattern)
 
 
@@ -82,7 +81,7 @@ def _check_cost(pattern: str) -> None:
         sign = pattern[position]
         if sign == "\\":
             if pattern[position + 1 : position + 2].isdigit():
-                raise PatternProblem("it refers to a group")
+                raise PatternError("it refers to a group")
             position += 2
             continue
         if sign == "[":
@@ -92,7 +91,7 @@ def _check_cost(pattern: str) -> None:
             continue
         if sign == "(":
             if pattern[position + 1 : position + 2] == "?" and pattern[position + 2 : position + 3] != ":":
-                raise PatternProblem("only plain groups may stand in it")
+                raise PatternError("only plain groups may stand in it")
             depth += 1
             position += 3 if pattern[position + 1 : position + 2] == "?" else 1
             continue
@@ -100,12 +99,12 @@ def _check_cost(pattern: str) -> None:
             depth -= 1
             # A repeat of it would repeat whatever is repeated, or chosen, inside.
             if pattern[position + 1 : position + 2] and pattern[position + 1] in "*+{":
-                raise PatternProblem("a group may not be repeated")
+                raise PatternError("a group may not be repeated")
         if sign in "*+{":
             repeats += 1
         position += 1
     if repeats > _MAX_REPEATS:
-        raise PatternProblem(f"it has more than {_MAX_REPEATS} repeats")
+        raise PatternError(f"it has more than {_MAX_REPEATS} repeats")
 
 
 @cache

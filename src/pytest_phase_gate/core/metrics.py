@@ -72,6 +72,10 @@ METRICS: tuple[Metric, ...] = (
         "files_changed_in_iteration", "int", "Files that are not what they were at the end of the last complete run"
     ),
     Metric("commits", "int", "Commits since the phase began"),
+    Metric("indicators", "int", "Signs of completion in the last claim about this iteration, in words and measured"),
+    Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
+    Metric("claimed_done", "bool", "The last claim about this iteration says done in a status block"),
+    Metric("claim_passed", "bool", "The last claim about this iteration was let pass"),
     Metric("docs_generated", "int", "Documents written or changed in this cycle"),
     Metric("diagrams_total", "int", "Diagrams found in the documents"),
     Metric("diagrams_valid", "int", "Diagrams that a real parser accepts"),
@@ -86,5 +90,8 @@ ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_ide
 ALIAS_CONDITIONS: Mapping[str, str] = {
     "all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)",
 }
+
+#: What only a claim can give.
+CLAIM_METRICS = frozenset({"indicators", "confidence", "claimed_done", "claim_passed"})
 
 METRIC_TYPES: Mapping[str, MetricType] = {metric.name: metric.type for metric in METRICS}

@@ -145,6 +145,12 @@ class State(Value):
     #: The same, as the last complete run of the phase left it.
     run_memory: Mapping[str, str] = field(default_factory=dict)
     breaker: Breaker = field(default_factory=Breaker)
+    #: The last claim of the phase, as far as rules speak of it; and what git showed when it was made.
+    claim: Json | None = None
+    claim_memory: Mapping[str, str] = field(default_factory=dict)
+    #: Claims with little behind them, and done signals in a row.
+    claims_low: int = 0
+    claims_done: int = 0
     undo: Undo | None = None
 
     @property

@@ -59,7 +59,9 @@ def evaluate_again(
         workflow,
         phase,
         subject,
-        metrics={**measured.metrics, "signals_premature": state.signals_premature, **fact_values(state)},
+        metrics={**measured.metrics, "signals_premature": state.signals_premature}
+        | claim_values(state)
+        | fact_values(state),
         reading=reading,
         findings=findings_from_json(measured.findings),
         notes=measured.notes,
@@ -88,6 +90,7 @@ def evaluate_without_run(
         "consecutive_green_runs": state.streak,
         **code_as_tested(state.green_tree, tree),
         **evidence.metrics,
+        **claim_values(state),
         **fact_values(state),
     }
     subject = Subject(
@@ -116,3 +119,16 @@ def evaluate_without_run(
 
 def fact_values(state: State) -> dict[str, MetricValue]:
     return {fact.name: fact.value for fact in state.facts}
+
+
+def claim_values(state: State) -> dict[str, MetricValue]:
+    """Return what the last claim gave, if it was made about the last iteration; else nothing is known."""
+    claim = state.claim
+    if claim is None or claim["iteration"] != state.iteration:
+        return {}
+    return {
+        "indicators": claim["indicators"],
+        "confidence": claim["confidence"],
+        "claimed_done": claim["explicit"] is True,
+        "claim_passed": claim["decision"] == "complete",
+    }
