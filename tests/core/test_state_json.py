@@ -167,6 +167,10 @@ FULL = State(
     run_memory={"iteration:git": "g1"},
     breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
     overrides=({"kind": "skip", "by": "mara"},),
+    claim={"iteration": 3, "confidence": 80},
+    claim_memory={"git": "g2"},
+    claims_low=1,
+    claims_done=2,
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",
@@ -176,7 +180,7 @@ FULL = State(
 
 def test_a_new_state_is_nearly_empty() -> None:
     document = state_to_json(NEW_STATE)
-    assert set(document) <= {"task", "cycle", "iteration", "streak", "signals_premature"}
+    assert set(document) <= {"task", "cycle", "iteration", "streak", "signals_premature", "claims_low", "claims_done"}
     assert state_from_json(document) == NEW_STATE
 
 
@@ -249,6 +253,16 @@ def events(draw: st.DrawFn) -> Event:
             "gate_1": {"satisfied": True},
             "metrics": {},
         },
+        "claim": {
+            "iteration": 1,
+            "decision": "continue",
+            "explicit": draw(st.booleans()),
+            "indicators": 1,
+            "confidence": 50,
+            "claims_low": 1,
+            "claims_done": 0,
+        },
+        "remembered": {},
         "premature": draw(st.booleans()),
         "next": draw(st.sampled_from(["GREEN", "DONE"])),
         "name": "fact",

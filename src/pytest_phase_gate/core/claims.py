@@ -124,8 +124,8 @@ def decide(
     indicators = (*words, *scene.evidence)
     found = count_present(indicators)
     confidence = score_confidence(said, prose, scene.measures, rules)
-    # Words alone are a claim, too, unless a block says that it is not done.
-    is_claim = said.claims_done or (said.explicit is None and (bool(said.problems) or count_present(words) > 0))
+    # Words alone are a claim, too, unless a block says that it is not done. A block that nobody filled in is none.
+    is_claim = said.claims_done or (said.explicit is None and count_present(words) > 0)
     vetoes = tuple(_find_vetoes(said, scene))
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
@@ -233,7 +233,7 @@ def _refuse(
         if said.explicit is False:
             left = f": {said.remaining[:80]}" if said.remaining else ""
             return f"it says itself that it is not done{left}"
-        return "nothing claims completion"
+        return said.problems[0] if said.problems else "nothing claims completion"
     if vetoes:
         return vetoes[0]
     if warnings:
