@@ -51,9 +51,9 @@ def test_a_claim_that_is_true(green: Desk) -> None:
     ran = green.gate("claim", "said.txt")
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        "GREEN: complete: it says done, 2 of 2 indicators hold, confidence 80",
+        "GREEN: complete: it says done, 2 indicators (2 needed), confidence 80",
         "  says        done (EXIT_STATUS)",
-        "  indicators  2 of 2",
+        "  indicators  2 (2 needed)",
         "    + all tasks.*completed: All tasks are completed.",
         "    + tests pass: Gate 1 holds in iteration 2",
         "    ? acceptance criteria: unknown: no criteria are listed",
@@ -116,7 +116,7 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
     row = next(each for each in found["indicator_rows"] if each["name"] == "tests pass")
     assert (code, row["present"]) == (10, None)
     assert row["detail"] == "unknown: files have changed since the last run"
-    assert found["reason"] == "it says done, and there are only 1 of 2 indicators"
+    assert found["reason"] == "it says done, with 1 indicator (2 needed)"
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
         pytest.param(
             "All tasks are completed. Ready for review.",
             None,
-            "there are 3 of 2 indicators, and no block",
+            "3 indicators (2 needed), and no block",
             id="no-block",
         ),
-        pytest.param(EXIT, True, "it says done, and there are only 1 of 2 indicators", id="a-block-alone"),
+        pytest.param(EXIT, True, "it says done, with 1 indicator (2 needed)", id="a-block-alone"),
         pytest.param(f"{SURE}\n{RALPH.replace('true', 'false')}", False, "RALPH_STATUS says EXIT_SIGNAL", id="against"),
         pytest.param(SURE.replace("none", "the docs"), False, "and that work remains: 'the docs'", id="remaining-work"),
         pytest.param("I looked at the code.", None, "nothing claims completion", id="nothing"),
@@ -256,7 +256,7 @@ def test_thresholds(
 def test_a_lower_threshold_for_one_call(green: Desk) -> None:
     text = f"It is done.\n\n{EXIT}"
     assert claim(green, text, "--threshold", "1")[0] == 0
-    assert claim(green, text)[1]["reason"] == "it says done, and there are only 1 of 2 indicators"
+    assert claim(green, text)[1]["reason"] == "it says done, with 1 indicator (2 needed)"
 
 
 @pytest.mark.parametrize(

@@ -308,11 +308,11 @@ def test_one_condition_alone_warns(sample: Sample) -> None:
     found = claim(sample, EXIT)
     assert (found["decision"], found["warnings"]) == (
         "continue",
-        ["it says done, and there are only 1 of 2 indicators"],
+        ["it says done, with 1 indicator (2 needed)"],
     )
     found = claim(sample, "All tasks are completed. Ready for review.")
     assert found["decision"] == "continue"
-    assert found["warnings"] == ["there are 3 of 2 indicators, and no block says done: only words do"]
+    assert found["warnings"] == ["3 indicators (2 needed), and no block says done: only words do"]
 
 
 @pytest.mark.criterion("SE-05")

@@ -144,9 +144,9 @@ def test_vetoes_beat_any_score(failure: str, text: str, veto: str) -> None:
 
 
 def test_one_condition_alone_is_a_warning() -> None:
-    assert judge(EXIT, threshold=3).warnings == ("it says done, and there are only 1 of 3 indicators",)
+    assert judge(EXIT, threshold=3).warnings == ("it says done, with 1 indicator (3 needed)",)
     words = judge("All tasks are completed. Ready for review.")
-    assert words.warnings == ("there are 3 of 2 indicators, and no block says done: only words do",)
+    assert words.warnings == ("3 indicators (2 needed), and no block says done: only words do",)
 
 
 def test_unknown_evidence_is_no_indicator() -> None:

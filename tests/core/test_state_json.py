@@ -203,6 +203,12 @@ def test_other_documents_are_refused(document: dict[str, Any], error: type[Excep
         state_from_json(document)
 
 
+@pytest.mark.parametrize("wrong", [{}, {"claim": {}}, {"claim": {"claims_low": "many"}}])
+def test_a_claim_without_its_parts_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises((KeyError, TypeError)):
+        apply(NEW_STATE, Event(kind="claimed", data=wrong))
+
+
 # --- events and the state that they give
 
 RUNS = ("r1", "r2", "r3")
@@ -255,6 +261,9 @@ def events(draw: st.DrawFn) -> Event:
         },
         "claim": {
             "iteration": 1,
+            "phase": phase,
+            "gate": "blocked",
+            "reason": "so it is",
             "decision": "continue",
             "explicit": draw(st.booleans()),
             "indicators": 1,

@@ -196,13 +196,17 @@ def _find_vetoes(said: Said, scene: Scene) -> list[str]:
     return vetoes
 
 
+def describe_signs(found: int, threshold: Threshold) -> str:
+    return f"{count(found, 'indicator')} ({threshold.value} needed)"
+
+
 def _warn(said: Said, found: int, threshold: Threshold, *, enough: bool, agreed: bool) -> list[str]:
     """Say so where only one of the two conditions holds."""
-    signs = f"{found} of {count(threshold.value, 'indicator')}"
+    signs = describe_signs(found, threshold)
     if agreed and not enough:
-        return [f"it says done, and there are only {signs}"]
+        return [f"it says done, with {signs}"]
     if enough and not agreed:
-        return [f"there are {signs}, and no block says done: only words do"]
+        return [f"{signs}, and no block says done: only words do"]
     return []
 
 
@@ -216,9 +220,9 @@ def _refuse_override(*, sure: bool, allowed: bool, vetoes: tuple[str, ...]) -> s
 
 def _praise(said: Said, found: int, threshold: Threshold, confidence: Confidence, *, honoured: bool) -> str:
     if honoured and found < threshold.value:
-        return f"done by its own request (EXIT_OVERRIDE), with {found} of {count(threshold.value, 'indicator')}"
+        return f"done by its own request (EXIT_OVERRIDE), with {describe_signs(found, threshold)}"
     by = "it says done" if said.explicit else "no block is asked for"
-    return f"{by}, {found} of {count(threshold.value, 'indicator')} hold, confidence {confidence.score}"
+    return f"{by}, {describe_signs(found, threshold)}, confidence {confidence.score}"
 
 
 def _refuse(

@@ -249,7 +249,7 @@ def _breaker_changed(state: State, event: Event) -> State:
 
 
 def _claimed(state: State, event: Event) -> State:
-    claim = event.data["claim"]
+    claim = _check_claim(event.data)
     kept = {name: claim[name] for name in ("iteration", "decision", "explicit", "indicators", "confidence")}
     return replace(
         state,
@@ -272,6 +272,18 @@ def _check_verdict(evaluation: Json) -> Json:
     evaluation["gate_1"]["satisfied"]
     evaluation["metrics"].get("")
     return evaluation
+
+
+def _check_claim(data: Json) -> Json:
+    """Raise KeyError or TypeError for a claim without what everybody who looks at one asks of it."""
+    claim: Json = data["claim"]
+    for name in ("phase", "gate", "reason"):
+        claim[name]
+    for name in ("iteration", "indicators", "confidence", "claims_low", "claims_done"):
+        if not isinstance(claim[name], int):
+            raise TypeError(f"{name} has to be a whole number")
+    data["tree"]
+    return claim
 
 
 def _signal_spent(state: State, event: Event) -> State:

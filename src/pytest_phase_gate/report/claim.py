@@ -28,7 +28,7 @@ def _rows(decision: Decision, phase: str, next_step: str) -> Iterator[str]:
     answer = {True: "done", False: "not done", None: "nothing that counts"}[said.explicit]
     yield f"  says        {answer}" + (f" ({names})" if names else " (no status block)")
     source = "" if decision.threshold.source == "default" else f" (threshold from {decision.threshold.source})"
-    yield f"  indicators  {decision.found} of {decision.threshold.value}{source}"
+    yield f"  indicators  {decision.found} ({decision.threshold.value} needed){source}"
     for each in decision.indicators:
         if each.kind == "evidence" or each.present:
             yield f"    {_SIGNS[each.present]} {each.name}: {each.detail}"

@@ -71,8 +71,8 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     yield ""
     meanings = {metric.name: metric.meaning for metric in METRICS}
     for clause in phase.gate_1.condition.evaluate({}).clauses:
-        named = [name for name in clause.unknown if name in meanings]
-        told = "; ".join(f"{name}: {_lower(meanings[name])}" for name in named)
+        # Each is told once.
+        told = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
         yield f"- `{clause.text}`" + (f" ({told})" if told else "")
     for name in phase.gate_1.guards:
         guard = workflow.guards.get(name)
