@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration, Overlay
+from pytest_phase_gate.core.metrics import CLAIM_METRICS
+from pytest_phase_gate.core.settings import (
+    DEFAULT_WORKFLOW,
+    FILE_NAME,
+    ConfidenceRules,
+    Configuration,
+    ExitGate,
+    Overlay,
+)
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.errors import UsageError, WorkflowError
@@ -131,7 +139,7 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import gather_evidence
 
-        return gather_evidence(self._scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show))
+        return gather_evidence(self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show))
 
     def remember(
         self,
@@ -151,8 +159,8 @@ class Project(Value):
         from pytest_phase_gate.evidence.gathering import remember
 
         return remember(
-            self._scene(wanted_names(workflow, phase), store, state, phase=phase.name),
-            self._scene(
+            self.scene(self._with_claims(wanted_names(workflow, phase)), store, state, phase=phase.name),
+            self.scene(
                 frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)),
                 store,
                 state,
@@ -164,6 +172,12 @@ class Project(Value):
             known=known or {},
         )
 
+    def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
+        """Return the names, with what a claim is compared with where claims are set up, or asked for."""
+        own = self.configuration
+        is_set = own.exit_gate != ExitGate() or own.confidence != ConfidenceRules()
+        return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
+
     def remember_next(self, workflow: Workflow, phase: Phase, store: TaskStore, state: State) -> Mapping[str, str]:
         """Return how things are when a phase ends, for the one that follows: its first run may come much later."""
         following = workflow.phase(phase.next)
@@ -172,10 +186,10 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import remember_at_exit
 
-        scene = self._scene(wanted_names(workflow, following), store, state, phase=following.name)
+        scene = self.scene(wanted_names(workflow, following), store, state, phase=following.name)
         return remember_at_exit(scene, keep=store.keep)
 
-    def _scene(
+    def scene(
         self,
         wanted: frozenset[str],
         store: TaskStore,
@@ -184,6 +198,7 @@ class Project(Value):
         phase: str,
         show: Callable[[str], None] | None = None,
     ) -> Scene:
+        """Return the project as evidence sees it."""
         from pytest_phase_gate.evidence.scene import Scene, say_nothing
 
         remembered = {**state.cycle_memory, **state.phase_memory, **state.run_memory}

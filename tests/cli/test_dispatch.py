@@ -23,6 +23,8 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "explain": (10, ("explain",)),
     "history": (0, ("history",)),
     "signal": (0, ("signal", "--reason", "done")),
+    "claim": (10, ("claim", os.devnull)),
+    "prompt": (0, ("prompt",)),
     "withdraw": (0, ("withdraw", "refactoring_complete")),
     "declare": (0, ("declare", "refactoring_complete=true", "--reason", "so")),
     "advance": (13, ("advance",)),
@@ -54,8 +56,10 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     **dict.fromkeys(
-        ("breaker", "skip", "force"), (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red")
+        ("breaker", "skip", "force", "claim"),
+        (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
+    "prompt": (0, "# RED: Tests generated and failing"),
     "audit": (0, "intact: 0 events"),
     "doctor": (0, "not there yet: the first run makes it"),
 }

@@ -170,6 +170,10 @@ FULL = State(
     breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
     overrides=({"kind": "skip", "by": "mara"},),
     flakiness=Flakiness(tree="t", greens=1, reds=2, bad_runs=3, bad_greens=1),
+    claim={"iteration": 3, "confidence": 80},
+    claim_memory={"git": "g2"},
+    claims_low=1,
+    claims_done=2,
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",
@@ -179,7 +183,7 @@ FULL = State(
 
 def test_a_new_state_is_nearly_empty() -> None:
     document = state_to_json(NEW_STATE)
-    assert set(document) <= {"task", "cycle", "iteration", "streak", "signals_premature"}
+    assert set(document) <= {"task", "cycle", "iteration", "streak", "signals_premature", "claims_low", "claims_done"}
     assert state_from_json(document) == NEW_STATE
 
 
@@ -200,6 +204,12 @@ def test_a_new_state_is_nearly_empty() -> None:
 def test_other_documents_are_refused(document: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         state_from_json(document)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"claim": {}}, {"claim": {"claims_low": "many"}}])
+def test_a_claim_without_its_parts_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises((KeyError, TypeError)):
+        apply(NEW_STATE, Event(kind="claimed", data=wrong))
 
 
 # --- events and the state that they give
@@ -252,6 +262,19 @@ def events(draw: st.DrawFn) -> Event:
             "gate_1": {"satisfied": True},
             "metrics": {},
         },
+        "claim": {
+            "iteration": 1,
+            "phase": phase,
+            "gate": "blocked",
+            "reason": "so it is",
+            "decision": "continue",
+            "explicit": draw(st.booleans()),
+            "indicators": 1,
+            "confidence": 50,
+            "claims_low": 1,
+            "claims_done": 0,
+        },
+        "remembered": {},
         "premature": draw(st.booleans()),
         "next": draw(st.sampled_from(["GREEN", "DONE"])),
         "name": "fact",

@@ -24,6 +24,7 @@ DRIVEN = {
     "ci-gate",
     "custom-rules",
     "custom-evidence",
+    "agent-loop",
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
@@ -191,6 +192,22 @@ def test_custom_rules_close_on_a_skipped_test(example: Example) -> None:
     )
     said = example.type("pytest --phase=build", ends_with=10)
     assert "- tests_skipped == 0" in said
+
+
+def test_agent_loop(example: Example) -> None:
+    example.copy("agent-loop")
+    said = example.type("python loop.py", ends_with=12)
+    assert said.splitlines() == ["turn 1: 10", "turn 2: 10", "turn 3: 10", "turn 4: 10", "turn 5: 12"]
+    assert "5 claims in a row that the exit gate blocked" in example.type("phase-gate breaker status", ends_with=12)
+    assert example.type("python loop.py", ends_with=12) == "turn 1: 12\n", "nobody has helped"
+
+    example.session.write("advice.txt", "signs have to be dropped\n")
+    example.type("phase-gate breaker reset --reason 'it knows now that signs have to be dropped' --by ann")
+    assert example.type("python loop.py").splitlines() == ["turn 1: 10", "turn 2: 0"]
+    assert example.status()["phase"] == "DONE"
+    lines = json.loads(example.type("phase-gate history --events --json"))["events"]
+    decisions = [line["decision"] for line in lines if line["kind"] == "claimed"]
+    assert decisions == [*["continue"] * 4, "halted", "halted", "continue", "complete"]
 
 
 def test_custom_evidence(tmp_path: Path) -> None:

@@ -16,9 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_phase_gate.cli._transcripts import read_transcript
 from pytest_phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
+from pytest_phase_gate.core.claim_blocks import read_blocks
+from pytest_phase_gate.core.claim_text import read_claim_text, sentences
+from pytest_phase_gate.core.claims import Scene, Threshold, decide, decision_to_json
 from pytest_phase_gate.core.conditions import parse_condition
-from pytest_phase_gate.core.settings import Overlay
+from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate, Overlay
 from pytest_phase_gate.core.standing import assess
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
@@ -114,6 +118,20 @@ def _criteria_yaml(data: bytes) -> None:
 
 def _status_block(data: bytes) -> None:
     parse_status_block(_text(data))
+
+
+def _claim(data: bytes) -> None:
+    read = read_claim_text([_text(data)])
+    said = read_blocks(read)
+    decision = decide(
+        said, sentences(read), Scene(at="2026-01-01T00:00:00Z"), ExitGate(), ConfidenceRules(), Threshold()
+    )
+    assert not decision.passed or said.explicit is True
+    json.dumps(decision_to_json(decision))
+
+
+def _transcript(data: bytes) -> None:
+    read_transcript(_text(data))
 
 
 def _signal(data: bytes) -> None:
@@ -274,6 +292,34 @@ DUAL_GATE:
 EXIT_SIGNAL: true
 ---END_PRP_PHASE_STATUS---
 """
+_CLAIM = b"""\
+All tasks are completed. ```x``` "y"
+
+> quoted
+```
+fenced
+```
+---RALPH_STATUS---
+STATUS: COMPLETE
+EXIT_SIGNAL: true
+---END_RALPH_STATUS---
+EXIT_STATUS: COMPLETE
+REMAINING_WORK: none
+DOYAKEN_STATUS:
+  PHASE_COMPLETE: true
+  FILES_MODIFIED: 1
+  TESTS_STATUS: pass
+  CONFIDENCE: high
+  REMAINING_WORK: none
+@@ -1 +1 @@
+-a
++b
+"""
+_TRANSCRIPT = (
+    b'{"type": "user", "message": {"role": "user", "content": "go"}}\n'
+    b'{"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "done"}]}}\n'
+    b'{"type": "item.completed", "item": {"type": "agent_message", "text": "done"}}\n'
+)
 _SIGNAL = b"exit_signal: true\nphase: GREEN\niteration: 5\nreason: all done\nremaining_work: none\nby: alice\n"
 _CRITERIA = b"criteria:\n  AC-1: one\n  AC-2: {text: two}\n"
 
@@ -393,6 +439,8 @@ def all_targets() -> dict[str, Target]:
         Target("criteria-markdown", _criteria_markdown, (_MARKDOWN,)),
         Target("criteria-yaml", _criteria_yaml, (_CRITERIA, b'[{"id": "AC-1"}, "AC-2 b"]')),
         Target("status-block", _status_block, (_BLOCK,)),
+        Target("claim", _claim, (_CLAIM, _BLOCK)),
+        Target("transcript", _transcript, (_TRANSCRIPT,)),
         Target("signal", _signal, (_SIGNAL,)),
         Target("ledger-line", _ledger_line, lines),
         Target("ledger", _ledger_file, (ledger, forge(_EVENTS))),

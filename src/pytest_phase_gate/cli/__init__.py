@@ -14,6 +14,8 @@ COMMANDS: dict[str, str] = {
     "explain": "Explain the last verdict, or a metric, guard, message or phase by its name",
     "history": "List every run of the task, oldest first",
     "signal": "Give the explicit exit signal (Gate 2) for the last complete run",
+    "claim": "Compare what an agent says with what was measured, and decide whether it is done",
+    "prompt": "Print the rules of a phase for an agent, and the block that it is to print",
     "withdraw": "Take back a waiting signal, or a declared fact",
     "declare": "Declare a fact that the workflow asks for",
     "advance": "Enter the next phase, or evaluate a phase that needs no tests",

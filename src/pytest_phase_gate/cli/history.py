@@ -156,6 +156,9 @@ def _brief(event: Event) -> dict[str, Any]:
     if event.kind == "evaluated":
         evaluation = data["evaluation"]
         return {name: evaluation[name] for name in ("phase", "iteration", "can_exit", "reason")}
+    if event.kind == "claimed":
+        claim = data["claim"]
+        return {name: claim[name] for name in ("phase", "iteration", "decision", "indicators", "confidence", "reason")}
     kept = (
         "run",
         "phase",

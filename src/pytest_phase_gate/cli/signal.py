@@ -15,7 +15,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
-from pytest_phase_gate.project import rules_of
+from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.report.panel import panel_text, render_panel
 from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.signal_file import (
@@ -49,6 +49,11 @@ def run(call: Call) -> Answer:
     if call.arguments.next:
         return _leave_for_next(store, signal)
     require_task(project, store)
+    return answer_with(give_signal(project, store, signal))
+
+
+def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluation:
+    """Judge the last iteration with this signal, record it, and return the verdict."""
     measured_now = measure_now(project, store, unless_measured=True)
     remembered = remember_next(project, store, may_end=signal.answer == "done")
     with store.transaction() as change:
@@ -84,7 +89,7 @@ def run(call: Call) -> Answer:
         change.record(*judgement_events(evaluation, phase, at=change.at, remember_next=lambda: remembered(phase)))
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
-    return answer_with(evaluation)
+    return evaluation
 
 
 def _both(waiting: Reading, given: Reading) -> Reading:

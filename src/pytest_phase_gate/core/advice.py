@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.breaker import Breaker, describe_wait
-from pytest_phase_gate.core.metrics import Metrics
+from pytest_phase_gate.core.metrics import CLAIM_METRICS, Metrics
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import Reading
 from pytest_phase_gate.core.values import Value
@@ -122,6 +122,8 @@ def _names(guard: str, findings: tuple[Finding, ...]) -> str:
 
 def _declare_or_run(clauses: list[Clause], again: str) -> str:
     for clause in clauses:
+        if not CLAIM_METRICS.isdisjoint(clause.unknown):
+            return "phase-gate claim FILE, with what the agent printed"
         name, _, rest = clause.text.partition(" == ")
         if rest == "true" and name in clause.unknown:
             return f'phase-gate declare {name}=true --reason "..."'

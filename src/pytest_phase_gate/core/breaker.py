@@ -18,6 +18,8 @@ from pytest_phase_gate.core.values import Value, as_dict, field, replace
 #: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.
 _REMEMBERED = 256
 
+_BLOCKED = "in a row that the exit gate blocked"
+
 
 class Status(StrEnum):
     CLOSED = "closed"
@@ -160,11 +162,18 @@ def observe_blocked_claim(breaker: Breaker, limits: Limits, *, at: str) -> Break
     if breaker.is_open:
         return breaker
     blocked = breaker.exit_blocked + 1
-    counts = {f"{count(blocked, 'claim')} in a row that the exit gate blocked": (blocked, limits.exit_blocked)}
+    left = limits.exit_blocked - blocked
+    if not limits.exit_blocked or (breaker.status is Status.HALF_OPEN and left > 0):
+        # Only a run decides about what a run has brought about; and a claim is never progress.
+        return replace(breaker, exit_blocked=blocked)
+    counts = {f"{count(blocked, 'claim')} {_BLOCKED}": (blocked, limits.exit_blocked)}
     return _judge(replace(breaker, exit_blocked=blocked), counts, at=at, is_progress=False)
 
 
 def observe_passed_claim(breaker: Breaker) -> Breaker:
+    """Return the breaker after a claim that passed: it takes back what claims have brought about, and nothing else."""
+    if breaker.status is Status.HALF_OPEN and breaker.reason.endswith(_BLOCKED):
+        breaker = replace(breaker, status=Status.CLOSED, reason="", opened_at="")
     return replace(breaker, exit_blocked=0)
 
 

@@ -91,6 +91,10 @@ def _phase_entered(state: State, event: Event) -> State:
         run_memory={},
         breaker=Breaker(),
         exit_memory={},
+        claim=None,
+        claim_memory={},
+        claims_low=0,
+        claims_done=0,
         **_freeze_on_entry(state, event),
         undo=_remember(state, event),
     )
@@ -251,6 +255,19 @@ def _breaker_changed(state: State, event: Event) -> State:
     return replace(state, breaker=_breaker(state, event))
 
 
+def _claimed(state: State, event: Event) -> State:
+    claim = _check_claim(event.data)
+    kept = {name: claim[name] for name in ("iteration", "decision", "explicit", "indicators", "confidence")}
+    return replace(
+        state,
+        claim=kept,
+        claim_memory=event.data["remembered"] or state.claim_memory,
+        claims_low=claim["claims_low"],
+        claims_done=claim["claims_done"],
+        breaker=_breaker(state, event),
+    )
+
+
 def _overridden(state: State, event: Event) -> State:
     return replace(state, overrides=(*state.overrides, event.data))
 
@@ -262,6 +279,18 @@ def _check_verdict(evaluation: Json) -> Json:
     evaluation["gate_1"]["satisfied"]
     evaluation["metrics"].get("")
     return evaluation
+
+
+def _check_claim(data: Json) -> Json:
+    """Raise KeyError or TypeError for a claim without what everybody who looks at one asks of it."""
+    claim: Json = data["claim"]
+    for name in ("phase", "gate", "reason"):
+        claim[name]
+    for name in ("iteration", "indicators", "confidence", "claims_low", "claims_done"):
+        if not isinstance(claim[name], int):
+            raise TypeError(f"{name} has to be a whole number")
+    data["tree"]
+    return claim
 
 
 def _signal_spent(state: State, event: Event) -> State:
@@ -354,6 +383,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "waived": _waived,
     "breaker-reset": _breaker_changed,
     "overridden": _overridden,
+    "claimed": _claimed,
     "repaired": _doubted,
     "rollback-accepted": _doubted,
 }

@@ -80,6 +80,10 @@ METRICS: tuple[Metric, ...] = (
     Metric("quality_after", "int", "Quality now, counted in the same way"),
     Metric("quality_delta", "int", "`quality_after` less `quality_before`: above 0 the code is better than it was"),
     Metric("improvements_found", "int", "Places in the code of this cycle that could still be better"),
+    Metric("indicators", "int", "Signs of completion in the last claim about this iteration, in words and measured"),
+    Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
+    Metric("claimed_done", "bool", "The last claim about this iteration says done in a status block"),
+    Metric("claim_passed", "bool", "The last claim about this iteration was let pass"),
     Metric("docs_generated", "int", "Documents written or changed in this cycle"),
     Metric("diagrams_total", "int", "Diagrams found in the documents"),
     Metric("diagrams_valid", "int", "Diagrams that a real parser accepts"),
@@ -94,6 +98,9 @@ ALIASES: Mapping[str, str] = {"no_improvements_found": "no_more_improvements_ide
 ALIAS_CONDITIONS: Mapping[str, str] = {
     "all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)",
 }
+
+#: What only a claim can give.
+CLAIM_METRICS = frozenset({"indicators", "confidence", "claimed_done", "claim_passed"})
 
 
 def show_value(value: MetricValue) -> str:

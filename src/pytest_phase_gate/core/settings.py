@@ -116,6 +116,47 @@ def _show(value: object) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
+class EvidenceChecks(Value):
+    """Which measurements may be signs of completion."""
+
+    tests: bool = True
+    build: bool = False
+    acceptance_criteria: bool = True
+    clean_git: bool = False
+
+
+class ExitGate(Value):
+    """When a claim of completion passes."""
+
+    enabled: bool = True
+    indicator_threshold: int = 2
+    require_explicit_signal: bool = True
+    evidence_checks: EvidenceChecks = field(default_factory=EvidenceChecks)
+    #: None: the six of the source document.
+    patterns: tuple[str, ...] | None = None
+    #: A file whose boxes are all ticked is a sign, too.
+    plan_file: str | None = None
+    #: Thresholds by kind of task.
+    thresholds: Mapping[str, int] = field(default_factory=dict)
+    #: Whether a claim may ask to leave the threshold out.
+    honour_override: bool = False
+    #: Whether a claim may be taken for the signal of Gate 2.
+    as_signal: bool = False
+
+
+class ConfidenceRules(Value):
+    enabled: bool = True
+    #: From here on it is a confident completion; below `low` it is none at all.
+    threshold: int = 70
+    low: int = 50
+    #: So many claims with little behind them, and a person is asked.
+    repeated: int = 3
+    keywords: tuple[str, ...] = ("complete", "done", "finished", "all.*pass")
+    #: Moved into the folder when its work is done.
+    task_file: str | None = None
+    done_folder: str = "done"
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -130,3 +171,5 @@ class Configuration(Value):
     commands: tuple[EvidenceCommand, ...] = ()
     quality: QualitySettings = field(default_factory=QualitySettings)
     allow_non_interactive: bool = False
+    exit_gate: ExitGate = field(default_factory=ExitGate)
+    confidence: ConfidenceRules = field(default_factory=ConfidenceRules)

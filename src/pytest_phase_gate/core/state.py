@@ -151,6 +151,12 @@ class State(Value):
     exit_memory: Mapping[str, str] = field(default_factory=dict)
     breaker: Breaker = field(default_factory=Breaker)
     flakiness: Flakiness = field(default_factory=Flakiness)
+    #: The last claim of the phase, as far as rules speak of it; and what git showed when it was made.
+    claim: Json | None = None
+    claim_memory: Mapping[str, str] = field(default_factory=dict)
+    #: Claims with little behind them, and done signals in a row.
+    claims_low: int = 0
+    claims_done: int = 0
     undo: Undo | None = None
 
     @property

@@ -75,7 +75,7 @@ def evaluate_again(
         workflow,
         phase,
         subject,
-        metrics={**measured.metrics, "signals_premature": state.signals_premature},
+        metrics={**measured.metrics, "signals_premature": state.signals_premature, **claim_values(state)},
         facts=state.facts,
         reading=reading,
         findings=findings_from_json(measured.findings),
@@ -106,6 +106,7 @@ def evaluate_without_run(
         "consecutive_green_runs": state.streak,
         **code_as_tested(state.green_tree, tree),
         **evidence.metrics,
+        **claim_values(state),
     }
     subject = Subject(
         task=state.task,
@@ -131,3 +132,16 @@ def evaluate_without_run(
         overrides=state.overrides,
     )
     return with_breaker(evaluation, at_time(state.breaker, at))
+
+
+def claim_values(state: State) -> dict[str, MetricValue]:
+    """Return what the last claim gave, if it was made about the last iteration; else nothing is known."""
+    claim = state.claim
+    if claim is None or claim["iteration"] != state.iteration:
+        return {}
+    return {
+        "indicators": claim["indicators"],
+        "confidence": claim["confidence"],
+        "claimed_done": claim["explicit"] is True,
+        "claim_passed": claim["decision"] == "complete",
+    }

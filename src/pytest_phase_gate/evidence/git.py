@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.evidence.scene import Provider, Scene
 from pytest_phase_gate.storage.git import NoGitError, run_git
 
@@ -61,6 +62,27 @@ class GitProvider(Provider):
 
 
 PROVIDER = GitProvider()
+
+
+class Since(Value):
+    """What changed since an earlier look."""
+
+    #: This look, for the next comparison; None if git does not answer.
+    now: Any = None
+    #: None: not known.
+    changed: int | None = None
+
+
+def look_since(scene: Scene, before: Any) -> Since:
+    """Return what git shows now, and how many files are not what they were at an earlier look."""
+    try:
+        now = _look(scene)
+    except NoGitError:
+        return Since()
+    try:
+        return Since(now=now, changed=len(_changed(scene, before, now)))
+    except (_NothingKnownError, NoGitError):
+        return Since(now=now)
 
 
 def _names(scene: Scene) -> str:

@@ -14,7 +14,7 @@ from pytest_phase_gate.core.decisive_rules import name_rules
 from pytest_phase_gate.core.freeze import Frozen, Meaning
 from pytest_phase_gate.core.inventory import Inventory, bare_name
 from pytest_phase_gate.core.module_code import ModuleStatement, module_code
-from pytest_phase_gate.core.settings import QualitySettings
+from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate, QualitySettings
 from pytest_phase_gate.core.source_tests import parse_source
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.project import Project
@@ -148,6 +148,12 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
         settings["phase-gate.yaml evidence.quality"] = own.quality.rule
     settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
     settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
+    for section, rules, usual in (
+        ("exit_gate", own.exit_gate, ExitGate()),
+        ("confidence", own.confidence, ConfidenceRules()),
+    ):
+        if rules != usual:
+            settings[f"phase-gate.yaml {section}"] = repr(rules)
     return settings
 
 

@@ -27,6 +27,7 @@ from pytest_phase_gate.core.settings import (
 )
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ConfigurationError
+from pytest_phase_gate.rules.claims import read_confidence, read_exit_gate
 from pytest_phase_gate.rules.evidence import read_commands, read_quality
 from pytest_phase_gate.rules.parts import (
     MAX_BYTES,
@@ -99,6 +100,8 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         commands=commands,
         quality=quality,
         allow_non_interactive=allow_non_interactive,
+        exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),
+        confidence=read_confidence(fields.mapping("confidence", None)),
     )
     fields.finish()
     return configuration

@@ -1,0 +1,46 @@
+"""An agent that was written down: what it does to the code, and what it says."""
+
+from pathlib import Path
+
+HASTY = """\
+I looked at slug.py. All tasks are completed, and it is ready for review.
+
+EXIT_STATUS: COMPLETE
+EXIT_REASON: slug works
+REMAINING_WORK: none
+"""
+
+HELPED = """\
+A sign that is no letter has to go. I run the tests now.
+
+EXIT_STATUS: CONTINUE
+EXIT_REASON: the signs are dropped, and nobody has tested it
+REMAINING_WORK: run the tests
+"""
+
+HONEST = """\
+Both tests pass. All tasks are completed.
+
+EXIT_STATUS: COMPLETE
+EXIT_REASON: words are joined, signs are dropped
+REMAINING_WORK: none
+"""
+
+RIGHT = '''\
+import re
+
+
+def slug(title):
+    return "-".join(re.findall("[a-z0-9]+", title.lower()))
+'''
+
+
+def answer():
+    """Do what the agent does in this turn, and return what it prints."""
+    code = Path("slug.py")
+    if not Path("advice.txt").exists():
+        return HASTY
+    if code.read_text() != RIGHT:
+        code.write_text(RIGHT)
+        return HELPED
+    return HONEST

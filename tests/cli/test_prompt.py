@@ -1,0 +1,81 @@
+"""`phase-gate prompt`: the rules in plain words, and nothing in them that we would take for a claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.claim_blocks import read_blocks
+from pytest_phase_gate.core.claim_text import read_claim_text, sentences
+from pytest_phase_gate.core.indicators import DEFAULT_PATTERNS, find_patterns
+from pytest_phase_gate.report.prompt import STYLES
+from pytest_phase_gate.rules.workflow_files import load_shipped_workflow, shipped_workflow_names
+from tests.cli.conftest import Begin
+
+PHASES = [(name, phase.name) for name in shipped_workflow_names() for phase in load_shipped_workflow(name).phases]
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("workflow", "phase"), PHASES)
+def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style: str) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
+    text = desk.gate("prompt", "--phase", phase, "--style", style).out
+    assert phase in text
+    # As it is; then as an agent repeats it without its fence, with another indentation, and bare.
+    block = text.partition("```\n")[2].partition("```")[0]
+    assert block.count("\n") >= 3
+    for echoed in (text, text.replace("```", ""), block, f"I shall print:\n\n{block}\nI have not begun."):
+        read = read_claim_text([echoed])
+        said = read_blocks(read)
+        assert (said.explicit, said.claims_done) == (None, False)
+        assert [each.name for each in find_patterns(DEFAULT_PATTERNS, sentences(read)) if each.present] == []
+
+
+def test_a_block_is_asked_for_that_we_would_read(begin: Begin) -> None:
+    desk = begin("green")
+    filled = {
+        "exit": (("{COMPLETE|CONTINUE}", "COMPLETE"), ("{one sentence}", "it works"), ("{none|what is left}", "none")),
+        "prp": (("<number>", "2"), ("true | false", "true"), ("{none|what is left}", "none")),
+        "doyaken": (
+            ("true/false", "true"),
+            ("<count>", "1"),
+            ("pass/fail/skip/unknown", "pass"),
+            ("high/medium/low", "high"),
+            ('<brief description or "none">', "none"),
+        ),
+        "ralph": (
+            ("IN_PROGRESS | COMPLETE | BLOCKED", "COMPLETE"),
+            ("<number>", "1"),
+            ("PASSING | FAILING | NOT_RUN", "PASSING"),
+            ("IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING", "TESTING"),
+            ("true | false", "true"),
+            ("<one line>", "none"),
+        ),
+    }
+    assert set(filled) == set(STYLES)
+    for style, values in filled.items():
+        block = desk.gate("prompt", "--style", style).out.partition("```\n")[2].partition("```")[0]
+        for template, value in values:
+            assert template in block
+            block = block.replace(template, value)
+        said = read_blocks(read_claim_text([block]))
+        assert (style, said.explicit, said.problems) == (style, True, ())
+
+
+def test_it_speaks_of_the_present_phase(begin: Begin) -> None:
+    ran = begin("green").gate("prompt")
+    assert ran.code == 0
+    assert ran.has(
+        "# GREEN: All tests passing (stable)",
+        "`pytest --phase=green`",
+        "- `tests_failing == 0` (tests_failing: tests in scope that failed",
+        "tests-unchanged; where it is broken: take the change back",
+        "required_green_runs is 2",
+        'phase-gate signal --reason "..."',
+        "REFACTOR follows",
+    )
+
+
+def test_a_phase_that_is_not_there(begin: Begin) -> None:
+    code, slug, problem = begin("").error("prompt", "--phase", "blue")
+    assert (code, slug, problem) == (2, "bad-usage", "workflow tdd has no phase 'blue'")

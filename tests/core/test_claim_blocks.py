@@ -1,0 +1,308 @@
+"""What counts as a block of the agent's own, and what it says."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_phase_gate.core.claim_blocks import Said, read_blocks
+from pytest_phase_gate.core.claim_text import read_claim_text, sentences
+from pytest_phase_gate.core.indicators import DEFAULT_PATTERNS, find_patterns
+
+EXIT = "EXIT_STATUS: COMPLETE\nEXIT_REASON: both roots are there\nREMAINING_WORK: none\n"
+RALPH = """\
+---RALPH_STATUS---
+STATUS: COMPLETE
+TASKS_COMPLETED_THIS_LOOP: 2
+FILES_MODIFIED: 3
+TESTS_STATUS: PASSING
+WORK_TYPE: IMPLEMENTATION
+EXIT_SIGNAL: true
+RECOMMENDATION: nothing is left
+---END_RALPH_STATUS---
+"""
+DOYAKEN = """\
+DOYAKEN_STATUS:
+  PHASE_COMPLETE: true
+  FILES_MODIFIED: 3
+  TESTS_STATUS: pass
+  CONFIDENCE: high
+  REMAINING_WORK: none
+"""
+PRP = """\
+---PRP_PHASE_STATUS---
+PHASE: GREEN
+TESTS_TOTAL: 2
+
+DUAL_GATE:
+  GATE_1: true
+  GATE_1_DETAIL: "tests_passing: 2"
+  GATE_2: true
+  CAN_EXIT: true
+
+EXIT_SIGNAL: true
+---END_PRP_PHASE_STATUS---
+"""
+ALL = {"exit": EXIT, "ralph": RALPH, "doyaken": DOYAKEN, "prp": PRP}
+
+
+def read(*texts: str) -> Said:
+    return read_blocks(read_claim_text(texts))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_each_kind_says_done(kind: str) -> None:
+    said = read(f"I looked at it again.\n\n{ALL[kind]}\nThat is all.")
+    assert (said.explicit, said.problems, [block.kind for block in said.blocks]) == (True, (), [kind])
+
+
+def test_all_kinds_together() -> None:
+    said = read("\n".join(ALL.values()))
+    assert said.explicit is True
+    assert len(said.blocks) == 4
+    assert said.reason == "both roots are there"
+
+
+def quoted(text: str) -> str:
+    return "".join(f"> {line}\n" for line in text.splitlines())
+
+
+def indented(text: str, by: str = "    ") -> str:
+    return "".join(f"{by}{line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("```\n{}```\n", id="fenced"),
+        pytest.param("```yaml\n{}```\n", id="fenced-with-a-language"),
+        pytest.param("~~~\n{}~~~\n", id="fenced-with-tildes"),
+        pytest.param("````\n```\n{}```\n````\n", id="a-fence-in-a-fence"),
+        pytest.param("```\n    ```\n{}```\n", id="a-deeper-fence-does-not-close"),
+        pytest.param("```\n```python\n{}```\n", id="a-fence-with-a-language-does-not-close"),
+        pytest.param("1. Print this:\n   ```\n{}   ```\n", id="fenced-in-a-list"),
+        pytest.param("- ```\n{}  ```\n", id="a-list-item-that-is-a-fence"),
+        pytest.param("```\n{}", id="a-fence-that-nobody-closed"),
+        pytest.param("<prompt>\n{}</prompt>\n", id="an-echoed-prompt"),
+        pytest.param("<example>\n{}</example>\n", id="an-example"),
+        pytest.param("<!--\n{}-->\n", id="a-comment"),
+        pytest.param("> He said:\n{}\n", id="a-quote-that-goes-on"),
+    ],
+)
+@pytest.mark.parametrize("kind", ALL)
+def test_what_is_shown_is_not_said(kind: str, text: str) -> None:
+    said = read(text.replace("{}", ALL[kind]) + "\nI have not finished.\n")
+    assert (said.explicit, said.blocks) == (None, ())
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("by", ["> ", "    ", "\t", "  ", "- ", "+", "| "])
+def test_what_does_not_begin_at_the_margin_is_not_said(kind: str, by: str) -> None:
+    assert read(indented(ALL[kind], by) + "\nI have not finished.\n").blocks == ()
+
+
+def test_what_did_not_count_is_noted() -> None:
+    assert read(f"```\n{EXIT}```\n").notes == ("1 block in a fence, a quote or an example did not count",)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="carriage-returns"),
+        pytest.param(lambda text: f"\ufeff{text}", id="a-byte-order-mark"),
+        pytest.param(lambda text: "".join(f"\x1b[1;32m{row}\x1b[0m\n" for row in text.splitlines()), id="colours"),
+        pytest.param(lambda text: text.replace("\n", "  \n"), id="blanks-at-the-end"),
+        pytest.param(lambda text: text.replace(": ", ":\t"), id="tabs-behind-the-keys"),
+        pytest.param(lambda text: f"{text}\n{text}", id="twice-the-same"),
+        pytest.param(lambda text: f"```\ncode\n```\n{text}", id="behind-a-fence"),
+        pytest.param(lambda text: f"@@ -1,2 +1,2 @@\n context\n-old\n+new\n{text}", id="behind-a-diff"),
+        pytest.param(lambda text: f"# Changelog\n\n- a\n\n{text}", id="below-a-changelog"),
+        pytest.param(lambda text: text.rstrip("\n"), id="without-a-last-line-end"),
+        pytest.param(lambda text: f"{text.replace('true', 'false')}\n{text}", id="the-last-one-counts"),
+    ],
+)
+def test_it_is_read_nevertheless(kind: str, change: object) -> None:
+    said = read(change(ALL[kind]))  # type: ignore[operator]
+    assert (said.explicit, said.problems) == (True, ())
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(str.lower, id="other-case"),
+        pytest.param(lambda text: '{"text": "' + text.replace("\n", "\\n") + '"}', id="in-a-json-string"),
+        pytest.param(lambda text: text.replace("_STATUS", "-STATUS"), id="another-delimiter"),
+        pytest.param(lambda text: text.replace("STATUS", "ST\u200bATUS"), id="an-invisible-character"),
+    ],
+)
+def test_what_merely_looks_like_it_is_none(kind: str, change: object) -> None:
+    assert read(change(ALL[kind])).explicit is None  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", "'{COMPLETE|CONTINUE}' is not one of", id="braces"),
+        pytest.param("EXIT_STATUS: COMPLETE\nREMAINING_WORK: {none|what}\n", "is a template", id="braces-around-words"),
+        pytest.param("EXIT_STATUS: Complete\n", "'Complete' is not one of COMPLETE, CONTINUE", id="other-case"),
+        pytest.param("EXIT_STATUS:\n", "EXIT_STATUS has no value", id="no-value"),
+        pytest.param("EXIT_STATUS: COMPLETE or so\n", "is not one of", id="more-words"),
+        pytest.param(RALPH.replace("true", "true | false"), "'true | false' is not one of", id="a-choice"),
+        pytest.param(
+            RALPH.replace("FILES_MODIFIED: 3", "FILES_MODIFIED: <count>"), "'<count>' is no number", id="count"
+        ),
+        pytest.param(RALPH.replace("STATUS: COMPLETE\n", "", 1), "STATUS is missing", id="a-field-is-missing"),
+        pytest.param(RALPH.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: true\nEXIT_SIGNAL: false"), "twice", id="twice"),
+        pytest.param(RALPH.replace("WORK_TYPE", "WORK"), "is no field of it", id="an-unknown-field"),
+        pytest.param(RALPH.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: yes"), "'yes' is not one of", id="yes"),
+        pytest.param(DOYAKEN.replace("true", "true/false"), "'true/false' is not one of", id="a-slash"),
+        pytest.param(DOYAKEN.replace("3", "three"), "'three' is no number", id="a-number-in-words"),
+        pytest.param(DOYAKEN.replace("  CONFIDENCE: high\n", ""), "CONFIDENCE is missing", id="four-fields"),
+        pytest.param(DOYAKEN.replace("pass", "green"), "'green' is not one of pass, fail", id="another-word"),
+        pytest.param(
+            PRP.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: true | false"), "'true | false'", id="prp-template"
+        ),
+        pytest.param(PRP.replace("TESTS_TOTAL: 2", "TESTS_TOTAL: many"), "'many' is no number", id="prp-type"),
+    ],
+)
+def test_a_block_that_is_not_filled_in_is_malformed(text: str, problem: str) -> None:
+    said = read(text)
+    assert said.explicit is None
+    assert problem in said.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(RALPH.replace("true", "false"), "EXIT_SIGNAL: false, and STATUS: COMPLETE", id="status-complete"),
+        pytest.param(RALPH.replace("COMPLETE", "IN_PROGRESS", 1), "and STATUS: IN_PROGRESS", id="status-in-progress"),
+        pytest.param(RALPH.replace("PASSING", "FAILING"), "and TESTS_STATUS: FAILING", id="its-own-tests-fail"),
+        pytest.param(EXIT.replace("none", "two tests"), "work remains: 'two tests'", id="work-remains"),
+        pytest.param(DOYAKEN.replace("none", "the docs"), "work remains: 'the docs'", id="work-remains-doyaken"),
+        pytest.param(DOYAKEN.replace("pass", "fail"), "and TESTS_STATUS: fail", id="failing-tests"),
+        pytest.param(PRP.replace("CAN_EXIT: true", "CAN_EXIT: false"), "and CAN_EXIT: false", id="can-not-exit"),
+        pytest.param(
+            f"{RALPH}\nEXIT_STATUS: CONTINUE\n", "RALPH_STATUS say done, EXIT_STATUS not done", id="two-kinds"
+        ),
+        pytest.param(
+            "EXIT_STATUS: COMPLETE\nEXIT_REASON: a reason that\nwas wrapped\nREMAINING_WORK: two tests\n",
+            "work remains: 'two tests'",
+            id="remaining-work-further-down",
+        ),
+    ],
+)
+def test_a_contradiction_is_never_done(text: str, said: str) -> None:
+    found = read(text)
+    assert found.explicit is False
+    assert said in found.contradictions[0]
+
+
+@pytest.mark.parametrize("text", [EXIT.replace("COMPLETE", "CONTINUE"), DOYAKEN.replace("true", "false")])
+def test_not_done_is_said_without_a_contradiction(text: str) -> None:
+    said = read(text)
+    assert (said.explicit, said.contradictions, said.claims_done) == (False, (), False)
+
+
+@pytest.mark.parametrize("words", ["none", "None.", "NONE", '"none"', "nothing"])
+def test_no_remaining_work(words: str) -> None:
+    assert read(EXIT.replace("none", words)).explicit is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(RALPH.replace("---END_RALPH_STATUS---\n", ""), id="no-end"),
+        pytest.param(RALPH.replace("---END_RALPH_STATUS---", "---END_PRP_PHASE_STATUS---"), id="another-end"),
+        pytest.param("DOYAKEN_STATUS:\n\n" + DOYAKEN.partition("\n")[2], id="doyaken-with-a-gap"),
+        pytest.param(RALPH.replace("EXIT_SIGNAL", "```\nEXIT_SIGNAL"), id="a-fence-in-the-middle"),
+    ],
+)
+def test_a_block_without_an_end_is_none(text: str) -> None:
+    said = read(text)
+    assert (said.explicit, said.blocks) == (None, ())
+    assert any("has no end, so it is no block" in note for note in said.notes)
+
+
+def test_a_complete_block_behind_an_unclosed_one() -> None:
+    said = read(RALPH.replace("---END_RALPH_STATUS---\n", "") + RALPH)
+    assert said.explicit is True
+
+
+def test_a_later_block_that_is_not_filled_in_counts() -> None:
+    assert read(EXIT + "\nEXIT_STATUS: {COMPLETE|CONTINUE}\n").explicit is None
+    assert read("EXIT_STATUS: {COMPLETE|CONTINUE}\n\n" + EXIT).explicit is True
+
+
+def test_a_malformed_block_beside_a_good_one_is_doubt() -> None:
+    assert read(RALPH + "\nEXIT_STATUS: maybe\n").explicit is None
+
+
+def test_no_block_reaches_into_the_next_message() -> None:
+    head, _, tail = RALPH.partition("EXIT_SIGNAL")
+    assert read(head, f"EXIT_SIGNAL{tail}").blocks == ()
+    assert read("```\nnever closed", RALPH).explicit is True
+
+
+def test_the_override_may_have_a_remark() -> None:
+    said = read("EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true  # bypass the threshold\n")
+    assert (said.explicit, said.value("exit", "EXIT_OVERRIDE")) == (True, "true")
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_five_megabytes_of_log_around_it(kind: str) -> None:
+    row = "2026-11-16 12:00:00 INFO  worker 3 wrote 17 rows, all tasks in its list\n"
+    log = row * (5 * 1024 * 1024 // len(row) // 2)
+    began = time.process_time()
+    text = read_claim_text([f"{log}{ALL[kind]}\nAll tasks are completed.\n{log}"])
+    said, found = read_blocks(text), find_patterns(DEFAULT_PATTERNS, sentences(text))
+    assert time.process_time() - began < 20
+    assert said.explicit is True
+    assert [each.name for each in found if each.present] == ["all tasks.*completed"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "`",
+        "> ",
+        "\x1b[",
+        "\x1b]",
+        "---RALPH_STATUS---\n",
+        "EXIT_STATUS: COMPLETE\n",
+        "<pre>",
+        "all tasks ",
+        '"a',
+        "1. ",
+    ],
+)
+def test_nothing_is_quadratic(part: str) -> None:
+    def seconds(size: int) -> float:
+        began = time.process_time()
+        text = read_claim_text([part * (size // len(part))])
+        read_blocks(text)
+        find_patterns(DEFAULT_PATTERNS, sentences(text))
+        return time.process_time() - began
+
+    # Far apart: a quadratic one would take a hundred times as long for ten times the text.
+    assert seconds(400_000) < 50 * max(seconds(40_000), 0.005)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(max_size=30),
+            st.sampled_from([*"".join(ALL.values()).splitlines(), "```", "~~~", "> x", "<pre>", "@@ -1 +1 @@", "\r"]),
+        ),
+        max_size=40,
+    )
+)
+def test_any_text_is_read(rows: list[str]) -> None:
+    text = read_claim_text(["\n".join(rows)])
+    assert len(text.lines) == len(text.places)
+    read_blocks(text)
+    find_patterns(DEFAULT_PATTERNS, sentences(text))

@@ -1,0 +1,164 @@
+"""The chain of decisions: each step against the next one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.breaker import Breaker, Limits, Status
+from pytest_phase_gate.core.claim_blocks import read_blocks
+from pytest_phase_gate.core.claim_text import read_claim_text, sentences
+from pytest_phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
+from pytest_phase_gate.core.confidence import Measures
+from pytest_phase_gate.core.indicators import Indicator
+from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate
+from pytest_phase_gate.core.values import replace
+from tests.core.test_claim_blocks import DOYAKEN, EXIT
+
+AT = "2026-01-01T12:00:00Z"
+GOOD = f"All tasks are completed.\n\n{EXIT}"
+TESTS = Indicator(name="tests pass", kind="evidence", present=True)
+MEASURED = Measures(files_changed=2, files_differ=True, task_file_moved=True, tests_pass=True)
+SCENE = Scene(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
+OPEN = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
+
+
+def judge(
+    text: str,
+    scene: Scene = SCENE,
+    gate: ExitGate | None = None,
+    rules: ConfidenceRules | None = None,
+    threshold: int = 2,
+) -> Decision:
+    read = read_claim_text([text])
+    return decide(
+        read_blocks(read),
+        sentences(read),
+        scene,
+        gate or ExitGate(),
+        rules or ConfidenceRules(),
+        Threshold(value=threshold),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "code"),
+    [
+        pytest.param({"interrupted": "ctrl-c", "breaker": OPEN}, Outcome.INTERRUPTED, 13, id="interrupt-before-open"),
+        pytest.param({"breaker": OPEN}, Outcome.HALTED, 12, id="open-before-complete"),
+        pytest.param({"claims_low": 9}, Outcome.COMPLETE, 0, id="complete-before-many-low-ones"),
+        pytest.param({"claims_low": 9, "failure": "a test fails"}, Outcome.ASK, 13, id="a-person-before-going-on"),
+    ],
+)
+def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, code: int) -> None:
+    decision = judge(GOOD, replace(SCENE, **changes))
+    assert (decision.outcome, decision.exit_code) == (outcome, code)
+
+
+@pytest.mark.parametrize(
+    ("low", "outcome"), [(0, Outcome.CONTINUE), (1, Outcome.CONTINUE), (2, Outcome.ASK), (7, Outcome.ASK)]
+)
+def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
+    decision = judge("All tasks are completed.", replace(SCENE, claims_low=low, measures=Measures()))
+    assert (decision.outcome, decision.claims_low) == (outcome, low + 1)
+
+
+def test_the_circuit_before_a_person() -> None:
+    scene = replace(SCENE, claims_low=5, measures=Measures(), limits=Limits(exit_blocked=1))
+    decision = judge("All tasks are completed.", scene)
+    assert decision.outcome is Outcome.HALTED
+    assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")
+
+
+def test_an_open_circuit_counts_nothing() -> None:
+    decision = judge("All tasks are completed.", replace(SCENE, breaker=OPEN, claims_low=1, measures=Measures()))
+    assert (decision.breaker, decision.claims_low) == (OPEN, 1)
+
+
+def test_a_claim_is_never_progress() -> None:
+    half_open = Breaker(status=Status.HALF_OPEN, no_progress=4, reason="4 complete runs without progress")
+    for text in (GOOD, "All tasks are completed."):
+        for limits in (Limits(), Limits(exit_blocked=0)):
+            now = judge(text, replace(SCENE, breaker=half_open, limits=limits)).breaker
+            assert (now.status, now.no_progress) == (Status.HALF_OPEN, 4)
+
+
+def test_what_claims_brought_about_a_good_claim_takes_back() -> None:
+    scene = replace(SCENE, limits=Limits(exit_blocked=2), failure="a test fails")
+    blocked = judge(GOOD, scene).breaker
+    assert (blocked.status, blocked.exit_blocked) == (Status.HALF_OPEN, 1)
+    passed = judge(GOOD, replace(scene, breaker=blocked, failure="")).breaker
+    assert (passed.status, passed.exit_blocked, passed.reason) == (Status.CLOSED, 0, "")
+
+
+def test_an_honest_not_done_is_no_blocked_claim() -> None:
+    decision = judge("EXIT_STATUS: CONTINUE\n", replace(SCENE, claims_done=3))
+    assert (decision.is_claim, decision.breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "scene", "score", "points"),
+    [
+        pytest.param(f"It is done.\n\n{DOYAKEN}", SCENE, 100, [30, 20, 15, 20, 10, 5], id="everything"),
+        pytest.param(DOYAKEN, SCENE, 90, [30, 20, 15, 20, 0, 5], id="no-words"),
+        pytest.param("It is done.", SCENE, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
+        pytest.param(DOYAKEN.replace("true", "false"), SCENE, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
+        pytest.param(DOYAKEN, replace(SCENE, measures=Measures()), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
+        pytest.param("", replace(SCENE, measures=Measures()), 0, [0] * 6, id="nothing"),
+        pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", SCENE, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
+    ],
+)
+def test_the_score(text: str, scene: Scene, score: int, points: list[int]) -> None:
+    confidence = judge(text, scene).confidence
+    assert (confidence.score, [part.points for part in confidence.parts]) == (score, points)
+
+
+def test_unknown_is_not_zero() -> None:
+    parts = {part.name: part.met for part in judge(DOYAKEN, replace(SCENE, measures=Measures())).confidence.parts}
+    assert parts["files changed"] is parts["task file moved"] is parts["tests pass"] is None
+
+
+@pytest.mark.parametrize(("worth", "outcome"), [(70, Outcome.COMPLETE), (71, Outcome.CONTINUE)])
+def test_the_threshold_is_enough(worth: int, outcome: Outcome) -> None:
+    scene = replace(SCENE, measures=Measures(files_differ=True, tests_pass=True))
+    decision = judge(f"Ready for review.\n\n{EXIT}", scene, rules=ConfidenceRules(threshold=worth))
+    assert (decision.confidence.score, decision.outcome) == (70, outcome)
+
+
+@pytest.mark.parametrize(
+    ("failure", "text", "veto"),
+    [
+        ("2 tests failed", GOOD, "2 tests failed"),
+        ("", GOOD.replace("COMPLETE", "CONTINUE"), "it says itself that it is not done"),
+        (
+            "",
+            GOOD.replace("none", "the docs"),
+            "EXIT_STATUS says EXIT_STATUS: COMPLETE, and that work remains: 'the docs'",
+        ),
+    ],
+)
+def test_vetoes_beat_any_score(failure: str, text: str, veto: str) -> None:
+    decision = judge(text, replace(SCENE, failure=failure))
+    assert (decision.outcome, decision.vetoes[0]) == (Outcome.CONTINUE, veto)
+
+
+def test_one_condition_alone_is_a_warning() -> None:
+    assert judge(EXIT, threshold=3).warnings == ("it says done, with 1 indicator (3 needed)",)
+    words = judge("All tasks are completed. Ready for review.")
+    assert words.warnings == ("3 indicators (2 needed), and no block says done: only words do",)
+
+
+def test_unknown_evidence_is_no_indicator() -> None:
+    unknown = replace(TESTS, present=None)
+    assert judge(GOOD, replace(SCENE, evidence=(unknown,))).found == 1
+
+
+def test_the_gate_may_be_off() -> None:
+    assert judge(DOYAKEN, replace(SCENE, evidence=()), ExitGate(enabled=False)).outcome is Outcome.COMPLETE
+    assert judge(DOYAKEN, replace(SCENE, evidence=())).outcome is Outcome.CONTINUE
+
+
+def test_other_patterns() -> None:
+    assert judge(f"Shipped.\n\n{EXIT}", gate=ExitGate(patterns=("shipped",))).outcome is Outcome.COMPLETE
+    assert judge(GOOD, gate=ExitGate(patterns=("shipped",))).outcome is Outcome.CONTINUE

@@ -1,0 +1,162 @@
+"""Which words are a sign of completion, and which are not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pytest_phase_gate.core.claim_text import read_claim_text, sentences
+from pytest_phase_gate.core.indicators import (
+    DEFAULT_PATTERNS,
+    PatternError,
+    check_pattern,
+    find_patterns,
+    plan_is_ticked,
+)
+from pytest_phase_gate.core.settings import ConfidenceRules
+
+DEFAULT_KEYWORDS = ConfidenceRules().keywords
+
+
+def found(text: str, patterns: tuple[str, ...] = DEFAULT_PATTERNS) -> list[str]:
+    prose = sentences(read_claim_text([text]))
+    return [each.name for each in find_patterns(patterns, prose) if each.present]
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("<promise>COMPLETE</promise>", "<promise>COMPLETE</promise>"),
+        ("All tasks are completed.", "all tasks.*completed"),
+        ("ALL TASKS COMPLETED", "all tasks.*completed"),
+        ("The implementation is finished.", "implementation.*finished"),
+        ("It is ready for review.", "ready for review"),
+        ("There is no remaining work.", "no remaining work"),
+        ("All acceptance criteria are met.", "all acceptance criteria.*met"),
+        ("**All tasks completed**", "all tasks.*completed"),
+        ("- All tasks completed", "all tasks.*completed"),
+        ("0 errors, 12 passed. All tasks are completed.", "all tasks.*completed"),
+        ("No error is left and all tasks are completed.", "all tasks.*completed"),
+        ("I do not know Perl. All tasks are completed.", "all tasks.*completed"),
+        ("All the tests pass, and all tasks\nare completed.", "all tasks.*completed"),
+    ],
+)
+def test_a_sign(text: str, pattern: str) -> None:
+    assert found(text) == [pattern]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Not all tasks are completed.", id="not-all"),
+        pytest.param("All tasks are not completed.", id="in-the-middle"),
+        pytest.param("All tasks aren't completed.", id="contracted"),
+        pytest.param("I don't think that all tasks are completed.", id="in-front"),
+        pytest.param("I can't say that all tasks are\ncompleted.", id="over-two-lines"),
+        pytest.param("Are all tasks completed?", id="a-question"),
+        pytest.param("Is it ready for review? I doubt it.", id="a-question-and-more"),
+        pytest.param("If all tasks are completed, I stop.", id="a-condition"),
+        pytest.param("Once all tasks are completed I stop.", id="once"),
+        pytest.param("All tasks are completed once the tests pass.", id="a-condition-behind-it"),
+        pytest.param("All tasks will be completed tomorrow.", id="future"),
+        pytest.param("Next, the implementation has to be finished.", id="a-plan"),
+        pytest.param("It should be ready for review.", id="should"),
+        pytest.param("It'll be ready for review.", id="will"),
+        pytest.param("All tasks are completed except two.", id="except"),
+        pytest.param("All tasks are completed, but the tests fail.", id="but"),
+        pytest.param("Almost all tasks are completed.", id="almost"),
+        pytest.param("I am not outputting <promise>COMPLETE</promise>.", id="not-outputting"),
+        pytest.param("I am not outputting COMPLETE", id="not-outputting-a-word"),
+        pytest.param("When done, print <promise>COMPLETE</promise>.", id="an-order"),
+        pytest.param("The phrase `all tasks completed` is what you look for.", id="inline-code"),
+        pytest.param('He wants "all tasks completed" in it.', id="in-quotes"),
+        pytest.param("```\nall tasks completed\n```", id="fenced"),
+        pytest.param("> all tasks completed", id="quoted"),
+        pytest.param("    all tasks completed", id="indented"),
+        pytest.param("@@ -1 +1 @@\n-all tasks open\n+all tasks completed", id="in-a-diff"),
+        pytest.param("# Changelog\n\n- implementation finished\n", id="changelog"),
+        pytest.param("## [1.2.0] - 2026-01-01\n\n### Added\n\nimplementation finished\n", id="release"),
+        pytest.param("Release notes\n-------------\n\nimplementation finished\n", id="release-notes-underlined"),
+        pytest.param("* 1a2b3c4 implementation finished", id="git-log"),
+        pytest.param("EXIT_REASON: ready for review", id="a-field-of-a-block"),
+        pytest.param("the build is finished in 2 s", id="other-words"),
+        pytest.param(f"all tasks {'and more ' * 200} completed", id="no-sentence"),
+    ],
+)
+def test_no_sign(text: str) -> None:
+    assert found(text) == []
+
+
+def test_a_heading_of_another_kind_ends_the_changelog() -> None:
+    assert found("# Changelog\n\n- fixed\n\n# Summary\n\nAll tasks are completed.\n") == ["all tasks.*completed"]
+
+
+def test_each_counts_once() -> None:
+    assert len(found("All tasks are completed. All tasks are completed.\nReady for review. Ready for review!")) == 2
+
+
+def test_a_denied_sentence_does_not_hide_a_later_one() -> None:
+    assert found("Not all tasks were completed yesterday. Now all tasks are completed.") == ["all tasks.*completed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It is done.", ["done"]),
+        ("All 12 tests pass.", ["all.*pass"]),
+        ("It is incomplete, unfinished and undone.", []),
+        ("It is not done.", []),
+        ("Completed and finished.", ["complete", "finished"]),
+    ],
+)
+def test_keywords(text: str, words: list[str]) -> None:
+    assert found(text, DEFAULT_KEYWORDS) == words
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        pytest.param("(", "no regular expression", id="no-expression"),
+        pytest.param("(a+)+$", "may not be repeated", id="a-repeat-of-repeats"),
+        pytest.param("(a|a)*$", "may not be repeated", id="a-repeat-of-choices"),
+        pytest.param("a*a*a*b", "more than 2 repeats", id="many-repeats"),
+        pytest.param(r"(a)\1", "refers to a group", id="a-reference"),
+        pytest.param("(?=a)b", "only plain groups", id="a-look-ahead"),
+        pytest.param("x" * 201, "longer than 200", id="long"),
+    ],
+)
+def test_a_pattern_that_is_refused(pattern: str, problem: str) -> None:
+    with pytest.raises(PatternError, match=problem):
+        check_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", [*DEFAULT_PATTERNS, *DEFAULT_KEYWORDS, r"done\.", "(?:all|both) done", "[)*+]x", "a?"]
+)
+def test_a_pattern_that_is_fine(pattern: str) -> None:
+    check_pattern(pattern)
+
+
+def test_the_worst_allowed_pattern_is_fast_enough() -> None:
+    check_pattern("a.*a.*b")
+    began = time.process_time()
+    assert found(("a" * 599 + "\n") * 2, ("a.*a.*b",)) == []
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- [x] one\n- [X] two\n", (True, "2 of 2 boxes are ticked")),
+        ("* [x] one\n1. [x] two\n+ [✓] three\n  - [x] four\n2) [x] five\n[x] six", (True, "6 of 6 boxes are ticked")),
+        ("- [x] one\n- [ ] two\n", (False, "1 of 2 boxes are ticked")),
+        ("- [x] one\n- [] two\n", (False, "1 of 2 boxes are ticked")),
+        ("- [x] one\n- [~] half\n", (False, "1 of 2 boxes are ticked")),
+        ("nothing to do\n", (None, "no boxes in it")),
+        ("", (None, "no boxes in it")),
+        ("see [x](link) and [1]", (None, "no boxes in it")),
+    ],
+)
+def test_a_plan(text: str, expected: tuple[bool | None, str]) -> None:
+    assert plan_is_ticked(text) == expected
