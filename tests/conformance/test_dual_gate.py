@@ -931,6 +931,27 @@ def test_no_warning_where_gate_1_holds_or_the_answer_is_no(sample: Sample) -> No
     assert (verdict["gate_1"]["satisfied"], verdict["warnings"]) == (False, [])
 
 
+# --- DG-14 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.criterion("DG-14")
+def test_a_gate_that_nothing_can_satisfy_is_skipped_by_a_person(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}, test_steps=step_tests(2))
+    sample.pytest("--phase=red", "--exit-signal=two tests")
+    skip = ("skip", "--reason", "the vendor's library can't do it", "--by", "ann")
+    for number in range(5):
+        assert command(sample, *skip).code == 13, "not while it may still get better"
+        sample.write(steps=f"{steps(1)}\n\nTRY = {number}\n")
+        sample.pytest("--phase=green")
+    assert command(sample, "check").code == 12
+    assert command(sample, *skip).code == 0
+    now = status(sample)
+    assert (now["exited"], now["forced_exit"], now["evaluation"]["forced_exit"]) == (True, True, True)
+    assert now["evaluation"]["gate_1"]["satisfied"] is False, "it is bypassed, not made true"
+    recorded = [line["data"] for line in ledger(sample) if line["kind"] == "overridden"]
+    assert [(data["kind"], data["by"], data["phase"]) for data in recorded] == [("skip", "ann", "GREEN")]
+
+
 # --- DG-15 -------------------------------------------------------------------------------------------------------
 
 

@@ -249,6 +249,25 @@ def test_an_echoed_prompt_is_no_claim(sample: Sample, style: str) -> None:
             assert (found["is_claim"], found["explicit"], present(found, "pattern")) == (False, None, [])
 
 
+@pytest.mark.criterion("CG-13")
+def test_thresholds_can_be_calibrated_from_what_became_of_claims(sample: Sample) -> None:
+    claim(begin(sample), GOOD)
+    sample.write(work=WRONG)
+    sample.pytest("--phase=green")
+    sample.write(work=WORK)
+    for _ in range(2):
+        sample.pytest("--phase=green")
+    score = claim(sample, GOOD)["confidence"]
+    assert command(sample, "signal", "--reason", "done now").code == 0
+    found = command(sample, "history", "--calibration", "--json").document
+    rows = [row for row in found["rows"] if row["claims"]]
+    assert [(row["claims"], row["true"]) for row in rows] == [(2, 1)]
+    assert rows[0]["low"] <= score < rows[0]["high"]
+    assert found["suggested"] == {"": None}, "two claims say nothing yet"
+    said = command(sample, "history", "--calibration").out
+    assert "all claims: not enough is known" in said
+
+
 @pytest.mark.criterion("CG-14")
 def test_a_plan_whose_boxes_are_ticked(sample: Sample) -> None:
     begin(sample, "exit_gate: {plan_file: PLAN.md}\n")

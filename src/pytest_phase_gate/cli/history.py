@@ -15,6 +15,7 @@ from pytest_phase_gate.storage.opening import read_event
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--events", action="store_true", help="list every event, not only the runs")
+    parser.add_argument("--calibration", action="store_true", help="how often claims of completion were true later")
 
 
 def run(call: Call) -> Answer:
@@ -23,12 +24,31 @@ def run(call: Call) -> Answer:
     opened = store.look()
     if call.arguments.events:
         return Answer(text=_event_rows(store.lines()), document={"events": _events(store.lines())})
+    if call.arguments.calibration:
+        return _calibration(store.lines())
     overrides: list[dict[str, Any]] = []
     # In one pass: what people have let pass is little, and stands behind the runs.
     lines = _set_aside(store.lines(), overrides)
     runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))
     document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": _each(overrides)}
     return Answer(text=_rows(runs, overrides), document=document)
+
+
+def _calibration(lines: Iterable[Line]) -> Answer:
+    from pytest_phase_gate.core.calibration import calibrate, calibration_to_json, judge_claims
+
+    found = calibrate(*judge_claims(line.event for line in lines))
+    rows = ["score    claims  true later"]
+    for row in found.rows:
+        share = "" if row.share is None else f"{row.share:5.0%} {'#' * round(row.share * 20)}"
+        rows.append(f"{row.low:>3}-{row.high - 1:<3}  {row.claims:>6}  {row.true:>4} {share}".rstrip())
+    if found.open:
+        rows.append(f"{found.open} more: nothing came after them")
+    for kind, score in found.suggested.items():
+        whose = f"claims of kind {kind}" if kind else "all claims"
+        told = "not enough is known" if score is None else f"from {score} on they can be believed"
+        rows.append(f"{whose}: {told}")
+    return Answer(text="\n".join(rows), document=calibration_to_json(found))
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:

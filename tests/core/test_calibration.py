@@ -1,0 +1,69 @@
+"""Whether claims were true later, and from which score on they can be believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.calibration import ENOUGH, JudgedClaim, calibrate, judge_claims
+from pytest_phase_gate.core.state import Event
+
+
+def claimed(score: int = 80, *, done: bool = True, kind: str | None = None) -> Event:
+    return Event(kind="claimed", data={"claim": {"confidence": score, "explicit": done, "kind": kind}})
+
+
+def ran(green: str, **more: Any) -> Event:
+    return Event(kind="run-ended", data={"iteration": 1, "green": green, **more})
+
+
+GREEN, RED, PARTIAL = ran("green"), ran("not-green"), ran("green", iteration=None)
+EXIT = Event(kind="phase-exited", data={"forced": False})
+FORCED = Event(kind="phase-exited", data={"forced": True})
+REWOUND = Event(kind="rewound", data={})
+
+
+@pytest.mark.parametrize(
+    ("events", "truth", "left_open"),
+    [
+        pytest.param([claimed(), GREEN, EXIT], [True], 0, id="green-and-out"),
+        pytest.param([claimed(), EXIT], [True], 0, id="out-at-once"),
+        pytest.param([claimed(), RED, GREEN], [False], 0, id="red-after-it"),
+        pytest.param([claimed(), GREEN, RED], [False], 0, id="red-later"),
+        pytest.param([claimed(), REWOUND], [False], 0, id="somebody-went-back"),
+        pytest.param([claimed(), FORCED], [False], 0, id="forced-out"),
+        pytest.param([claimed()], [], 1, id="nothing-came"),
+        pytest.param([claimed(), PARTIAL], [], 1, id="only-a-partial-run"),
+        pytest.param([claimed(), GREEN, claimed(), RED], [True, False], 0, id="each-claim-by-itself"),
+        pytest.param([claimed(), claimed(), EXIT], [True], 1, id="claimed-twice"),
+        pytest.param([claimed(done=False), RED], [], 0, id="not-done-is-no-claim"),
+        pytest.param([RED, claimed(), GREEN], [True], 0, id="what-was-before-does-not-count"),
+    ],
+)
+def test_the_truth_comes_later(events: list[Event], truth: list[bool], left_open: int) -> None:
+    judged, waiting = judge_claims(events)
+    assert ([claim.was_true for claim in judged], waiting) == (truth, left_open)
+
+
+def claims(*rows: tuple[int, bool], kind: str = "") -> list[JudgedClaim]:
+    return [JudgedClaim(score=score, kind=kind, was_true=true) for score, true in rows]
+
+
+def test_the_table() -> None:
+    found = calibrate(claims((20, False), (75, True), (75, False), (100, True)), left_open=2)
+    rows = [(row.low, row.claims, row.true, row.share) for row in found.rows]
+    assert rows == [(0, 1, 0, 0.0), (30, 0, 0, None), (50, 0, 0, None), (70, 2, 1, 0.5), (85, 1, 1, 1.0)]
+    assert found.open == 2
+
+
+def test_the_score_from_which_claims_can_be_believed() -> None:
+    honest = [(90, True)] * ENOUGH
+    assert calibrate(claims(*honest, (60, False), (60, False))).suggested == {"": 90}
+    assert calibrate(claims(*honest[1:])).suggested == {"": None}, "too few to say anything"
+    assert calibrate(claims(*[(90, False)] * ENOUGH)).suggested == {"": None}, "none can be believed"
+
+
+def test_each_kind_of_task_by_itself() -> None:
+    found = calibrate(claims(*[(60, True)] * ENOUGH, kind="fix") + claims(*[(95, False)] * 2, kind="feature"))
+    assert found.suggested == {"": None, "feature": None, "fix": 60}
