@@ -155,6 +155,13 @@ def test_each_kind_of_block_will_do(green: Desk, block: str) -> None:
     assert claim(green, f"All tasks are completed.\n\n{block}")[0] == 0
 
 
+def test_what_we_print_ourselves_is_read(green: Desk) -> None:
+    block = green.gate("status", "--block").out
+    found = claim(green, f"{block}\nReady for review.\n")[1]
+    assert (found["explicit"], found["problems"]) == (False, [])
+    assert claim(green, block.replace("false", "true"))[1]["explicit"] is True
+
+
 def test_claimed_numbers_are_compared(green: Desk) -> None:
     text = f"Ready for review.\n\n{PRP.replace('TESTS_TOTAL: 2', 'TESTS_TOTAL: 12')}\n{RALPH}"
     assert claim(green, text)[1]["contradictions"] == [

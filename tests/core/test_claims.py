@@ -64,6 +64,10 @@ def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
     assert (decision.outcome, decision.claims_low) == (outcome, low + 1)
 
 
+def test_a_confident_one_clears_the_count() -> None:
+    assert judge(GOOD, replace(SCENE, claims_low=2)).claims_low == 0
+
+
 def test_the_circuit_before_a_person() -> None:
     scene = replace(SCENE, claims_low=5, measures=Measures(), limits=Limits(exit_blocked=1))
     decision = judge("All tasks are completed.", scene)

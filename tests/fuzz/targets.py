@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from pytest_phase_gate.cli._transcripts import read_transcript
 from pytest_phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
 from pytest_phase_gate.core.claim_blocks import read_blocks
+from pytest_phase_gate.core.claim_record import decision_to_json
 from pytest_phase_gate.core.claim_text import read_claim_text, sentences
-from pytest_phase_gate.core.claims import Scene, Threshold, decide, decision_to_json
+from pytest_phase_gate.core.claims import Scene, Threshold, decide
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate, Overlay
 from pytest_phase_gate.core.standing import assess

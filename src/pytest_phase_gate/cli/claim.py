@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
+from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.cli._claim_evidence import measure_scene
 from pytest_phase_gate.cli._transcripts import read_transcript
+from pytest_phase_gate.cli.signal import give_signal
 from pytest_phase_gate.core.claim_blocks import Said, read_blocks
+from pytest_phase_gate.core.claim_record import claim_event, decision_to_json
 from pytest_phase_gate.core.claim_text import read_claim_text, sentences
-from pytest_phase_gate.core.claims import Decision, Outcome, Threshold, claim_event, decide
+from pytest_phase_gate.core.claims import Decision, Outcome, Threshold, decide
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.settings import ExitGate
 from pytest_phase_gate.core.signals import Signal
@@ -141,24 +144,17 @@ def _signal(call: Call, project: Project, store: TaskStore, decision: Decision) 
     said = decision.said
     reason = said.reason.strip('"')[:500] or "claimed by a status block"
     if said.explicit is False and not said.contradictions:
-        return give(project, store, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by()))
+        return give_signal(
+            project, store, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by())
+        )
     if decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
-        return give(project, store, Signal(answer="done", reason=reason, by=call.by()))
+        return give_signal(project, store, Signal(answer="done", reason=reason, by=call.by()))
     return None
-
-
-def give(project: Project, store: TaskStore, signal: Signal) -> Evaluation:
-    from pytest_phase_gate.cli.signal import give_signal
-
-    return give_signal(project, store, signal)
 
 
 def _answer(
     project: Project, store: TaskStore, decision: Decision, verdict: Evaluation | None, *, asked: bool
 ) -> Answer:
-    from pytest_phase_gate import exit_codes
-    from pytest_phase_gate.core.claims import decision_to_json
-
     state = store.look().state
     phase = state.phase if verdict is None else verdict.subject.phase
     if verdict is not None:

@@ -7,21 +7,20 @@ A block that is not filled in, or contradicts itself or another one, never says 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping
 
+from pytest_phase_gate.core.claim_fields import (
+    AGAINST,
+    ANSWERS,
+    FIELDS,
+    NAMES,
+    REQUIRED,
+    BlockKind,
+    check_text,
+    is_nothing,
+)
 from pytest_phase_gate.core.claim_text import ClaimText, Place
 from pytest_phase_gate.core.values import Value, replace
-
-BlockKind = Literal["prp", "ralph", "exit", "doyaken"]
-
-#: What each kind is called in messages.
-NAMES: Mapping[BlockKind, str] = {
-    "prp": "PRP_PHASE_STATUS",
-    "ralph": "RALPH_STATUS",
-    "exit": "EXIT_STATUS",
-    "doyaken": "DOYAKEN_STATUS",
-}
 
 #: Of a value in a message.
 _SHOWN = 60
@@ -48,7 +47,7 @@ class Block(Value):
         """What its answer is, taken by itself; None if it is not filled in."""
         if self.problems:
             return None
-        key, done = _ANSWERS[self.kind]
+        key, done = ANSWERS[self.kind]
         return self.fields[key] == done
 
     @property
@@ -86,108 +85,6 @@ class Said(Value):
         """Return what the block of that kind says; empty if it is not there, or not filled in."""
         return next((b.fields.get(key, "") for b in self.blocks if b.kind == kind and not b.problems), "")
 
-
-def is_nothing(text: str) -> bool:
-    """Tell whether the words mean that no work is left."""
-    return text.strip(" \t\"'.").lower() in ("", "none", "nothing")
-
-
-# --- fields
-
-
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        return "" if value in allowed else f"is not one of {', '.join(allowed)}"
-
-    return check
-
-
-def _number(value: str) -> str:
-    return "" if re.fullmatch(r"[0-9]{1,9}", value) else "is no number"
-
-
-def _number_or_null(value: str) -> str:
-    return "" if value == "null" else _number(value)
-
-
-def _text(value: str) -> str:
-    return "is a template" if value[:1] in ("{", "<", "[") and value[-1:] in ("}", ">", "]") else ""
-
-
-def _word(value: str) -> str:
-    return "" if re.fullmatch(r"[A-Z][A-Z_]{0,40}", value) else "is no word in capitals"
-
-
-_BOOLEAN = _one_of("true", "false")
-_Checks = Mapping[str, Callable[[str], str]]
-
-_FIELDS: Mapping[BlockKind, _Checks] = {
-    "prp": {
-        "PHASE": _text,
-        "ITERATION": _number_or_null,
-        "TESTS_TOTAL": _number_or_null,
-        "TESTS_PASSING": _number_or_null,
-        "TESTS_FAILING": _number_or_null,
-        "REASON": _text,
-        "GATE_1": _BOOLEAN,
-        "GATE_1_DETAIL": _text,
-        "GATE_2": _BOOLEAN,
-        "CAN_EXIT": _BOOLEAN,
-        "REMAINING_WORK": _text,
-        "EXIT_SIGNAL": _BOOLEAN,
-    },
-    "ralph": {
-        "STATUS": _one_of("IN_PROGRESS", "COMPLETE", "BLOCKED"),
-        "TASKS_COMPLETED_THIS_LOOP": _number,
-        "FILES_MODIFIED": _number,
-        "TESTS_STATUS": _one_of("PASSING", "FAILING", "NOT_RUN"),
-        "WORK_TYPE": _word,
-        "EXIT_SIGNAL": _BOOLEAN,
-        "RECOMMENDATION": _text,
-    },
-    "exit": {
-        "EXIT_STATUS": _one_of("COMPLETE", "CONTINUE"),
-        "EXIT_REASON": _text,
-        "REMAINING_WORK": _text,
-        "EXIT_CONFIDENCE": _one_of("HIGH", "MEDIUM", "LOW"),
-        "EXIT_OVERRIDE": _BOOLEAN,
-    },
-    "doyaken": {
-        "PHASE_COMPLETE": _BOOLEAN,
-        "FILES_MODIFIED": _number,
-        "TESTS_STATUS": _one_of("pass", "fail", "skip", "unknown"),
-        "CONFIDENCE": _one_of("high", "medium", "low"),
-        "REMAINING_WORK": _text,
-    },
-}
-
-#: Without these a block says nothing.
-_REQUIRED: Mapping[BlockKind, tuple[str, ...]] = {
-    "prp": ("EXIT_SIGNAL",),
-    "ralph": ("STATUS", "EXIT_SIGNAL"),
-    "exit": ("EXIT_STATUS",),
-    "doyaken": tuple(_FIELDS["doyaken"]),
-}
-
-#: The key that answers, and the value that means done.
-_ANSWERS: Mapping[BlockKind, tuple[str, str]] = {
-    "prp": ("EXIT_SIGNAL", "true"),
-    "ralph": ("EXIT_SIGNAL", "true"),
-    "exit": ("EXIT_STATUS", "COMPLETE"),
-    "doyaken": ("PHASE_COMPLETE", "true"),
-}
-
-#: Values that do not go together with done, and what they say.
-_AGAINST: Mapping[BlockKind, Mapping[tuple[str, str], str]] = {
-    "prp": {("CAN_EXIT", "false"): "CAN_EXIT: false", ("GATE_1", "false"): "GATE_1: false"},
-    "ralph": {
-        ("STATUS", "IN_PROGRESS"): "STATUS: IN_PROGRESS",
-        ("STATUS", "BLOCKED"): "STATUS: BLOCKED",
-        ("TESTS_STATUS", "FAILING"): "TESTS_STATUS: FAILING",
-    },
-    "exit": {},
-    "doyaken": {("TESTS_STATUS", "fail"): "TESTS_STATUS: fail"},
-}
 
 _DELIMITED: Mapping[str, tuple[BlockKind, str]] = {
     f"---{NAMES[kind]}---": (kind, f"---END_{NAMES[kind]}---") for kind in ("prp", "ralph")
@@ -292,7 +189,7 @@ class _BlockReader:
 
     def _is_exit_line(self, number: int) -> bool:
         found = _KEY.fullmatch(self._lines[number].rstrip(" \t"))
-        return found is not None and found["key"] in _FIELDS["exit"] and self._places[number] is not Place.QUOTED
+        return found is not None and found["key"] in FIELDS["exit"] and self._places[number] is not Place.QUOTED
 
     def _find_remaining(self, start: int) -> list[str]:
         """Return the line that says what remains, where something stands between."""
@@ -307,7 +204,7 @@ class _BlockReader:
 
 def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
     """Return the block with everything that is wrong with it."""
-    checks = _FIELDS[kind]
+    checks = FIELDS[kind]
     fields: dict[str, str] = {}
     problems: list[str] = []
     for row in rows:
@@ -322,10 +219,10 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
             problems.append(f"{key} stands there twice")
         else:
             fields[key] = value = (found["value"] or "").strip(" \t")
-            wrong = checks.get(key, _text)(value) if value else "has no value"
+            wrong = checks.get(key, check_text)(value) if value else "has no value"
             if wrong:
                 problems.append(f"{key}: {_cut(value)} {wrong}" if value else f"{key} {wrong}")
-    problems += [f"{key} is missing" for key in _REQUIRED[kind] if key not in fields]
+    problems += [f"{key} is missing" for key in REQUIRED[kind] if key not in fields]
     block = Block(kind=kind, line=start + 1, fields=fields, problems=tuple(problems[:5]))
     return block if problems else _find_contradictions(block)
 
@@ -333,12 +230,12 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
 def _find_contradictions(block: Block) -> Block:
     against: list[str] = []
     fields = block.fields
-    key, _ = _ANSWERS[block.kind]
+    key, _ = ANSWERS[block.kind]
     answer = f"{block.name} says {key}: {fields[key]}"
     if block.says_done:
         against += [
             f"{answer}, and {shown}"
-            for (name, value), shown in _AGAINST[block.kind].items()
+            for (name, value), shown in AGAINST[block.kind].items()
             if fields.get(name) == value
         ]
         if block.remaining:
