@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.core.metrics import CLAIM_METRICS
 from pytest_phase_gate.core.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
@@ -174,6 +173,8 @@ class Project(Value):
 
     def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
         """Return the names, with what a claim is compared with where claims are set up, or asked for."""
+        from pytest_phase_gate.core.metrics import CLAIM_METRICS
+
         own = self.configuration
         is_set = own.exit_gate != ExitGate() or own.confidence != ConfidenceRules()
         return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted

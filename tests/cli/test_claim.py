@@ -162,6 +162,10 @@ def test_what_we_print_ourselves_is_read(green: Desk) -> None:
     assert claim(green, block.replace("false", "true"))[1]["explicit"] is True
 
 
+def test_a_phase_may_be_written_in_any_case(green: Desk) -> None:
+    assert claim(green, f"Ready for review.\n\n{PRP.replace('GREEN', 'green')}")[0] == 0
+
+
 def test_claimed_numbers_are_compared(green: Desk) -> None:
     text = f"Ready for review.\n\n{PRP.replace('TESTS_TOTAL: 2', 'TESTS_TOTAL: 12')}\n{RALPH}"
     assert claim(green, text)[1]["contradictions"] == [

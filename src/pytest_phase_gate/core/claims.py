@@ -186,7 +186,7 @@ def _find_vetoes(said: Said, scene: Scene) -> list[str]:
     speaks_of = {"PHASE": scene.phase, "ITERATION": str(scene.iteration)}
     for key, here in speaks_of.items():
         given = said.value("prp", key)
-        if given not in ("", "null", here):
+        if given not in ("", "null") and given.upper() != here:
             vetoes.append(f"PRP_PHASE_STATUS speaks of {key.lower()} {given[:40]}, this is {key.lower()} {here}")
     return vetoes
 
