@@ -20,7 +20,7 @@ from pytest_phase_gate.cli._dispatch import build_full_parser
 from pytest_phase_gate.core.breaker import TRANSITIONS
 from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
-from pytest_phase_gate.core.settings import RunDefaults
+from pytest_phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
@@ -188,6 +188,10 @@ def transitions() -> str:
     return table(("circuit", "what happens", "then"), rows)
 
 
+def no_documents() -> str:
+    return f"{', '.join(f'`{glob}`' for glob in DEFAULT_NO_DOCUMENTS)}.\n"
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "codes": codes,
     "commands": commands,
@@ -196,6 +200,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "hooks": hooks,
     "messages": messages,
     "metrics": metrics,
+    "no-documents": no_documents,
     "options": options,
     "tdd": tdd,
     "transitions": transitions,

@@ -370,6 +370,82 @@ def test_refactor_with_a_failing_test_is_closed_whatever_is_declared(sample: Sam
     assert verdict["iteration"] > 5
 
 
+# --- DG-05 -------------------------------------------------------------------------------------------------------
+
+_TEXT = (
+    "Each step returns its own number, so that whoever reads the list of all steps sees at once which of them was "
+    "written and which is still missing."
+)
+_USAGE = f"# Usage\n\n{_TEXT} Call them in order.\n"
+_CONTEXT = f'# Context\n\n{_TEXT}\n\n```mermaid\nC4Context\n  Person(a, "A")\n```\n'
+_FLOW = f"# Flow\n\n{_TEXT} One follows the other.\n\n~~~mermaid\nflowchart TD\n  A --> B\n~~~\n"
+_DECISION = (
+    f"# 1. Steps are functions\n\n## Status\n\nAccepted\n\n## Context\n\n{_TEXT}\n\n"
+    "## Decision\n\nOne function a step.\n\n## Consequences\n\nSteps can't share state.\n"
+)
+_WRITTEN = {"docs/usage.md": _USAGE, "docs/context.md": _CONTEXT, "docs/adr/0001-functions.md": _DECISION}
+
+
+def _begin_document(sample: Sample) -> Sample:
+    """A cycle that begins in DOCUMENT, as a workflow that may start anywhere allows it."""
+    sample.write(test_steps=step_tests(1), steps=steps(1))
+    ran, verdict = judge(sample, "--phase=document")
+    assert (ran.code, verdict["metrics"]["docs_generated"]) == (10, 0)
+    return sample
+
+
+@pytest.mark.criterion("DG-05")
+@pytest.mark.parametrize(
+    ("files", "unmet"),
+    [
+        pytest.param(_WRITTEN, [], id="all-of-it"),
+        pytest.param({**_WRITTEN, "docs/flow.md": _FLOW}, [], id="four-documents-two-diagrams"),
+        pytest.param({**_WRITTEN, "docs/usage.md": ""}, ["docs_generated >= required_docs_count"], id="two-documents"),
+        pytest.param(
+            {**_WRITTEN, "docs/flow.md": _FLOW.replace("A -->", "A [->")},
+            ["diagrams_valid == diagrams_total"],
+            id="one-diagram-of-two-is-broken",
+        ),
+        pytest.param(
+            {**_WRITTEN, "docs/context.md": _USAGE.replace("Usage", "Context")},
+            ["diagrams_total > 0", "has_c4_diagrams == true"],
+            id="no-diagram-at-all",
+        ),
+        pytest.param({**_WRITTEN, "docs/context.md": _FLOW}, ["has_c4_diagrams == true"], id="no-c4-diagram"),
+        pytest.param(
+            {**_WRITTEN, "docs/adr/0001-functions.md": f"{_USAGE} More.\n"},
+            ["has_adr == true"],
+            id="no-decision-record",
+        ),
+    ],
+)
+def test_documents_diagrams_and_decisions_are_wanted(sample: Sample, files: dict[str, str], unmet: list[str]) -> None:
+    _begin_document(sample).write(files)
+    ran, verdict = judge(sample, "--phase=document", "--phase-exit=dual", "--exit-signal=written")
+    assert (unmet_clauses(verdict), unmet_guards(verdict)) == (unmet, [])
+    assert (ran.code, verdict["can_exit"]) == ((10, False) if unmet else (0, True))
+
+
+@pytest.mark.criterion("DG-05")
+def test_the_phase_needs_no_run_of_the_tests(sample: Sample) -> None:
+    _begin_document(sample)
+    assert command(sample, "advance").code == 10
+    sample.write(_WRITTEN)
+    assert command(sample, "advance").has(WAITS)
+    assert command(sample, "signal", "--reason", "written").code == 0
+    assert status(sample)["phase"] == "DONE"
+
+
+@pytest.mark.criterion("DG-05")
+def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "parameters: {required_docs_count: 4}\n"})
+    _begin_document(sample).write(_WRITTEN)
+    ran = command(sample, "advance")
+    assert (ran.code, ran.has("3 >= 4", "3 of 4 documents written or changed in this cycle")) == (10, True)
+    sample.write({"docs/flow.md": _FLOW})
+    assert command(sample, "advance").has("4 >= 4", WAITS)
+
+
 # --- DG-06 -------------------------------------------------------------------------------------------------------
 
 
@@ -1497,7 +1573,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     ]
     assert verdict["metrics"].get("docs_generated", 0) == 0
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["warnings"]) == (False, False, [PREMATURE])
-    assert "docs_generated" in verdict["reason"]
+    assert "0 of 3 documents written or changed in this cycle" in verdict["reason"]
 
 
 @pytest.mark.criterion("DG-20")

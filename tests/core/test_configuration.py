@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 import pytest_phase_gate
 from pytest_phase_gate.core.conditions import parse_condition
 from pytest_phase_gate.core.settings import (
+    DEFAULT_DECISIONS,
     DEFAULT_DOCS,
+    DEFAULT_NO_DOCUMENTS,
     FILE_NAME,
     Configuration,
+    DocumentRules,
     EvidenceCommand,
     PhaseOverlay,
     QualitySettings,
@@ -74,6 +77,12 @@ evidence:
     max_nesting: 3
     duplicate_lines: 5
     lint: false
+  documents:
+    include: [manual/**]
+    exclude: []
+    minimum_words: 50
+    decisions: [records/**]
+    timeout: 2.5
 overrides: {allow_non_interactive: true}
 """
 
@@ -92,6 +101,10 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     assert loaded.run == RunDefaults(task=None, exit="gate1", confirm=False, criteria=None, report=(), dir=None)
     assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (10, DEFAULT_DOCS, ())
     assert (loaded.commands, loaded.quality, loaded.allow_non_interactive) == ((), QualitySettings(), False)
+    assert loaded.documents == DocumentRules(
+        include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS, timeout=120
+    )
+    assert loaded.documents.rules == {}
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -135,6 +148,15 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         duplicate_lines=5,
         lint=False,
     )
+    assert loaded.documents == DocumentRules(
+        include=("manual/**",), exclude=(), minimum_words=50, decisions=("records/**",), timeout=2.5
+    )
+    assert loaded.documents.rules == {
+        "include": "manual/**",
+        "exclude": "",
+        "minimum_words": "50",
+        "decisions": "records/**",
+    }
     assert loaded.allow_non_interactive
 
 
@@ -252,6 +274,11 @@ WRONG_STRUCTURE = [
     ),
     pytest.param("evidence: {quality: {max_nesting: 1.5}}", "1:35", "a whole number", "", id="half-a-level"),
     pytest.param("evidence: {quality: {lint: no}}", "1:28", "a boolean", "true or false", id="lint-no"),
+    pytest.param("evidence: {documents: {a: 1}}", "1:24", "unknown key 'a'", "minimum_words", id="other-documents"),
+    pytest.param("evidence: {documents: {include: []}}", "1:33", "no document would", "name some", id="no-document"),
+    pytest.param("evidence: {documents: {minimum_words: 0}}", "1:39", "can't be 0", "1 or more", id="no-words"),
+    pytest.param("evidence: {documents: {decisions: adr}}", "1:35", "has to be a list", "[one", id="one-decision"),
+    pytest.param("evidence: {documents: {timeout: -1}}", "1:33", "can't be -1", "0 or more", id="negative-time"),
     pytest.param("evidence: [a]", "1:11", "evidence has to be a mapping", "", id="evidence-in-a-list"),
     pytest.param("overrides: true", "1:12", "overrides has to be a mapping", "", id="overrides-that-are-true"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
@@ -399,6 +426,8 @@ RIGHT = {
     "no-evidence": "evidence: {}",
     "a-command": "evidence: {commands: {build: {run: make}}}",
     "quality": "evidence: {quality: {enabled: false, include: [], max_nesting: 0, duplicate_lines: 3, lint: true}}",
+    "no-rules-for-documents": "evidence: {documents: {}}",
+    "documents": "evidence: {documents: {include: [a.md], exclude: [], minimum_words: 1, timeout: 0}}",
 }
 
 

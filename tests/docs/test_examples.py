@@ -25,6 +25,7 @@ DRIVEN = {
     "custom-rules",
     "custom-evidence",
     "agent-loop",
+    "documented-project",
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
@@ -208,6 +209,48 @@ def test_agent_loop(example: Example) -> None:
     lines = json.loads(example.type("phase-gate history --events --json"))["events"]
     decisions = [line["decision"] for line in lines if line["kind"] == "claimed"]
     assert decisions == [*["continue"] * 4, "halted", "halted", "continue", "complete"]
+
+
+def test_documented_project(example: Example) -> None:
+    example.copy("documented-project/code")
+    said = example.type("pytest --phase=document", ends_with=10)
+    assert "0 of 3 documents written or changed in this cycle" in said
+
+    example.copy("documented-project/written")
+    example.type("phase-gate advance", ends_with=10)
+    assert example.reason() == "Gate 1 holds; Gate 2 waits for the exit signal"
+    assert example.status()["evaluation"]["findings"] == []
+    metrics = example.status()["evaluation"]["metrics"]
+    assert (metrics["docs_generated"], metrics["diagrams_total"], metrics["diagrams_valid"]) == (3, 2, 2)
+    example.type("phase-gate signal --reason 'read, and true'")
+    assert example.status()["phase"] == "DONE"
+
+
+def test_documented_project_closes_on_what_its_readme_breaks(example: Example) -> None:
+    example.copy("documented-project/code").type("pytest --phase=document", ends_with=10)
+    example.copy("documented-project/written")
+    docs = example.root / "docs"
+    for path, old, new, said in (
+        (docs / "architecture.md", '"fills a basket"', "fills a basket", "1 of 2 diagrams is broken"),
+        (
+            docs / "adr" / "0001-whole-cents.md",
+            "status: accepted",
+            "status:",
+            "incomplete: docs/adr/0001-whole-cents.md",
+        ),
+        (
+            docs / "usage.md",
+            "A voucher that is worth more",
+            "{say more about it}\n\nA voucher",
+            "not counted: docs/usage.md",
+        ),
+    ):
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        example.type("phase-gate advance", ends_with=10)
+        assert said in example.reason()
+        path.write_text(text, encoding="utf-8")
 
 
 def test_custom_evidence(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.docs.blocks import ROOT, pages
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
-_FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+_FENCED = re.compile(r"^(`{3,})[^`\n]*$.*?^\1$", re.M | re.S)
 
 #: Places on somebody's machine. What every system has (devices, the shell, the mount table) may be named.
 MACHINE_PATHS = re.compile(

@@ -42,6 +42,7 @@ from pytest_phase_gate.storage.objects import ObjectStore
 from pytest_phase_gate.storage.signal_file import read_signal_file
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.walked_files import take_walked_files
+from tests.fuzz import document_targets
 
 _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"
 
@@ -452,5 +453,10 @@ def all_targets() -> dict[str, Target]:
         Target("object", _object_file, (zlib.compress(b'{"files": {}}', 1),)),
         Target("object-name", _object_name, (b"0" * 64, b"../state.json")),
         Target("lock-holder", _holder, (holder,)),
+        Target("document-markdown", document_targets.markdown, document_targets.MARKDOWN),
+        Target("document-rst", document_targets.restructured, document_targets.RESTRUCTURED),
+        Target("document-asciidoc", document_targets.asciidoc, document_targets.ASCIIDOC),
+        Target("diagram-mermaid", document_targets.mermaid, document_targets.MERMAID),
+        Target("diagrams", document_targets.other_diagrams, document_targets.OTHERS),
     )
     return {target.name: target for target in found}

@@ -74,6 +74,11 @@ LARGE = {
     "a-wide-heading": b"# a" + b" " * 500_000 + b"b",
     "a-wide-table": b"| a" + b" " * 500_000 + b"b" + b"|" * 100_000,
     "a-long-id": b"- A" + b"-A" * 400_000,
+    "a-flood-of-diagrams": b"::: mermaid\n" * 20_000,
+    "a-flood-of-directives": b'%%{ /* /\' """ accDescr { ' * 20_000,
+    "a-flood-of-arguments": b"C4Context\nPerson(" + b"a," * 20_000 + b")",
+    "a-flood-of-brackets": b"{a b" + b" because {a b" * 50_000,
+    "a-flood-of-imports": b"!a " * 100_000 + b"workspace",
 }
 
 

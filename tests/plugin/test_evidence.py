@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
+from tests.integrity.cheats_documents import GOOD
 from tests.support import Sample
 
 RULES = """\
@@ -46,6 +49,30 @@ def test_the_command_may_not_change_after_red(sample: Sample) -> None:
     ran = sample.pytest("--phase=green")
     assert ran.code == 10
     assert ran.has("rules-unchanged", "evidence.commands.build")
+
+
+def test_what_counts_as_a_document_may_not_change_after_red(sample: Sample) -> None:
+    sample.red().write({"calc.py": CALC, "phase-gate.yaml": "evidence: {documents: {minimum_words: 1}}\n"})
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "evidence.documents.minimum_words")
+
+
+def test_a_cycle_that_began_without_a_memory_says_so(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", "docs/a.md": "# A\n"})
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_phase_gate.evidence.gathering.SINCE", {})
+        ran = sample.pytest("--phase=document")
+    assert ran.code == 10
+    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: nobody noted which documents")
+
+
+def test_documents_that_are_there_when_a_cycle_begins_are_not_of_this_cycle(sample: Sample) -> None:
+    sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", **GOOD})
+    ran = sample.pytest("--phase=document")
+    assert ran.code == 10
+    assert ran.has("- docs_generated >= required_docs_count              0 >= 3", "+ has_c4_diagrams == true")
 
 
 def test_a_phase_without_tests_is_judged_by_its_commands(sample: Sample) -> None:

@@ -11,14 +11,11 @@ from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.store import TaskStore
 
 
-def measure_now(project: Project, store: TaskStore, *, unless_measured: bool = False) -> Measured:
-    """Return what the rules of the present phase speak of; nothing where that takes a run of the tests.
-
-    :param unless_measured: nothing, too, where a run has measured it and its verdict is what is asked about.
-    """
+def measure_now(project: Project, store: TaskStore) -> Measured:
+    """Return what the rules of the present phase speak of; nothing where that takes a run of the tests."""
     opened = store.look()
     state = opened.state
-    if state.phase is None or state.exited or (unless_measured and state.measurement is not None):
+    if state.phase is None or state.exited:
         return Measured()
     workflow = rules_of(project, store, opened)
     phase = workflow.phase(state.phase)

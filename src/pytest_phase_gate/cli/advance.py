@@ -9,7 +9,7 @@ from pytest_phase_gate.cli._evidence import measure_now, remember_next
 from pytest_phase_gate.cli.signal import answer_with, read_waiting
 from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
-from pytest_phase_gate.core.words import DONE, run_command, signal_command
+from pytest_phase_gate.core.words import DONE, look_command, run_command
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
 from pytest_phase_gate.project import rules_of
@@ -77,4 +77,4 @@ def run(call: Call) -> Answer:
 
 
 def _next_step(phase: Phase, task: str) -> str:
-    return signal_command(task) if phase.tests == "none" else run_command(phase.name, task)
+    return look_command(task) if phase.tests == "none" else run_command(phase.name, task)

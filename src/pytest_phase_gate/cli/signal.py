@@ -9,6 +9,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.cli._evidence import measure_now, remember_next
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from pytest_phase_gate.core.evidence import offered_names
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
 from pytest_phase_gate.core.values import replace
@@ -54,7 +55,7 @@ def run(call: Call) -> Answer:
 
 def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluation:
     """Judge the last iteration with this signal, record it, and return the verdict."""
-    measured_now = measure_now(project, store, unless_measured=True)
+    measured_now = measure_now(project, store)
     remembered = remember_next(project, store, may_end=signal.answer == "done")
     with store.transaction() as change:
         state, opened = change.state, change.opened
@@ -69,7 +70,7 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         waiting = read_signal_file(store.signal_file, spent=state.spent)
         tree = project.take_tree().digest
-        if phase.tests == "none" and state.measurement is None:
+        if phase.tests == "none" and _is_past(state):
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(
                 state,
@@ -85,11 +86,26 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
             measured = _refuse_stale(state, phase, tree)
             # A veto that waits in the file counts here as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
-            evaluation = evaluate_again(state, workflow, phase, reading, at=change.at, root=str(project.root))
+            # Documents are no part of the tree: where no test is asked for, they are looked at again.
+            evaluation = evaluate_again(
+                state,
+                workflow,
+                phase,
+                reading,
+                at=change.at,
+                root=str(project.root),
+                evidence=measured_now if phase.tests == "none" else None,
+                replaces=offered_names(project.configuration) if phase.tests == "none" else frozenset(),
+            )
         change.record(*judgement_events(evaluation, phase, at=change.at, remember_next=lambda: remembered(phase)))
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return evaluation
+
+
+def _is_past(state: State) -> bool:
+    """Tell whether no run is what a verdict would be about: there was none, or somebody had a later look."""
+    return state.measurement is None or state.measurement.iteration < state.iteration
 
 
 def _both(waiting: Reading, given: Reading) -> Reading:

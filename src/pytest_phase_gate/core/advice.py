@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.breaker import Breaker, describe_wait
-from pytest_phase_gate.core.metrics import CLAIM_METRICS, Metrics
+from pytest_phase_gate.core.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import Reading
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.core.words import DONE, run_command, signal_command
+from pytest_phase_gate.core.words import DONE, look_command, run_command, signal_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def advise(
     findings: tuple[Finding, ...] = (),
 ) -> Advice:
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
-    again = run_command(phase.name, subject.task)
+    again = look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
     if subject.iteration is None:
         return Advice(f"go on: this run does not count ({subject.kind}): {subject.why}", again)
     if reading.answer in ("blocked", "test-wrong"):
@@ -98,7 +98,7 @@ def _what_gate_1_misses(
             return f"{guard.name}: {guard.detail}{_names(guard.name, findings)}", guard.remedy or again
     for clause in gate_1.clauses:
         if clause.satisfied is not True and clause.group is None:
-            return _explain_clause(phase, clause, metrics), _declare_or_run([clause], again)
+            return _explain_clause(phase, clause, metrics, findings), _declare_or_run([clause], again)
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
@@ -114,10 +114,19 @@ def _what_gate_1_misses(
 def _names(guard: str, findings: tuple[Finding, ...]) -> str:
     """Return what the guard's findings are about, the first three by name."""
     named = [finding.id or finding.file or finding.detail for finding in findings if finding.belongs_to(guard)]
-    if not named:
-        return ""
+    return f" ({_first(named)})" if named else ""
+
+
+def _name_files(metric: str, findings: tuple[Finding, ...]) -> str:
+    """Return the files that keep a metric from being what is wanted, the first three by name."""
+    slug, words = _SPOKEN_OF_BY.get(metric, ("", ""))
+    named = [finding.place for finding in findings if finding.slug == slug and finding.file]
+    return f"{words}{_first(named)}" if named else ""
+
+
+def _first(named: list[str]) -> str:
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return f" ({', '.join(named[:_NAMED])}{more})"
+    return f"{', '.join(named[:_NAMED])}{more}"
 
 
 def _declare_or_run(clauses: list[Clause], again: str) -> str:
@@ -125,17 +134,17 @@ def _declare_or_run(clauses: list[Clause], again: str) -> str:
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
             return "phase-gate claim FILE, with what the agent printed"
         name, _, rest = clause.text.partition(" == ")
-        if rest == "true" and name in clause.unknown:
+        if rest == "true" and name in clause.unknown and name not in METRIC_TYPES:
             return f'phase-gate declare {name}=true --reason "..."'
     return again
 
 
-def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics) -> str:
+def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
     for name, explain in _IN_WORDS.items():
         if name in clause.values and not clause.unknown:
             words = explain(phase, metrics, clause)
             if words:
-                return words
+                return words + _name_files(name, findings)
     if clause.unknown:
         return f"not measured: {', '.join(clause.unknown)}"
     return f"{clause.text} is not met ({clause.shown})"
@@ -185,9 +194,47 @@ def _total_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     return ""
 
 
+def _document_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    have = clause.values["docs_generated"]
+    needs = [value for name, value in clause.values.items() if name != "docs_generated"]
+    if len(needs) != 1 or not isinstance(have, int) or not isinstance(needs[0], int) or have >= needs[0]:
+        return ""
+    return f"{have} of {count(needs[0], 'document')} written or changed in this cycle"
+
+
+def _diagram_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    total, valid = metrics.get("diagrams_total"), metrics.get("diagrams_valid")
+    if total == 0:
+        return "there is no diagram in the documents"
+    if not isinstance(total, int) or not isinstance(valid, int) or valid >= total:
+        return ""
+    broken = total - valid
+    return f"{broken} of {count(total, 'diagram')} {'is' if broken == 1 else 'are'} broken"
+
+
+def _decision_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    return "" if metrics.get("has_adr") else "there is no architecture decision record, like docs/adr/0001-title.md"
+
+
+def _c4_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    return "" if metrics.get("has_c4_diagrams") else "there is no C4 diagram, like one that begins with C4Context"
+
+
 _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
     "consecutive_green_runs": _streak_words,
     "tests_failing": _failing_words,
     "tests_passing": _passing_words,
     "tests_total": _total_words,
+    "docs_generated": _document_words,
+    "diagrams_valid": _diagram_words,
+    "diagrams_total": _diagram_words,
+    "has_adr": _decision_words,
+    "has_c4_diagrams": _c4_words,
+}
+
+#: Findings that say which files a clause is about, and the words in front of them.
+_SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
+    "docs_generated": ("document-not-counted", "; not counted: "),
+    "diagrams_valid": ("diagram-broken", ": "),
+    "has_adr": ("decision-incomplete", "; incomplete: "),
 }

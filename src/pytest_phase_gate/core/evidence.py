@@ -27,13 +27,27 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "sources": _QUALITY,
     "quality": _QUALITY,
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
+    "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
 }
 
 #: Providers that compare with how things were, and since when.
-SINCE: Mapping[str, Since] = {"git": "phase", "sources": "cycle", "quality": "phase"}
+SINCE: Mapping[str, Since] = {"git": "phase", "sources": "cycle", "quality": "phase", "documents": "cycle"}
 
 #: Those of them whose phase begins where the one before ended, however much later its first run is.
 SINCE_EXIT = frozenset({"quality"})
+
+#: What providers find. A later look replaces what an earlier one has found.
+EVIDENCE_SLUGS = frozenset(
+    {
+        "command-failed",
+        "could-improve",
+        "quality-worse",
+        "document-not-counted",
+        "diagram-broken",
+        "decision-incomplete",
+        "link-broken",
+    }
+)
 
 
 class Table(Value):
@@ -90,5 +104,13 @@ def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
 
 def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> tuple[str, ...]:
     """Return the providers that some of these names come from."""
-    offered = {**PROVIDED, "commands": frozenset(command.metric for command in configuration.commands)}
-    return tuple(name for name, names in offered.items() if not wanted.isdisjoint(names))
+    return tuple(name for name, names in _offered(configuration).items() if not wanted.isdisjoint(names))
+
+
+def offered_names(configuration: Configuration) -> frozenset[str]:
+    """Return every name that a look at the project can measure."""
+    return frozenset().union(*_offered(configuration).values())
+
+
+def _offered(configuration: Configuration) -> dict[str, frozenset[str]]:
+    return {**PROVIDED, "commands": frozenset(command.metric for command in configuration.commands)}

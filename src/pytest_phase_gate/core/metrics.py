@@ -84,11 +84,19 @@ METRICS: tuple[Metric, ...] = (
     Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
     Metric("claimed_done", "bool", "The last claim about this iteration says done in a status block"),
     Metric("claim_passed", "bool", "The last claim about this iteration was let pass"),
-    Metric("docs_generated", "int", "Documents written or changed in this cycle"),
-    Metric("diagrams_total", "int", "Diagrams found in the documents"),
-    Metric("diagrams_valid", "int", "Diagrams that a real parser accepts"),
-    Metric("has_adr", "bool", "An architecture decision record exists"),
-    Metric("has_c4_diagrams", "bool", "A C4 diagram exists"),
+    Metric("docs_generated", "int", "Documents that count, and are new or have another text since the cycle began"),
+    Metric(
+        "diagrams_total",
+        "int",
+        "Mermaid, PlantUML and Structurizr diagrams in the documents, and in files of their own",
+    ),
+    Metric(
+        "diagrams_valid",
+        "int",
+        "Diagrams that their parser accepts; unknown as long as one of them could not be checked",
+    ),
+    Metric("has_adr", "bool", "A complete architecture decision record exists"),
+    Metric("has_c4_diagrams", "bool", "A C4 diagram exists that is not known to be broken"),
 )
 
 #: Other spellings that conditions may use, and what they stand for.

@@ -27,6 +27,23 @@ DEFAULT_LOCK_TIMEOUT = 10.0
 #: What documents are called unless the project says otherwise; they are no part of the tested tree.
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
+#: Texts that are no documentation, though they look like documents: change notes, licences, instructions to tools,
+#: templates, and what tests read.
+DEFAULT_NO_DOCUMENTS = (
+    *("CHANGELOG*", "CHANGES*", "HISTORY.*", "NEWS.*", "changelog.*", "changes.*", "release-notes*"),
+    *("changelog/**", "changelog.d/**", "changes/**", "newsfragments/**"),
+    *("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*", "AUTHORS*", "CODE_OF_CONDUCT*"),
+    *("AGENTS.md", "CLAUDE.md", "GEMINI.md", "TODO.*", ".*/**"),
+    *("template.md", "template-*.md", "*-template.md", "adr-template*.md"),
+    *("test/**", "tests/**", "**/test/**", "**/tests/**"),
+)
+
+#: Where decision records are kept, by adr-tools, MADR and those who do as they do.
+DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-records/**")
+
+#: Different words: less than three sentences say nothing that a heading could not say.
+DEFAULT_MINIMUM_WORDS = 20
+
 
 class PhaseOverlay(Value):
     """What a project does to one phase: one more condition (or another one), more guards."""
@@ -157,6 +174,28 @@ class ConfidenceRules(Value):
     done_folder: str = "done"
 
 
+class DocumentRules(Value):
+    """What counts as a document, and as a decision record: globs, and how much has to stand in it."""
+
+    #: None: the project's `docs`, as far as they are texts.
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
+    minimum_words: int = DEFAULT_MINIMUM_WORDS
+    decisions: tuple[str, ...] = DEFAULT_DECISIONS
+    #: Seconds that PlantUML may take, for all diagrams together.
+    timeout: float = 120.0
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """What may not change in the middle of a cycle, where it is not as usual; how long it may take, may."""
+        usual = DocumentRules()
+        return {
+            name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            for name in ("include", "exclude", "minimum_words", "decisions")
+            if (value := getattr(self, name)) != getattr(usual, name)
+        }
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -170,6 +209,7 @@ class Configuration(Value):
     #: What we run ourselves, for evidence.
     commands: tuple[EvidenceCommand, ...] = ()
     quality: QualitySettings = field(default_factory=QualitySettings)
+    documents: DocumentRules = field(default_factory=DocumentRules)
     allow_non_interactive: bool = False
     exit_gate: ExitGate = field(default_factory=ExitGate)
     confidence: ConfidenceRules = field(default_factory=ConfidenceRules)

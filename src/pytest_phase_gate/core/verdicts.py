@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_phase_gate.core.breaker import at_time, breaker_to_json
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
-from pytest_phase_gate.core.evidence import Measured, tables_from_json
+from pytest_phase_gate.core.evidence import EVIDENCE_SLUGS, Measured, tables_from_json
 from pytest_phase_gate.core.findings import cap_findings, findings_from_json
 from pytest_phase_gate.core.measuring import code_as_tested
 from pytest_phase_gate.core.metrics import MetricValue
@@ -57,11 +57,30 @@ def judgement_events(
 
 
 def evaluate_again(
-    state: State, workflow: Workflow, phase: Phase, reading: Reading, *, at: str, root: str
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    reading: Reading,
+    *,
+    at: str,
+    root: str,
+    evidence: Measured | None = None,
+    replaces: frozenset[str] = frozenset(),
 ) -> Evaluation:
-    """Judge the last complete run anew, with a signal or facts that came after it."""
+    """Judge the last complete run anew, with a signal or facts that came after it.
+
+    :param evidence: of a look that came after it, too.
+    :param replaces: the names that this look could measure: what the run has measured of them is past.
+    """
     measured = state.measurement
     assert measured is not None, "only a measured iteration can be judged again"
+    findings, notes = findings_from_json(measured.findings), tuple(measured.notes)
+    if evidence is None:
+        evidence = Measured(tables=tables_from_json(measured.tables))
+    else:
+        findings = tuple(finding for finding in findings if finding.slug not in EVIDENCE_SLUGS)
+        said = {note.partition(":")[0] for note in evidence.notes}
+        notes = tuple(note for note in notes if note.partition(":")[0] not in said)
     subject = Subject(
         task=state.task,
         cycle=state.cycle,
@@ -75,12 +94,18 @@ def evaluate_again(
         workflow,
         phase,
         subject,
-        metrics={**measured.metrics, "signals_premature": state.signals_premature, **claim_values(state)},
+        metrics={
+            **{name: value for name, value in measured.metrics.items() if name not in replaces},
+            **evidence.metrics,
+            "signals_premature": state.signals_premature,
+            **claim_values(state),
+        },
         facts=state.facts,
         reading=reading,
-        findings=findings_from_json(measured.findings),
-        notes=measured.notes,
-        tables=tables_from_json(measured.tables),
+        findings=(*findings, *cap_findings(evidence.findings)),
+        notes=(*notes, *evidence.notes),
+        warnings=evidence.warnings,
+        tables=evidence.tables,
         waivers=state.waivers,
         overrides=state.overrides,
     )

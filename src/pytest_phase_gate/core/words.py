@@ -5,6 +5,9 @@ from __future__ import annotations
 #: The pseudo phase that a cycle ends in.
 DONE = "DONE"
 
+#: How our own reports in Markdown begin: one that lies in a project is none of its documents.
+REPORT_TITLE = "## Phase gate: "
+
 
 def run_command(phase: str, task: str) -> str:
     """Return what to type to run a phase of a task."""
@@ -14,3 +17,8 @@ def run_command(phase: str, task: str) -> str:
 def signal_command(task: str) -> str:
     """Return what to type to give the exit signal for a task's last run."""
     return 'phase-gate signal --reason "..."' + ("" if task == "default" else f" --task {task}")
+
+
+def look_command(task: str) -> str:
+    """Return what to type to have a phase without tests judged, with nothing signalled."""
+    return "phase-gate advance" + ("" if task == "default" else f" --task {task}")

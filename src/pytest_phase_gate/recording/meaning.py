@@ -146,6 +146,7 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
     if own.quality != QualitySettings():
         settings["phase-gate.yaml evidence.quality"] = own.quality.rule
+    settings |= {f"phase-gate.yaml evidence.documents.{name}": text for name, text in own.documents.rules.items()}
     settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
     settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
     for section, rules, usual in (

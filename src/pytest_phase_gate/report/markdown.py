@@ -9,6 +9,7 @@ from pytest_phase_gate.core.evaluation import who_of
 from pytest_phase_gate.core.findings import is_said_by, place_of
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.waivers import describe_override
+from pytest_phase_gate.core.words import REPORT_TITLE
 
 _MARKS = {True: "✅", False: "❌", None: "❔"}
 
@@ -18,7 +19,7 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     gate_1, gate_2 = document["gate_1"], document["gate_2"]
     counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
     lines = [
-        f"## Phase gate: {document['phase']}, {counted}",
+        f"{REPORT_TITLE}{document['phase']}, {counted}",
         "",
         f"**{_escape(document['reason'])}**",
         "",

@@ -19,6 +19,7 @@ from pytest_phase_gate.core.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
     Configuration,
+    DocumentRules,
     EvidenceCommand,
     Overlay,
     PhaseOverlay,
@@ -28,7 +29,7 @@ from pytest_phase_gate.core.settings import (
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ConfigurationError
 from pytest_phase_gate.rules.claims import read_confidence, read_exit_gate
-from pytest_phase_gate.rules.evidence import read_commands, read_quality
+from pytest_phase_gate.rules.evidence import read_commands, read_documents, read_quality
 from pytest_phase_gate.rules.parts import (
     MAX_BYTES,
     RESERVED_NAMES,
@@ -84,10 +85,12 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         section.finish()
     overlay = _read_overlay(fields)
     commands: tuple[EvidenceCommand, ...] = ()
+    documents = DocumentRules()
     quality = QualitySettings()
     if (section := fields.mapping("evidence", None)) is not None:
         commands = read_commands(section, overlay)
         quality = read_quality(section)
+        documents = read_documents(section)
         section.finish()
         overlay = replace(overlay, metrics={**overlay.metrics, **{each.metric: "bool" for each in commands}})
     configuration = Configuration(
@@ -99,6 +102,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         freeze=fields.text_list("freeze", ()),
         commands=commands,
         quality=quality,
+        documents=documents,
         allow_non_interactive=allow_non_interactive,
         exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),
         confidence=read_confidence(fields.mapping("confidence", None)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from pytest_phase_gate.core.settings import EvidenceCommand, Overlay, QualitySettings
+from pytest_phase_gate.core.settings import DocumentRules, EvidenceCommand, Overlay, QualitySettings
 from pytest_phase_gate.rules.parts import RESERVED_NAMES, take_name
 from pytest_phase_gate.rules.yaml_fields import Fields
 
@@ -60,3 +60,22 @@ def read_quality(fields: Fields) -> QualitySettings:
     )
     section.finish()
     return settings
+
+
+def read_documents(fields: Fields) -> DocumentRules:
+    """Return `documents:`; what it leaves out is as it is without it."""
+    section = fields.mapping("documents", None)
+    default = DocumentRules()
+    if section is None:
+        return default
+    rules = DocumentRules(
+        include=section.text_list("include", None),
+        exclude=section.text_list("exclude", default.exclude),
+        minimum_words=section.integer("minimum_words", default.minimum_words, minimum=1),
+        decisions=section.text_list("decisions", default.decisions),
+        timeout=section.number("timeout", default.timeout, minimum=0),
+    )
+    if rules.include == ():
+        section.refuse("include", "no document would ever count", "name some, or leave the key out")
+    section.finish()
+    return rules

@@ -1,0 +1,132 @@
+"""The phase DOCUMENT, from what is missing to DONE: by the command, by pytest, and by both in turn."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+from tests.integrity.cheats_documents import CONTEXT, DECISION, GOOD, USAGE
+
+WAITS = "Gate 1 holds; Gate 2 waits for the exit signal"
+
+
+def take_away(desk: Desk, *names: str) -> None:
+    desk.sample.remove(*names)
+
+
+def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
+    desk = begin("document")
+    first = desk.gate("advance")
+    assert first.code == 10
+    assert first.has("0 of 3 documents written or changed in this cycle", "Next     phase-gate advance")
+    desk.sample.write({"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"})
+    assert desk.gate("advance").has("2 of 3 documents written or changed in this cycle; not counted:", "docs/todo.md:1")
+    desk.sample.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
+    assert desk.json("advance")["reason"] == "go on: there is no diagram in the documents"
+    desk.sample.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
+    broken = desk.gate("advance")
+    assert broken.has("1 of 1 diagram is broken: docs/architecture.md:7", "macro: Human [diagram-broken]")
+    desk.sample.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
+    no_record = "there is no architecture decision record, like docs/adr/0001-title.md"
+    assert desk.json("advance")["reason"] == f"go on: {no_record}"
+    desk.sample.write({"docs/adr/0001-cents.md": DECISION.replace("Accepted", "TBD")})
+    assert desk.json("advance")["reason"] == f"go on: {no_record}; incomplete: docs/adr/0001-cents.md"
+    desk.sample.write({"docs/adr/0001-cents.md": DECISION})
+    assert desk.json("advance")["reason"] == "go on: there is no C4 diagram, like one that begins with C4Context"
+    desk.sample.write({"docs/architecture.md": CONTEXT})
+    held = desk.gate("advance")
+    assert (held.code, held.has(WAITS, "Note     documents that count: docs/adr/0001-cents.md,")) == (10, True)
+    done = desk.gate("signal", "--reason", "written and read")
+    assert done.code == 0
+    assert done.has("both gates hold: DOCUMENT has exited, the cycle is done")
+    assert desk.json("status")["phase"] == "DONE"
+
+
+def test_a_signal_that_comes_too_early_is_spent(begin: Begin) -> None:
+    desk = begin("document")
+    ran = desk.gate("signal", "--reason", "who reads that")
+    assert ran.code == 10
+    assert ran.has("Exit signal set but Gate 1 not satisfied", "0 of 3 documents")
+
+
+def test_by_pytest(begin: Begin) -> None:
+    desk = begin("document")
+    assert desk.sample.pytest("--phase=document").has("0 of 3 documents written or changed in this cycle")
+    desk.sample.write(GOOD)
+    ran = desk.sample.pytest("--phase=document", "--phase-exit=dual", "--exit-signal=written")
+    assert ran.code == 0
+    assert ran.has("both gates hold: DOCUMENT has exited, the cycle is done")
+
+
+def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:
+    desk = begin("document")
+    desk.sample.write(GOOD)
+    assert desk.sample.pytest("--phase=document").code == 0
+    take_away(desk, "docs/usage.md")
+    early = desk.gate("signal", "--reason", "it was there a minute ago")
+    assert early.code == 10
+    assert early.has("2 of 3 documents")
+    desk.sample.write({"docs/usage.md": USAGE})
+    done = desk.gate("signal", "--reason", "and now it is again")
+    assert (done.code, done.out.count("documents that count")) == (0, 1)
+
+
+def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_since(begin: Begin) -> None:
+    desk = begin("document")
+    desk.sample.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
+    assert desk.sample.pytest("--phase=document").has("[diagram-broken]")
+    desk.sample.write(GOOD)
+    done = desk.gate("signal", "--reason", "mended")
+    assert done.code == 0
+    assert "[diagram-broken]" not in done.out
+
+
+def test_a_look_that_came_after_a_run_is_what_a_signal_speaks_of(begin: Begin) -> None:
+    desk = begin("document")
+    assert desk.sample.pytest("--phase=document").code == 10
+    desk.sample.write(GOOD)
+    assert desk.gate("advance").has(WAITS)
+    assert desk.gate("signal", "--reason", "written").code == 0
+
+
+def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
+    desk = begin("document")
+    desk.sample.write(GOOD)
+    desk.edit_source()
+    ran = desk.gate("advance")
+    assert (ran.code, ran.has("- guard   code-as-tested")) == (10, True)
+
+
+def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("document")
+    desk.sample.write(GOOD)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "markdown_it", None)
+        ran = desk.gate("advance")
+    assert ran.code == 10
+    assert ran.has("? has_adr == true", "not measured", "pytest-phase-gate[documents]", "Next     phase-gate advance")
+    assert "declare has_adr" not in ran.out
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "merman", None)
+        ran = desk.gate("advance")
+    assert ran.code == 10
+    assert ran.has("? diagrams_valid == diagrams_total", "pytest-phase-gate[mermaid]")
+
+
+def test_findings_have_file_and_line_wherever_they_are_shown(begin: Begin) -> None:
+    desk = begin("document")
+    desk.sample.write({"docs/todo.md": "# To do\n\nTBD\n"})
+    document = desk.json("advance")
+    (finding,) = document["findings"]
+    assert (finding["slug"], finding["tier"]) == ("document-not-counted", "advisory")
+    assert (finding["file"], finding["line"]) == ("docs/todo.md", 1)
+    assert "advisory document-not-counted: docs/todo.md:1 does not count" in desk.gate("explain").out
+
+
+def test_many_findings_are_cut_short(begin: Begin) -> None:
+    desk = begin("document")
+    desk.sample.write({f"docs/{number}.md": f"# {number}\n\nTBD\n" for number in range(30)})
+    findings = desk.json("advance")["findings"]
+    assert (len(findings), findings[-1]["detail"]) == (21, "and 10 more")

@@ -1,0 +1,260 @@
+"""Decision records: the forms that are around, and what each lacks that is not one."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.decisions import find_missing, is_numbered, is_record_like
+from pytest_phase_gate.evidence.library import reader_of
+
+ADR_TOOLS = """\
+# 2. Keep state in a file
+
+Date: 2024-05-01
+
+## Status
+
+Accepted
+
+## Context
+
+Several processes have to agree on what happened.
+
+## Decision
+
+We keep an append-only file beside the sources.
+
+## Consequences
+
+Nothing has to be installed. A shared folder needs locks.
+"""
+MADR_2 = """\
+# Keep state in a file
+
+* Status: accepted
+* Deciders: Anna, Ben
+* Date: 2024-05-01
+
+## Context and Problem Statement
+
+Several processes have to agree on what happened.
+
+## Considered Options
+
+* A file
+* A database
+
+## Decision Outcome
+
+Chosen option: "A file", because nothing has to be installed.
+
+### Positive Consequences
+
+* It can be read by people.
+
+### Negative Consequences
+
+* A shared folder needs locks.
+"""
+MADR_4 = """\
+---
+status: "accepted"
+date: 2024-05-01
+decision-makers: Anna, Ben
+---
+
+# Keep state in a file
+
+## Context and Problem Statement
+
+Several processes have to agree on what happened.
+
+## Decision Drivers
+
+* no server
+
+## Considered Options
+
+* A file
+* A database
+
+## Decision Outcome
+
+Chosen option: "A file", because nothing has to be installed.
+"""
+ASCIIDOC = """\
+= 2. Keep state in a file
+
+== Status
+
+Accepted
+
+== Context
+
+Several processes have to agree on what happened.
+
+== Decision
+
+We keep an append-only file beside the sources.
+
+== Consequences
+
+A shared folder needs locks.
+"""
+RESTRUCTURED = """\
+Keep state in a file
+====================
+
+:Status: Accepted
+
+Context
+-------
+
+Several processes have to agree on what happened.
+
+Decision
+--------
+
+We keep an append-only file beside the sources.
+
+Consequences
+------------
+
+A shared folder needs locks.
+"""
+GERMAN = """\
+---
+status: angenommen
+---
+# Zustand in einer Datei
+
+## Kontext und Problemstellung
+
+Mehrere Prozesse müssen sich einig sein.
+
+## Entscheidung
+
+Eine Datei neben den Quellen.
+
+## Konsequenzen
+
+Ein gemeinsamer Ordner braucht Sperren.
+"""
+
+
+def missing(text: str, name: str = "a.md") -> tuple[str, ...]:
+    return find_missing(reader_of(name)(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        pytest.param(ADR_TOOLS, "a.md", id="adr-tools"),
+        pytest.param(MADR_2, "a.md", id="madr-2"),
+        pytest.param(MADR_4, "a.md", id="madr-4-where-consequences-are-optional"),
+        pytest.param(ASCIIDOC, "a.adoc", id="asciidoc"),
+        pytest.param(RESTRUCTURED, "a.rst", id="restructured-text"),
+        pytest.param(GERMAN, "a.md", id="german"),
+        pytest.param(ADR_TOOLS.replace("Accepted", "Superseded by [ADR 5](0005-x.md)"), "a.md", id="superseded"),
+        pytest.param(ADR_TOOLS.replace("## Status\n\nAccepted", "**Status:** Accepted"), "a.md", id="status-in-bold"),
+        pytest.param(
+            ADR_TOOLS.replace("## Status\n\nAccepted", "| Status | Accepted |\n| --- | --- |\n| Date | today |"),
+            "a.md",
+            id="status-in-a-table",
+        ),
+        pytest.param(ADR_TOOLS.replace("## ", "## 1. "), "a.md", id="numbered-headings"),
+        pytest.param(
+            ADR_TOOLS.replace("We keep an append-only file beside the sources.", "```\nappend only, beside it\n```"),
+            "a.md",
+            id="a-decision-that-is-code",
+        ),
+    ],
+)
+def test_a_whole_record(text: str, name: str) -> None:
+    assert missing(text, name) == ()
+    assert is_record_like(reader_of(name)(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(ADR_TOOLS.replace("## Status\n\nAccepted\n", ""), ("a status",), id="no-status"),
+        pytest.param(ADR_TOOLS.replace("Accepted", ""), ("a real status (it is empty)",), id="empty-status"),
+        pytest.param(ADR_TOOLS.replace("Accepted", "STATUS"), ("a real status (STATUS)",), id="template-status"),
+        pytest.param(
+            ADR_TOOLS.replace("Accepted", "proposed | accepted"),
+            ("a real status (proposed | accepted)",),
+            id="a-choice-without-brackets",
+        ),
+        pytest.param(ADR_TOOLS.replace("Accepted", "TBD"), ("a real status (TBD)",), id="open-status"),
+        pytest.param(
+            MADR_4.replace('"accepted"', '"{proposed | rejected | accepted}"'),
+            ("a real status ({proposed | rejected | accepted})",),
+            id="madr-offers-a-choice",
+        ),
+        pytest.param(
+            MADR_2.replace("accepted", "[proposed | rejected | accepted]"),
+            ("a real status ([proposed | rejected | accepted])",),
+            id="madr-2-offers-a-choice",
+        ),
+        pytest.param(MADR_4.replace('status: "accepted"', "status:"), ("a real status (it is empty)",), id="bare-madr"),
+        pytest.param(ADR_TOOLS.replace("## Context", "## Why not"), ('a section "Context"',), id="no-context"),
+        pytest.param(
+            ADR_TOOLS.replace("## Decision", "## Decision Drivers"),
+            ('a section "Decision"',),
+            id="drivers-decide-nothing",
+        ),
+        pytest.param(
+            ADR_TOOLS.partition("## Consequences")[0], ('a section "Consequences"',), id="no-consequences-in-adr-tools"
+        ),
+        pytest.param(
+            ADR_TOOLS.replace("We keep an append-only file beside the sources.", "Decision here..."),
+            ('text under "Decision"',),
+            id="the-templates-words",
+        ),
+        pytest.param(
+            ADR_TOOLS.replace("Several processes have to agree on what happened.", ""),
+            ('text under "Context"',),
+            id="an-empty-section",
+        ),
+        pytest.param(
+            MADR_4.replace(
+                '"A file", because nothing has to be installed.', '"{title of option 1}", because {reason given}.'
+            ),
+            ('text under "Decision"',),
+            id="the-outcome-is-a-hole",
+        ),
+        pytest.param(
+            "# Decision on the database\n\nPostgres.\n",
+            ("a status", 'a section "Context"', 'a section "Decision"', 'a section "Consequences"'),
+            id="a-title-is-no-part",
+        ),
+    ],
+)
+def test_what_is_missing(text: str, expected: tuple[str, ...]) -> None:
+    assert missing(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("docs/adr/0001-keep-state.md", True),
+        ("doc/adr/1-keep-state.md", True),
+        ("docs/decisions/0012_keep_state.md", True),
+        ("docs/adr/ADR-003-keep-state.md", True),
+        ("docs/adr/adr0004.md", True),
+        ("docs/adr/0005.md", True),
+        ("docs/adr/0006.keep.rst", True),
+        ("docs/adr/README.md", False),
+        ("docs/adr/template.md", False),
+        ("docs/adr/keep-state-2.md", False),
+        ("docs/2024-05-01-meeting.md", True),
+        ("docs/adr/123456-too-long.md", False),
+    ],
+)
+def test_numbers(path: str, expected: bool) -> None:
+    assert is_numbered(path) is expected
+
+
+def test_an_index_is_not_like_a_record() -> None:
+    assert not is_record_like(reader_of("a.md")("# Decisions\n\n## Status of all\n\n- [one](0001-x.md)\n"))

@@ -1,0 +1,216 @@
+"""Diagrams: where they are, which of them are C4, which have nothing in them; and the structure of Structurizr's."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
+from pytest_phase_gate.core.document_files import Language
+from pytest_phase_gate.core.structurizr import find_flaw
+from pytest_phase_gate.evidence.library import reader_of
+
+
+def on_page(text: str, name: str = "a.md") -> list[tuple[int, str, str]]:
+    found = find_on_page(reader_of(name)(text), name)
+    return [(each.line, each.language, each.text.strip()) for each in found]
+
+
+PIE = 'pie\n  "a": 1'
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param(f"```mermaid\n{PIE}\n```\n", 2, id="backticks"),
+        pytest.param(f"~~~mermaid\n{PIE}\n~~~\n", 2, id="tildes"),
+        pytest.param(f"`````mermaid\n{PIE}\n`````\n", 2, id="longer-fences"),
+        pytest.param(f"``` mermaid\n{PIE}\n```\n", 2, id="a-blank-before-the-language"),
+        pytest.param(f"```Mermaid\n{PIE}\n```\n", 2, id="capitals"),
+        pytest.param(f'```mermaid title="Shares" {{#fig}}\n{PIE}\n```\n', 2, id="more-words-behind-the-fence"),
+        pytest.param(f"```{{mermaid}}\n{PIE}\n```\n", 2, id="a-directive-of-myst"),
+        pytest.param(f"```{{mermaid}}\n:alt: Shares\n:align: left\n{PIE}\n```\n", 4, id="a-directive-with-options"),
+        pytest.param(f"```{{.mermaid}}\n{PIE}\n```\n", 2, id="a-class-of-pandoc"),
+        pytest.param(f"::: mermaid\n{PIE}\n:::\n", 2, id="colons"),
+        pytest.param(f"---\ntitle: x\n---\n\n```mermaid\n{PIE}\n```\n", 6, id="behind-front-matter"),
+        pytest.param(f"# A\r\n\r\n```mermaid\r\n{PIE.replace(chr(10), chr(13) + chr(10))}\r\n```\r\n", 4, id="crlf"),
+        pytest.param('- item\n\n  ```mermaid\n  pie\n    "a": 1\n  ```\n', 4, id="in-a-list"),
+        pytest.param('1. a\n   - b\n     ~~~mermaid\n     pie\n       "a": 1\n     ~~~\n', 4, id="in-a-list-in-a-list"),
+        pytest.param('> said:\n>\n> ```mermaid\n> pie\n>   "a": 1\n> ```\n', 4, id="in-a-quotation"),
+        pytest.param('> - x\n>   ```mermaid\n>   pie\n>     "a": 1\n>   ```\n', 3, id="in-a-list-in-a-quotation"),
+        pytest.param(f"```mermaid\n{PIE}", 2, id="never-closed"),
+    ],
+)
+def test_a_diagram_on_a_page(text: str, line: int) -> None:
+    assert on_page(text) == [(line, "Mermaid", PIE)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"````markdown\n```mermaid\n{PIE}\n```\n````\n", id="an-example-in-a-longer-fence"),
+        pytest.param(f"~~~\n```mermaid\n{PIE}\n```\n~~~\n", id="an-example-in-tildes"),
+        pytest.param("    ```mermaid\n    pie\n    ```\n", id="an-example-that-is-indented"),
+        pytest.param(f"````\n::: mermaid\n{PIE}\n:::\n````\n", id="colons-in-a-fence"),
+        pytest.param("Write ```` ```mermaid ```` in front.\n", id="in-a-sentence"),
+        pytest.param(f"<!--\n```mermaid\n{PIE}\n```\n-->\n", id="in-a-comment"),
+        pytest.param(f"```text\n{PIE}\n```\n", id="another-language"),
+        pytest.param(f"```mermaidx\n{PIE}\n```\n", id="a-language-that-begins-alike"),
+    ],
+)
+def test_no_diagram_on_a_page(text: str) -> None:
+    assert on_page(text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        pytest.param("a.rst", 'A\n=\n\n.. mermaid::\n   :caption: x\n\n   pie\n     "a": 1\n\nText\n', 7, id="rst"),
+        pytest.param("a.adoc", '= A\n\n[mermaid]\n----\npie\n  "a": 1\n----\n', 5, id="asciidoc"),
+        pytest.param("a.adoc", '= A\n\n[source,mermaid]\n....\npie\n  "a": 1\n....\n', 5, id="asciidoc-source"),
+    ],
+)
+def test_a_diagram_in_another_language(name: str, text: str, line: int) -> None:
+    assert on_page(text, name) == [(line, "Mermaid", PIE)]
+
+
+def test_plantuml_on_a_page_may_do_without_its_start() -> None:
+    text = "```plantuml\nA -> B\n```\n\n```puml\n@startuml\nC -> D\n@enduml\n@startmindmap\n* x\n@endmindmap\n```\n"
+    assert on_page(text) == [
+        (2, "PlantUML", "A -> B"),
+        (6, "PlantUML", "@startuml\nC -> D\n@enduml"),
+        (9, "PlantUML", "@startmindmap\n* x\n@endmindmap"),
+    ]
+    assert on_page(".. uml::\n\n   A -> B\n", "a.rst") == [(3, "PlantUML", "A -> B")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        pytest.param("a.mmd", PIE, [(1, "Mermaid")], id="mmd"),
+        pytest.param("a.MERMAID", PIE, [(1, "Mermaid")], id="mermaid-in-capitals"),
+        pytest.param(
+            "a.puml",
+            "' two\n@startuml\nA -> B\n@enduml\n\n@startuml\nC -> D\n",
+            [(2, "PlantUML"), (6, "PlantUML")],
+            id="two-in-a-file",
+        ),
+        pytest.param("style.puml", "skinparam monochrome true\n", [], id="a-file-for-others-to-include"),
+        pytest.param("workspace.dsl", "# ours\nworkspace {\n}\n", [(1, "Structurizr")], id="a-workspace"),
+        pytest.param("job.dsl", "job('build') { steps { shell('make') } }\n", [], id="the-dsl-of-something-else"),
+    ],
+)
+def test_a_file_that_is_a_diagram(name: str, text: str, expected: list[tuple[int, str]]) -> None:
+    assert [(each.line, each.language) for each in find_in_file(text, name)] == expected
+
+
+def diagram(text: str, language: Language = "Mermaid") -> Diagram:
+    return Diagram(file="a", line=1, language=language, text=text)
+
+
+WORKSPACE = """\
+workspace "Shop" {
+    // systems
+    model {
+        user = person "User { with a brace"
+        shop = softwareSystem "Shop" "Sells // things" {
+            url https://example.org
+        }
+        user -> shop "uses"
+    }
+    views {
+        systemContext shop {
+            include *
+            autolayout lr
+        }
+        styles {
+            element "Person" {
+                background #08427b
+            }
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        *(
+            pytest.param(f'C4{kind}\n  Person(a, "A")\n', "Mermaid", True, id=kind.lower())
+            for kind in ("Context", "Container", "Component", "Dynamic")
+        ),
+        pytest.param('C4Deployment\n  Deployment_Node(a, "A") {\n  }\n', "Mermaid", True, id="deployment"),
+        pytest.param(
+            '---\ntitle: x\n---\n%% c\nC4Context\n  System_Ext(a, "A")\n', "Mermaid", True, id="behind-comments"
+        ),
+        pytest.param("C4Context\n  title Nothing but a title\n", "Mermaid", False, id="without-an-element"),
+        pytest.param('flowchart TD\n  C4Context --> Person("a")\n', "Mermaid", False, id="a-node-of-that-name"),
+        pytest.param('C4Contextual\n  Person(a, "A")\n', "Mermaid", False, id="a-longer-word"),
+        pytest.param('@startuml\n!include <C4/C4_Container>\nPerson(a, "A")\n@enduml', "PlantUML", True, id="stdlib"),
+        pytest.param(
+            "@startuml\n!includeurl https://raw.githubusercontent.com/plantuml-stdlib/C4-PlantUML/master/C4_Context.puml\n"
+            'System(a, "A")\n@enduml',
+            "PlantUML",
+            True,
+            id="from-github",
+        ),
+        pytest.param(
+            '@startuml\n!include C4_Component.puml\nComponent(a, "A")\n@enduml', "PlantUML", True, id="a-copy"
+        ),
+        pytest.param(
+            "@startuml\n!include <C4/C4_Container>\nA -> B\n@enduml", "PlantUML", False, id="nothing-of-it-used"
+        ),
+        pytest.param('@startuml\nPerson(a, "A")\n@enduml', "PlantUML", False, id="plantuml-without-c4"),
+        pytest.param(WORKSPACE, "Structurizr", True, id="structurizr"),
+        pytest.param(WORKSPACE.replace("systemContext shop", "custom x"), "Structurizr", False, id="no-c4-view"),
+    ],
+)
+def test_c4(text: str, language: Language, expected: bool) -> None:
+    assert is_c4(diagram(text, language)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        pytest.param("flowchart TD\n", "Mermaid", True, id="a-head-alone"),
+        pytest.param("---\ntitle: x\n---\n%% c\nsequenceDiagram\n\n", "Mermaid", True, id="comments-alone"),
+        pytest.param("pie title Shares\n", "Mermaid", True, id="a-title-in-the-head"),
+        pytest.param("C4Context\n  title Shares\n  accDescr { a\n b }\n", "Mermaid", True, id="a-title-alone"),
+        pytest.param("graph TD; A --> B", "Mermaid", False, id="all-in-one-line"),
+        pytest.param(PIE, "Mermaid", False, id="something"),
+        pytest.param("", "Mermaid", True, id="nothing"),
+        pytest.param("@startuml\n' c\ntitle x\n@enduml", "PlantUML", True, id="plantuml-nothing"),
+        pytest.param("@startuml\nA -> B\n@enduml", "PlantUML", False, id="plantuml-something"),
+        pytest.param("// c\n", "Structurizr", True, id="structurizr-nothing"),
+    ],
+)
+def test_empty(text: str, language: Language, expected: bool) -> None:
+    assert is_empty(diagram(text, language)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(WORKSPACE, None, id="whole"),
+        pytest.param("workspace extends base.dsl {\n  views {\n  }\n}\n", None, id="extends-another"),
+        pytest.param("workspace {\n  !include model.dsl\n}\n", None, id="includes-another"),
+        pytest.param(WORKSPACE.replace('"uses"', '"uses'), (8, "a text is never closed"), id="an-open-text"),
+        pytest.param(WORKSPACE + "}\n", (22, "a brace is closed that was never opened"), id="a-brace-too-many"),
+        pytest.param(WORKSPACE.rstrip().removesuffix("}"), (1, "a brace is never closed"), id="a-brace-too-few"),
+        pytest.param("workspace {\n/* x\n}\n", (2, "a comment is never closed"), id="an-open-comment"),
+        pytest.param('model {\n  a = person "A"\n}\n', (1, "there is no workspace { … }"), id="no-workspace"),
+        pytest.param("workspace {\n}\n", (1, "it has no model { … }"), id="no-model"),
+        pytest.param("workspace {\n  model {\n  }\n}\n", (1, "its model { … } has no element"), id="an-empty-model"),
+        pytest.param(
+            'workspace {\n  model {\n    a = person "A"\n  }\n}\n', (1, "it has no views { … }"), id="no-views"
+        ),
+        pytest.param(
+            'workspace {\n  model {\n    a = person "A"\n  }\n  views {\n  }\n}\n',
+            (1, "its views { … } has no view"),
+            id="empty-views",
+        ),
+    ],
+)
+def test_the_structure_of_a_workspace(text: str, expected: tuple[int, str] | None) -> None:
+    flaw = find_flaw(diagram(text, "Structurizr"))
+    assert (None if flaw is None else (flaw.line, flaw.why)) == expected

@@ -1,0 +1,184 @@
+"""Which documents count: a table of what keeps one from counting, and what is new since the cycle began."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.document_files import Seen, identify
+from pytest_phase_gate.core.documents import (
+    changed_since,
+    count_words,
+    find_copies,
+    find_fault,
+    only_touched,
+)
+from pytest_phase_gate.core.pages import Page, split_sections, take_front_matter
+from pytest_phase_gate.evidence.markdown import read_markdown
+
+#: More than twenty different words.
+PROSE = (
+    "The parser reads one file after the other, keeps what it knows about each of them in memory, and writes the "
+    "result as a table when nothing is left to read."
+)
+
+
+def fault(text: str, minimum_words: int = 20) -> tuple[int | None, str] | None:
+    found = find_fault(read_markdown(text), minimum_words=minimum_words)
+    return None if found is None else (found.line, found.why)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"# Parser\n\n{PROSE}\n", id="a-title-and-a-paragraph"),
+        pytest.param(f"{PROSE}\n", id="no-title"),
+        pytest.param(f"# Parser\n\n{PROSE}\n\nTODO: mention Windows.\n", id="an-open-question-in-a-full-section"),
+        pytest.param(
+            f"# Parser\n\n## A\n\n{PROSE}\n\n## B\n\n{PROSE}\n\n## C\n\n{PROSE}\n\n## Plans\n\nTBD\n",
+            id="one-open-section-of-many",
+        ),
+        pytest.param(
+            f"# Parser\n\n{PROSE}\n\n```\nTODO\n<name>\n{{{{ x }}}}\n```\n", id="placeholders-in-a-code-block"
+        ),
+        pytest.param(f"# Parser\n\n{PROSE}\n\n## How\n\n```sh\nmake\n```\n", id="a-section-that-is-all-code"),
+        pytest.param(f"# Parser\n\n{PROSE}\n\n<!-- TODO: more -->\n", id="a-remark-that-nobody-sees"),
+        pytest.param(f"# Parser\n\n{PROSE}\n\nSee [the other page] for more.\n\n[the other page]: b.md\n", id="a-link"),
+        pytest.param(
+            "# 読む\n\n" + "構文解析器はファイルを一つずつ読み取り結果を表に書き出します", id="no-blanks-between-words"
+        ),
+        pytest.param(f"---\ntitle: <title>\n---\n\n# Parser\n\n{PROSE}\n", id="front-matter-is-no-text"),
+    ],
+)
+def test_counts(text: str) -> None:
+    assert fault(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", (None, "0 different words of text, at least 20 are wanted"), id="empty"),
+        pytest.param("# Parser\n", (1, 'under "Parser" stands nothing'), id="a-title-alone"),
+        pytest.param(
+            "# Parser\n\nIt parses.\n", (None, "3 different words of text, at least 20 are wanted"), id="short"
+        ),
+        pytest.param(
+            "# Parser\n\n" + "blah " * 50, (None, "2 different words of text, at least 20 are wanted"), id="one-word"
+        ),
+        pytest.param(
+            f"# Parser\n\nIt parses.\n\n```\n{PROSE}\n```\n",
+            (None, "3 different words of text, at least 20 are wanted"),
+            id="all-of-it-code",
+        ),
+        pytest.param(
+            f"# Parser\n\nIt parses.\n\n<!-- {PROSE} -->\n",
+            (None, "3 different words of text, at least 20 are wanted"),
+            id="all-of-it-a-comment",
+        ),
+        pytest.param(
+            f"# <title>\n\n{PROSE}\n", (1, 'a template\'s text is still in it: "<title>"'), id="a-title-to-be"
+        ),
+        pytest.param(
+            f"# Parser\n\n{PROSE}\n\n* {{decision driver 1}}\n",
+            (5, 'a template\'s text is still in it: "{decision driver 1}"'),
+            id="a-hole",
+        ),
+        pytest.param("# Parser\n\nTODO\n", (1, 'under "Parser" stands "TODO"'), id="todo"),
+        pytest.param("TBD: all of it\n", (1, 'it says "TBD: all of it"'), id="todo-without-a-title"),
+        pytest.param(
+            f"# Parser\n\n{PROSE}\n\n## Use\n\n## Limits\n\nTBD\n",
+            (5, 'under "Use" stands nothing (2 of 3 sections are like that)'),
+            id="most-sections-unwritten",
+        ),
+        pytest.param(
+            f"Lorem ipsum dolor sit amet. {PROSE}",
+            (1, 'a template\'s text is still in it: "Lorem ipsum dolor sit amet. The parser reads on..."'),
+            id="a-typesetters-filling",
+        ),
+    ],
+)
+def test_does_not_count(text: str, expected: tuple[int | None, str]) -> None:
+    assert fault(text) == expected
+
+
+def test_the_number_of_words_is_the_projects_choice() -> None:
+    assert fault("# Parser\n\nIt parses.\n", minimum_words=3) is None
+
+
+def test_words_of_diagrams_and_tags_do_not_count() -> None:
+    page = read_markdown("# One\n\n```mermaid\npie\n```\n\n<p align='center'>two `three`</p>\n")
+    assert count_words(page) == 3
+
+
+# --- since the cycle began
+
+
+def seen(**texts: str) -> dict[str, Seen]:
+    return {f"{name}.md": Seen(text, identify(text)) for name, text in texts.items()}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changed", "touched"),
+    [
+        pytest.param({}, {"a": "x"}, ["a.md"], [], id="new"),
+        pytest.param({"a": "x"}, {"a": "y"}, ["a.md"], [], id="another-text"),
+        pytest.param({"a": "x"}, {"a": "x"}, [], [], id="as-it-was"),
+        pytest.param({"a": "x y"}, {"a": "x\n\n  y\n"}, [], ["a.md"], id="other-blanks"),
+        pytest.param({"a": "x"}, {"a": "x\r\n"}, [], ["a.md"], id="other-line-ends"),
+        pytest.param({"a": "x"}, {"a": "x <!-- y -->"}, [], ["a.md"], id="a-comment"),
+        pytest.param({"a": "x"}, {}, [], [], id="gone"),
+    ],
+)
+def test_since(before: dict[str, str], now: dict[str, str], changed: list[str], touched: list[str]) -> None:
+    assert changed_since(seen(**now), seen(**before)) == changed
+    assert only_touched(seen(**now), seen(**before)) == touched
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "copies"),
+    [
+        pytest.param(
+            {"a": "x"}, {"a": "x", "b": "x"}, {"b.md": "it has the same text as a.md"}, id="an-old-one-copied"
+        ),
+        pytest.param({"a": "x"}, {"b": "x"}, {"b.md": "it was moved here from a.md"}, id="moved"),
+        pytest.param({}, {"a": "x", "b": " x "}, {"b.md": "it has the same text as a.md"}, id="a-new-one-twice"),
+        pytest.param(
+            {"a": "x", "b": "y"},
+            {"a": "y", "b": "x"},
+            {"a.md": "it has the same text as b.md", "b.md": "it has the same text as a.md"},
+            id="swapped",
+        ),
+        pytest.param(
+            {"a": "x"}, {"a": "y", "b": "x"}, {"b.md": "it has the same text as a.md"}, id="old-text-in-a-new-file"
+        ),
+        pytest.param({"a": "x", "b": "x"}, {"a": "x", "b": "x"}, {}, id="twins-that-were-there"),
+        pytest.param({"a": "x"}, {"a": "y"}, {}, id="changed"),
+    ],
+)
+def test_copies(before: dict[str, str], now: dict[str, str], copies: dict[str, str]) -> None:
+    found = find_copies(seen(**now), seen(**before))
+    assert {path: fault.why for path, fault in found.items()} == copies
+
+
+# --- pages
+
+
+def test_front_matter_is_blanked_and_its_status_kept() -> None:
+    text, status = take_front_matter("---\nstatus: accepted # by all\n---\n# Title\n")
+    assert (text, status) == ("\n\n\n# Title\n", "accepted")
+    assert take_front_matter("+++\nstatus = 'draft'\n+++\nx\n") == ("\n\n\nx\n", "draft")
+    assert take_front_matter("# Title\n\n---\nstatus: x\n---\n") == ("# Title\n\n---\nstatus: x\n---\n", None)
+
+
+def test_sections_are_split_at_every_heading() -> None:
+    page = read_markdown("before\n\n# A\n\n## B\n\ntext\n\n```\ncode\n```\n\n## C\n")
+    rows = [
+        (
+            section.heading.text if section.heading else None,
+            len(section.pieces),
+            len(section.blocks),
+            section.has_children,
+        )
+        for section in split_sections(page)
+    ]
+    assert rows == [(None, 1, 0, False), ("A", 0, 0, True), ("B", 1, 1, False), ("C", 0, 0, False)]
+    assert split_sections(Page(pieces=())) == ()

@@ -1,0 +1,138 @@
+"""reStructuredText and AsciiDoc, as far as documents and decisions need them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.documents import find_fault
+from pytest_phase_gate.core.pages import Page
+from pytest_phase_gate.core.plain_pages import read_asciidoc, read_restructured
+
+RESTRUCTURED = """\
+=====
+Title
+=====
+
+A paragraph
+over two lines.
+
+Part one
+--------
+
+- an item
+  that goes on
+- another::
+
+    literal TODO
+
+.. code-block:: python
+   :linenos:
+
+   print("TODO")
+
+.. a comment
+   that goes on
+
+.. note::
+
+   Prose in a note.
+
+Part two
+--------
+
+.. include:: other.rst
+
+Deeper
+~~~~~~
+
+=====  =====
+cell   cell
+=====  =====
+"""
+ASCIIDOC = """\
+= Title
+:status: accepted
+:toc:
+
+A paragraph
+over two lines.
+
+== Part one
+
+* an item
+that goes on
+* another
+
+// a comment
+
+[source,python]
+----
+print("TODO")
+----
+
+////
+hidden TODO
+////
+
+=== Deeper
+
+Text.
+"""
+
+
+def rows(page: Page) -> list[tuple[int, int, str]]:
+    return [(piece.line, piece.level, piece.text) for piece in page.pieces]
+
+
+def test_restructured_text() -> None:
+    page = read_restructured(RESTRUCTURED)
+    assert rows(page) == [
+        (2, 1, "Title"),
+        (5, 0, "A paragraph\nover two lines."),
+        (8, 2, "Part one"),
+        (11, 0, "an item\nthat goes on"),
+        (13, 0, "another"),
+        (27, 0, "Prose in a note."),
+        (29, 2, "Part two"),
+        (34, 3, "Deeper"),
+        (37, 0, "=====  =====\ncell   cell\n=====  ====="),
+    ]
+    assert [(block.line, block.language) for block in page.blocks] == [(14, ""), (20, "code-block"), (32, "include")]
+
+
+def test_asciidoc() -> None:
+    page = read_asciidoc(ASCIIDOC)
+    assert rows(page) == [
+        (1, 1, "Title"),
+        (5, 0, "A paragraph\nover two lines."),
+        (8, 2, "Part one"),
+        (10, 0, "an item\nthat goes on"),
+        (12, 0, "another"),
+        (25, 3, "Deeper"),
+        (27, 0, "Text."),
+    ]
+    assert [(block.line, block.text) for block in page.blocks] == [(18, 'print("TODO")')]
+    assert page.status == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("Title\n=====\n\nTODO\n", 'under "Title" stands "TODO"', id="todo"),
+        pytest.param(
+            "Title\n=====\n\n.. toctree::\n\n   a\n   b\n", "1 different word of text", id="only-a-list-of-pages"
+        ),
+        pytest.param("{{ title }}\n===========\n", "a template's text is still in it", id="a-hole"),
+    ],
+)
+def test_a_document_that_does_not_count(text: str, expected: str) -> None:
+    fault = find_fault(read_restructured(text), minimum_words=20)
+    assert fault is not None
+    assert fault.why.startswith(expected)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "..", ".. x", "a::", "=====", "===\na\n===", "----", "[mermaid]", "|==="])
+def test_fragments_do_no_harm(text: str) -> None:
+    for read in (read_restructured, read_asciidoc):
+        read(text)
+        read(f"{text}\n\n{text}\n")

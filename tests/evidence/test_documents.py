@@ -1,0 +1,495 @@
+"""Documents as evidence: real folders, with git and without, at the beginning of a cycle and later."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.evidence import PROVIDED, Measured
+from pytest_phase_gate.core.settings import Configuration, DocumentRules
+from pytest_phase_gate.evidence.document_look import NO_PARSER
+from pytest_phase_gate.evidence.documents import PROVIDER
+from pytest_phase_gate.evidence.gathering import gather_evidence
+from pytest_phase_gate.evidence.scene import Scene
+from pytest_phase_gate.report.markdown import render_markdown
+from pytest_phase_gate.storage.untracked import list_files
+
+NAMES = PROVIDED["documents"]
+PROSE = (
+    "The parser reads one file after the other, keeps what it knows about each of them in memory, and writes the "
+    "result as a table when nothing is left to read."
+)
+DECISION = f"""\
+# 1. Keep state in a file
+
+## Status
+
+Accepted
+
+## Context
+
+{PROSE}
+
+## Decision
+
+We keep an append-only file beside the sources.
+
+## Consequences
+
+A shared folder needs locks.
+"""
+CONTEXT = f"""\
+# Architecture
+
+{PROSE}
+
+```mermaid
+C4Context
+  Person(a, "A")
+  System(b, "B")
+  Rel(a, b, "uses")
+```
+"""
+GOOD = {"README.md": f"# Parser\n\n{PROSE}\n", "docs/context.md": CONTEXT, "docs/adr/0001-state.md": DECISION}
+
+
+class Folder:
+    """A project, and a look at its documents."""
+
+    def __init__(self, root: Path, *, has_git: bool) -> None:
+        self.root = root
+        self.memory: Any = None
+        self.rules = DocumentRules()
+        self.docs = Configuration().docs
+        if has_git:
+            subprocess.run(["git", "init", "-q", str(root)], check=True)
+
+    def write(self, files: Mapping[str, str | bytes]) -> Folder:
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return self
+
+    def begin(self) -> Folder:
+        """A cycle begins: what is here now was here before. It is stored as JSON."""
+        self.memory = json.loads(json.dumps(PROVIDER.remember(self._scene(NAMES))))
+        return self
+
+    def look(self, *names: str) -> Measured:
+        return PROVIDER.measure(self._scene(frozenset(names) or NAMES))
+
+    def _scene(self, wanted: frozenset[str]) -> Scene:
+        return Scene(
+            root=self.root,
+            folder=self.root / ".phase-gate",
+            state_folder=self.root / ".phase-gate",
+            configuration=Configuration(docs=self.docs, documents=self.rules),
+            wanted=wanted,
+            list_files=lambda keep: list_files(self.root, state_folder=self.root / ".phase-gate", keep=keep),
+            recall=lambda name: self.memory if name == "documents" else None,
+        )
+
+
+@pytest.fixture(params=[False, True], ids=["without-git", "with-git"])
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Folder:
+    return Folder(tmp_path, has_git=request.param)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Folder:
+    """Where git makes no difference."""
+    return Folder(tmp_path, has_git=False)
+
+
+def found(measured: Measured, slug: str) -> list[tuple[str, int | None, str]]:
+    assert {finding.tier for finding in measured.findings} <= {"advisory"}
+    return [(each.file, each.line, each.detail) for each in measured.findings if each.slug == slug]
+
+
+def test_three_documents_a_decision_and_a_diagram(folder: Folder) -> None:
+    measured = folder.begin().write(GOOD).look()
+    assert measured.metrics == {
+        "docs_generated": 3,
+        "diagrams_total": 1,
+        "diagrams_valid": 1,
+        "has_adr": True,
+        "has_c4_diagrams": True,
+    }
+    assert (measured.findings, measured.warnings) == ((), ())
+    assert measured.notes == ("documents that count: README.md, docs/adr/0001-state.md, docs/context.md",)
+
+
+def test_an_empty_project(folder: Folder) -> None:
+    assert folder.begin().look().metrics == {
+        "docs_generated": 0,
+        "diagrams_total": 0,
+        "diagrams_valid": 0,
+        "has_adr": False,
+        "has_c4_diagrams": False,
+    }
+
+
+def test_only_what_is_asked_for_is_measured(folder: Folder) -> None:
+    folder.begin().write(GOOD)
+    assert folder.look("has_adr").metrics == {"has_adr": True}
+    assert folder.look("docs_generated").metrics == {"docs_generated": 3}
+    assert folder.look("diagrams_valid", "tests_total").metrics == {"diagrams_valid": 1}
+
+
+# --- documents
+
+ONLY_TOUCHED = "only blanks or comments changed in this cycle"
+
+
+def test_what_was_there_does_not_count(folder: Folder) -> None:
+    folder.write(GOOD).begin()
+    assert folder.look("docs_generated").metrics == {"docs_generated": 0}
+    folder.write({"README.md": f"# Parser\n\n{PROSE} It has a table of its own, too.\n"})
+    assert folder.look("docs_generated").metrics == {"docs_generated": 1}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({"a.md": ""}, "0 different words of text, at least 20 are wanted", id="empty"),
+        pytest.param({"a.md": "# A\n\nTODO\n"}, 'under "A" stands "TODO"', id="a-placeholder"),
+        pytest.param({"a.md": f"# Old\n\n{PROSE}\n"}, "it has the same text as old.md", id="a-copy"),
+        pytest.param({"old.md": f"# Old\n\n\n{PROSE}   \n"}, ONLY_TOUCHED, id="only-blanks"),
+        pytest.param({"old.md": f"# Old\n\n{PROSE}\n<!-- touched -->\n"}, ONLY_TOUCHED, id="only-a-comment"),
+    ],
+)
+def test_why_a_changed_document_does_not_count(plain: Folder, files: dict[str, str], expected: str) -> None:
+    plain.write({"old.md": f"# Old\n\n{PROSE}\n"}).begin().write(files)
+    measured = plain.look("docs_generated")
+    assert measured.metrics == {"docs_generated": 0}
+    assert [detail for _, _, detail in found(measured, "document-not-counted")] == [f"does not count: {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"),
+    [
+        ("README.md", True),
+        ("docs/guide/start.rst", True),
+        ("docs/guide.adoc", True),
+        ("src/package/README.markdown", False),
+        ("notes.markdown", False),
+        ("docs/notes.markdown", True),
+        ("CHANGELOG.md", False),
+        ("docs/changelog.md", False),
+        ("changelog/5.feature.md", False),
+        ("LICENSE.md", False),
+        ("AGENTS.md", False),
+        ("docs/adr/template.md", False),
+        ("docs/templates.md", True),
+        (".github/PULL_REQUEST_TEMPLATE.md", False),
+        ("tests/data/sample.md", False),
+        ("src/package/tests/sample.md", False),
+        ("docs/conf.py", False),
+        ("docs/notes.txt", False),
+        (".phase-gate/note.md", False),
+    ],
+)
+def test_which_files_are_documents(plain: Folder, path: str, counts: bool) -> None:
+    plain.begin().write({path: f"{PROSE}\n"})
+    assert plain.look("docs_generated").metrics == {"docs_generated": int(counts)}
+
+
+def test_the_project_says_which_files_are_documents(plain: Folder) -> None:
+    plain.rules = DocumentRules(include=("manual/**",), exclude=("manual/old/**",), minimum_words=3)
+    plain.begin()
+    plain.write({"manual/a.txt": "one two three", "manual/old/b.txt": "one two four", "README.md": f"{PROSE}\n"})
+    plain.write({"manual/image.png": b"PNG one two five\0\0", "manual/large.txt": b"x y z " * 1_000_000})
+    assert plain.look("docs_generated").notes == ("documents that count: manual/a.txt",)
+
+
+def test_documents_of_the_tree_are_what_docs_says(plain: Folder) -> None:
+    plain.docs = ("manual/**",)
+    plain.begin().write({"manual/a.md": f"{PROSE}\n", "README.md": f"{PROSE} More.\n"})
+    assert plain.look("docs_generated").notes == ("documents that count: manual/a.md",)
+
+
+def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plain: Folder) -> None:
+    plain.begin()
+    plain.rules = DocumentRules(minimum_words=1)
+    measured = plain.write({"a.md": "# A\n\nNo.\n"}).look("docs_generated")
+    assert measured.metrics == {"docs_generated": 0}
+    assert measured.warnings == (
+        "what counts as a document was changed in phase-gate.yaml: that holds from the next cycle on",
+    )
+
+
+def test_our_own_report_is_no_document(plain: Folder) -> None:
+    clause = {"text": f"{PROSE}", "satisfied": True, "shown": "1", "unknown": []}
+    verdict = {
+        "phase": "GREEN",
+        "iteration": 1,
+        "reason": PROSE,
+        "next": "x",
+        "root": "y",
+        "gate_1": {"name": "z", "satisfied": True, "clauses": [clause], "guards": []},
+        "gate_2": {"answer": "absent", "reason": ""},
+        **{name: [] for name in ("overrides", "warnings", "notes", "findings")},
+    }
+    plain.begin().write({"verdict.md": render_markdown(verdict)})
+    assert plain.look("docs_generated").metrics == {"docs_generated": 0}
+
+
+def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Folder) -> None:
+    measured = plain.write(GOOD).look()
+    assert sorted(measured.metrics) == ["diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"]
+    assert measured.warnings == (
+        "docs_generated is unknown: nobody noted which documents there were when this cycle began; it is noted when "
+        "the next one begins",
+    )
+
+
+def test_ignored_files_are_no_documents(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, has_git=True).begin()
+    folder.write({".gitignore": "build/\n", "build/docs.md": f"{PROSE}\n", "docs/a.md": f"{PROSE}\n"})
+    assert folder.look("docs_generated").metrics == {"docs_generated": 1}
+
+
+# --- decisions
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "docs/adr/0001-state.md",
+        "doc/adr/1-state.md",
+        "docs/decisions/0001-state.md",
+        "docs/architecture/decisions/0001-state.md",
+        "adr/ADR-1-state.md",
+    ],
+)
+def test_where_decisions_are(plain: Folder, path: str) -> None:
+    plain.docs = ()
+    assert plain.write({path: DECISION}).look("has_adr").metrics == {"has_adr": True}
+
+
+def test_a_near_miss_is_named(plain: Folder) -> None:
+    plain.write(
+        {
+            "docs/adr/0001-state.md": DECISION.replace("Accepted", "{proposed | accepted}"),
+            "docs/adr/keep-state.md": DECISION,
+            "docs/adr/README.md": "# Decisions\n\n- [one](0001-state.md)\n",
+            "docs/0001-state.md": DECISION,
+        }
+    )
+    measured = plain.look("has_adr")
+    assert measured.metrics == {"has_adr": False}
+    assert found(measured, "decision-incomplete") == [
+        ("docs/adr/0001-state.md", None, "lacks a real status ({proposed | accepted})"),
+        ("docs/adr/keep-state.md", None, "lacks a number in front of its name"),
+    ]
+
+
+def test_old_near_misses_are_left_alone_where_there_is_a_good_one(plain: Folder) -> None:
+    plain.write({"docs/adr/0001-old.md": "# Old\n", "docs/adr/0002-state.md": DECISION}).begin()
+    plain.write({"docs/adr/0003-new.md": "# New\n"})
+    measured = plain.look("has_adr")
+    assert measured.metrics == {"has_adr": True}
+    assert [file for file, _, _ in found(measured, "decision-incomplete")] == ["docs/adr/0003-new.md"]
+
+
+def test_the_project_says_where_decisions_are(plain: Folder) -> None:
+    plain.rules = DocumentRules(decisions=("records/**",))
+    plain.write({"docs/adr/0001-state.md": DECISION})
+    assert plain.look("has_adr").metrics == {"has_adr": False}
+    assert plain.write({"records/0001-state.md": DECISION}).look("has_adr").metrics == {"has_adr": True}
+
+
+# --- diagrams
+
+
+def test_a_broken_diagram_is_named_with_its_line(plain: Folder) -> None:
+    plain.write({"docs/context.md": CONTEXT.replace('"uses"', "uses"), "flow.mmd": "flowchart TD\n A-->B[\n"})
+    measured = plain.look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
+    assert measured.metrics == {"diagrams_total": 2, "diagrams_valid": 0, "has_c4_diagrams": False}
+    assert found(measured, "diagram-broken") == [
+        (
+            "docs/context.md",
+            9,
+            'the Mermaid diagram is broken: the last argument wants quotes, right before the bracket: "..."',
+        ),
+        ("flow.mmd", 2, "the Mermaid diagram is broken: Unterminated node label (missing `]`)"),
+    ]
+
+
+def test_one_with_nothing_in_it_is_broken(plain: Folder) -> None:
+    measured = plain.write({"a.md": "```mermaid\nflowchart TD\n```\n"}).look("diagrams_total", "diagrams_valid")
+    assert measured.metrics == {"diagrams_total": 1, "diagrams_valid": 0}
+    assert found(measured, "diagram-broken") == [("a.md", 2, "the Mermaid diagram is broken: there is nothing in it")]
+
+
+def test_diagrams_of_all_languages_are_counted(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(plain.root))
+    monkeypatch.delenv("PLANTUML_JAR", raising=False)
+    workspace = 'workspace {\n  model {\n    a = person "A"\n  }\n  views {\n    systemLandscape {\n    }\n  }\n}\n'
+    plain.write({"a.mmd": 'pie\n "a": 1\n', "b/workspace.dsl": workspace, "c.puml": "@startuml\nA -> B\n@enduml\n"})
+    measured = plain.look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
+    # Nobody can tell about the third one.
+    assert measured.metrics == {"diagrams_total": 3, "has_c4_diagrams": True}
+    assert measured.warnings == (
+        "diagrams_valid is unknown, for c.puml:1: PlantUML is not installed (put plantuml into PATH, or name its jar "
+        "in PLANTUML_JAR)",
+    )
+
+
+def test_plantuml_is_asked_where_it_is_installed(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = plain.root / "bin" / "plantuml"
+    plain.write({"bin/plantuml": f"#!{sys.executable}\nprint('ERROR')\nprint(1)\nprint('Syntax Error?')\n"})
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent))
+    measured = plain.write({"docs/c.puml": "@startuml\nA -> B\n@enduml\n"}).look("diagrams_valid")
+    assert measured.metrics == {"diagrams_valid": 0}
+    assert found(measured, "diagram-broken") == [
+        ("docs/c.puml", 2, "the PlantUML diagram is broken: PlantUML: Syntax Error?")
+    ]
+
+
+def test_a_c4_diagram_that_nobody_can_check_is_one(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "merman", None)
+    measured = plain.write({"docs/context.md": CONTEXT}).look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
+    assert measured.metrics == {"diagrams_total": 1, "has_c4_diagrams": True}
+    assert measured.warnings == (
+        "diagrams_valid is unknown, for docs/context.md:6: no parser for Mermaid is installed (pip install "
+        "'pytest-phase-gate[mermaid]')",
+    )
+
+
+def test_old_documents_have_diagrams_too(plain: Folder) -> None:
+    plain.write({"docs/old.md": "```mermaid\nflowchart TD\n A[\n```\n"}).begin()
+    assert plain.look("diagrams_total", "diagrams_valid").metrics == {"diagrams_total": 1, "diagrams_valid": 0}
+
+
+def test_diagrams_of_tests_are_no_documentation(plain: Folder) -> None:
+    assert plain.write({"tests/data/broken.mmd": "nothing\n"}).look("diagrams_total").metrics == {"diagrams_total": 0}
+
+
+# --- without the parser of Markdown
+
+
+def test_without_a_parser_of_markdown_what_needs_it_is_unknown(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    measured = plain.begin().write(GOOD).look()
+    assert measured.metrics == {}
+    assert measured.warnings == (
+        f"diagrams_total, diagrams_valid, has_c4_diagrams are unknown: {NO_PARSER}",
+        f"docs_generated is unknown: {NO_PARSER}",
+        f"has_adr is unknown: {NO_PARSER}",
+    )
+    assert "pytest-phase-gate[documents]" in NO_PARSER
+
+
+def test_where_nothing_is_markdown_none_is_needed(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    plain.begin().write({"docs/a.rst": f'A\n=\n\n{PROSE}\n\n.. mermaid::\n\n   pie\n     "a": 1\n'})
+    measured = plain.look()
+    assert measured.metrics == {
+        "docs_generated": 1,
+        "diagrams_total": 1,
+        "diagrams_valid": 1,
+        "has_adr": False,
+        "has_c4_diagrams": False,
+    }
+
+
+# --- links
+
+
+def test_links_that_lead_nowhere(folder: Folder) -> None:
+    text = f"""\
+# Parser
+
+{PROSE}
+See [gone](gone.md), [there](b.md#part-two), [no such part](b.md#part-three),
+[here](#parser), [not here](#nothing) and ![image](images/x.png).
+A [reference][r] and `[code](gone.md)` and <https://example.org/x>.
+
+    [code](gone.md)
+
+[r]: missing/c.md
+"""
+    folder.begin().write({"docs/a.md": text, "docs/b.md": f"# B\n\n{PROSE}\n\n## Part two\n\nOh.\n"})
+    measured = folder.look("docs_generated")
+    assert found(measured, "link-broken") == [
+        ("docs/a.md", 4, "the link to gone.md leads nowhere: there is no docs/gone.md"),
+        ("docs/a.md", 4, "the link to b.md#part-three leads nowhere: docs/b.md has no heading of that name"),
+        ("docs/a.md", 5, "the link to #nothing leads nowhere: docs/a.md has no heading of that name"),
+        ("docs/a.md", 5, "the link to images/x.png leads nowhere: there is no docs/images/x.png"),
+        ("docs/a.md", 6, "the link to missing/c.md leads nowhere: there is no docs/missing/c.md"),
+    ]
+
+
+def test_old_documents_are_not_looked_through_for_links(plain: Folder) -> None:
+    plain.write({"docs/old.md": f"{PROSE} [gone](gone.md)\n"}).begin()
+    assert plain.look("docs_generated").findings == ()
+
+
+def test_a_link_that_this_cycle_broke_is_found_in_an_old_document(plain: Folder) -> None:
+    old = f"{PROSE} [one](one.md) [two](two.md) [gone long ago](zero.md)\n"
+    plain.write({"docs/old.md": old, "docs/one.md": f"{PROSE} One.\n", "docs/two.md": f"{PROSE} Two.\n"}).begin()
+    (plain.root / "docs" / "one.md").unlink()
+    assert found(plain.look("docs_generated"), "link-broken") == [
+        ("docs/old.md", 1, "the link to one.md leads nowhere: there is no docs/one.md")
+    ]
+
+
+def test_without_a_memory_no_link_is_looked_at(plain: Folder) -> None:
+    assert plain.write({"docs/a.md": f"{PROSE} [gone](gone.md)\n"}).look("docs_generated").findings == ()
+
+
+# --- cost
+
+LOADED = (
+    "import sys\n"
+    "ours = ('evidence.document_look', 'core.placeholders', 'core.diagrams')\n"
+    "heavy = ('markdown_it', 'merman', *(f'pytest_phase_gate.{name}' for name in ours))\n"
+    "print(*(name for name in heavy if name in sys.modules))"
+)
+
+
+def test_remembering_parses_nothing(plain: Folder) -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from pytest_phase_gate.core.settings import Configuration\n"
+        "from pytest_phase_gate.evidence.documents import PROVIDER\n"
+        "from pytest_phase_gate.evidence.scene import Scene\n"
+        "here = Path('.')\n"
+        "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=frozenset(),\n"
+        "              list_files=lambda keep: ['docs/context.md'])\n"
+        "assert PROVIDER.remember(scene)['documents']\n"
+        f"{LOADED}\n"
+    )
+    plain.write(GOOD)
+    done = subprocess.run([sys.executable, "-c", code], cwd=plain.root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from pytest_phase_gate.core.settings import Configuration\n"
+        "from pytest_phase_gate.evidence.gathering import gather_evidence\n"
+        "from pytest_phase_gate.evidence.scene import Scene\n"
+        "here = Path('.')\n"
+        "gather_evidence(Scene(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"
+        "                      wanted=frozenset({'tests_failing'})))\n"
+        "import sys\n"
+        "print(*(name for name in sys.modules if 'documents' in name))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+def test_the_provider_is_the_one_that_is_asked(plain: Folder) -> None:
+    plain.begin().write(GOOD)
+    assert gather_evidence(plain._scene(frozenset({"has_adr"}))).metrics == {"has_adr": True}

@@ -1,0 +1,146 @@
+"""PlantUML as a checker: how it is found, what its answers mean, and what happens if it does not answer.
+
+The stand-in answers as PlantUML 1.2020.2 and later do on `-syntax`: a kind and a number for each diagram, or `ERROR`,
+a line counted from 0, and a reason; with status 200 if there was an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.diagrams import Checked, Diagram
+from pytest_phase_gate.evidence.plantuml import MISSING, check_plantuml, find_plantuml
+
+STAND_IN = """\
+#!{python}
+import pathlib, re, sys, time
+
+text = sys.stdin.read()
+with open(pathlib.Path(__file__).with_name("calls.txt"), "a") as calls:
+    print(pathlib.Path.cwd().name, text.count("@start"), *sys.argv[1:], file=calls)
+status = 0
+for block in re.findall(r"@start.*?@end\\w+", text, re.S):
+    lines = block.split("\\n")
+    bad = [n for n, line in enumerate(lines) if "???" in line]
+    gone = [n for n, line in enumerate(lines) if line.startswith("!include nowhere")]
+    if "sleep" in block:
+        time.sleep(60)
+    if "crash" in block:
+        sys.exit(3)
+    if bad or gone:
+        status = 200
+        print("ERROR", (bad or gone)[0], "Syntax Error?" if bad else "cannot include nowhere.puml", sep="\\n")
+    else:
+        print("SEQUENCE", "(2 participants)", sep="\\n")
+sys.exit(status)
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A PATH with nothing but the stand-in."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "plantuml"
+    script.write_text(STAND_IN.format(python=sys.executable), encoding="utf-8")
+    script.chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+def calls(tmp_path: Path) -> list[str]:
+    return (tmp_path / "bin" / "calls.txt").read_text(encoding="utf-8").splitlines()
+
+
+def diagram(text: str, file: str = "docs/a.md", line: int = 5) -> Diagram:
+    return Diagram(file=file, line=line, language="PlantUML", text=text)
+
+
+def check(
+    tmp_path: Path, environment: dict[str, str], *diagrams: Diagram, timeout: float = 60
+) -> dict[str, tuple[int, str] | str]:
+    """Return line and reason of a flaw, or why nothing is known, or an empty text, by the diagram's own."""
+    for each in diagrams:
+        (tmp_path / each.file).parent.mkdir(parents=True, exist_ok=True)
+    found = list(check_plantuml(diagrams, tmp_path, timeout=timeout, environment=environment))
+    assert sorted(each.diagram.text for each in found) == sorted(each.text for each in diagrams)
+    return {each.diagram.text: _said(each) for each in found}
+
+
+def _said(checked: Checked) -> tuple[int, str] | str:
+    return checked.unknown if checked.flaw is None else (checked.flaw.line, checked.flaw.why)
+
+
+GOOD = "@startuml\nA -> B\n@enduml"
+BAD = "@startuml\nA -> B\n???\n@enduml"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(GOOD, "", id="valid"),
+        pytest.param("A -> B\n", "", id="valid-without-its-start"),
+        pytest.param(BAD, (7, "PlantUML: Syntax Error?"), id="broken"),
+        pytest.param("A -> B\n???\n", (6, "PlantUML: Syntax Error?"), id="broken-without-its-start"),
+        pytest.param("@startuml\nA -> B\n", (5, "@start... without its @end..."), id="never-ended"),
+        pytest.param(
+            "@startuml\n!include nowhere.puml\n@enduml",
+            "PlantUML: cannot include nowhere.puml",
+            id="an-include-is-missing",
+        ),
+        pytest.param("@startuml\ncrash\n@enduml", "PlantUML ended with 3 and said nothing about it", id="crashed"),
+    ],
+)
+def test_what_an_answer_means(
+    tmp_path: Path, environment: dict[str, str], text: str, expected: tuple[int, str] | str
+) -> None:
+    assert check(tmp_path, environment, diagram(text)) == {text: expected}
+
+
+def test_good_diagrams_of_a_folder_take_one_process(tmp_path: Path, environment: dict[str, str]) -> None:
+    texts = [GOOD.replace("B", letter) for letter in "CDE"]
+    found = check(tmp_path, environment, *map(diagram, texts), diagram(GOOD, "other/b.puml"))
+    assert set(found.values()) == {""}
+    assert calls(tmp_path) == ["docs 3 -charset UTF-8 -syntax", "other 1 -charset UTF-8 -syntax"]
+
+
+def test_a_bad_one_among_them_is_found(tmp_path: Path, environment: dict[str, str]) -> None:
+    found = check(tmp_path, environment, diagram(GOOD), diagram(BAD), diagram("C -> D"))
+    assert found == {GOOD: "", BAD: (7, "PlantUML: Syntax Error?"), "C -> D": ""}
+
+
+def test_one_that_takes_too_long_is_unknown(tmp_path: Path, environment: dict[str, str]) -> None:
+    found = check(tmp_path, environment, diagram("@startuml\nsleep\n@enduml"), timeout=1)
+    assert set(found.values()) == {"PlantUML: it did not answer in time"}
+
+
+def test_where_it_is_not_installed_nothing_is_known(tmp_path: Path) -> None:
+    found = check(tmp_path, {"PATH": str(tmp_path)}, diagram(GOOD), diagram("@startuml\nA -> B\n"))
+    # What has no end needs no PlantUML to be broken.
+    assert found == {GOOD: MISSING, "@startuml\nA -> B\n": (5, "@start... without its @end...")}
+
+
+def test_a_script_that_can_not_be_started_is_unknown(tmp_path: Path, environment: dict[str, str]) -> None:
+    script = tmp_path / "bin" / "plantuml"
+    script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    found = check(tmp_path, environment, diagram(GOOD))
+    assert "No such file or directory" in str(found[GOOD])
+
+
+def test_a_jar_goes_before_the_path(tmp_path: Path, environment: dict[str, str]) -> None:
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\n", encoding="utf-8")
+    java.chmod(0o755)
+    jar = tmp_path / "plantuml.jar"
+    jar.touch()
+    named = {**environment, "PLANTUML_JAR": str(jar)}
+    assert find_plantuml(named) == [str(java), "-Djava.awt.headless=true", "-jar", str(jar)]
+    # A jar that is not there, or no Java: the script is still good.
+    assert find_plantuml({**named, "PLANTUML_JAR": "gone.jar"}) == [str(tmp_path / "bin" / "plantuml")]
+    java.unlink()
+    assert find_plantuml(named) == [str(tmp_path / "bin" / "plantuml")]
+    os.unlink(tmp_path / "bin" / "plantuml")
+    assert find_plantuml(named) is None

@@ -1,0 +1,90 @@
+"""Documents and diagrams: whatever stands in a file of the project, a look at it ends soon and in a verdict."""
+
+from __future__ import annotations
+
+from pytest_phase_gate.core.decisions import find_missing, is_record_like
+from pytest_phase_gate.core.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
+from pytest_phase_gate.core.document_files import see
+from pytest_phase_gate.core.documents import find_fault
+from pytest_phase_gate.core.links import has_anchor, resolve
+from pytest_phase_gate.core.structurizr import find_flaw
+from pytest_phase_gate.evidence.library import reader_of
+from pytest_phase_gate.evidence.mermaid import check_mermaid
+from tests.diagrams.table import rows
+from tests.integrity.cheats_documents import CONTEXT, DECISION, USAGE
+
+#: Bytes: enough to notice what takes the square of the length, and little enough for a suite.
+_MOST = 150_000
+
+
+def _document(data: bytes, name: str) -> None:
+    text = data[:_MOST].decode("utf-8", "replace")
+    see(text)
+    page = reader_of(name)(text)
+    lines = text.count("\n") + text.count("\r") + 1
+    for piece in page.pieces:
+        assert 1 <= piece.line <= lines
+    find_fault(page, minimum_words=20)
+    find_missing(page)
+    is_record_like(page)
+    for diagram in find_on_page(page, name):
+        assert 1 <= diagram.line <= lines + 1
+        is_c4(diagram)
+        is_empty(diagram)
+    for link in page.links:
+        target = resolve(link.target, name)
+        if target is not None:
+            has_anchor(page.anchors, target.anchor)
+
+
+def markdown(data: bytes) -> None:
+    _document(data, "docs/a.md")
+
+
+def restructured(data: bytes) -> None:
+    _document(data, "docs/a.rst")
+
+
+def asciidoc(data: bytes) -> None:
+    _document(data, "docs/a.adoc")
+
+
+def mermaid(data: bytes) -> None:
+    text = data.decode("utf-8", "replace").replace("\r", "\n")
+    diagram = Diagram(file="a.mmd", line=1, language="Mermaid", text=text)
+    (checked,) = check_mermaid([diagram])
+    assert checked.unknown == ""
+    assert checked.flaw is None or 1 <= checked.flaw.line <= text.count("\n") + 1
+    is_c4(diagram)
+    is_empty(diagram)
+
+
+def other_diagrams(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    for name in ("a.puml", "a.dsl"):
+        for diagram in find_in_file(text, name):
+            is_c4(diagram)
+            is_empty(diagram)
+    find_flaw(Diagram(file="a.dsl", line=1, language="Structurizr", text=text))
+
+
+MARKDOWN = tuple(
+    text.encode()
+    for text in (
+        USAGE,
+        CONTEXT,
+        DECISION,
+        "---\nstatus: x\n---\n\n# A {#b}\n\n| a | b |\n| --- | --- |\n| [c](d.md#e) | TODO |\n",
+        "> - ```{mermaid}\n>   :a: b\n>   pie\n",
+        "::: mermaid\npie\n:::\n\n[r]: <a b.md>\n[x][r] ![y](z.png) <b>\n\n    code\n",
+    )
+)
+RESTRUCTURED = (
+    b"====\nA b\n====\n\n:Status: x\n\nC\n-\n\n- d::\n\n   e\n\n.. mermaid::\n   :f: g\n\n   pie\n\n.. h\n",
+)
+ASCIIDOC = (b"= A\n:status: b\n\n== Context\n\n* c\n\n[mermaid]\n----\npie\n----\n\n////\nd\n////\n",)
+MERMAID = tuple(text.encode() for text in rows().values())
+OTHERS = (
+    b'@startuml\n!include <C4/C4_Context>\n\' c\nPerson(a, "b")\n@enduml\n',
+    b'!const A b\nworkspace {\n  model {\n    a = person "b"\n  }\n  views {\n    systemLandscape {\n    }\n  }\n}\n',
+)
