@@ -19,7 +19,7 @@ from tests.diagrams.mutations import mutate
 from tests.diagrams.table import rows
 from tests.diagrams.verdicts import DISAGREEMENTS, RECORDED, check
 
-PACKAGES = ("mermaid@12.3.0", "jsdom@26", "@mermaid-js/examples")
+PACKAGES = ("mermaid@12.3.0", "jsdom@26", "@mermaid-js/examples@1.4.0")
 ORACLE = Path(__file__).parent / "oracle.mjs"
 EXAMPLES = "import { diagramData } from '@mermaid-js/examples'; console.log(JSON.stringify(diagramData));"
 
