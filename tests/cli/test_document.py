@@ -51,6 +51,20 @@ def test_a_signal_that_comes_too_early_is_spent(begin: Begin) -> None:
     assert ran.has("Exit signal set but Gate 1 not satisfied", "0 of 3 documents")
 
 
+@pytest.mark.parametrize("narrow", [(), ("-k", "nothing_at_all")], ids=["a-whole-run", "a-run-that-does-not-count"])
+def test_a_lowered_parameter_that_a_run_brought_in_closes_the_gate(begin: Begin, narrow: tuple[str, ...]) -> None:
+    desk = begin("document")
+    desk.sample.write({"docs/usage.md": USAGE, "docs/architecture.md": CONTEXT, "docs/adr/0001-cents.md": DECISION})
+    desk.sample.remove("docs/usage.md")
+    desk.sample.write({"phase-gate.yaml": "parameters: {required_docs_count: 2}\n"})
+    desk.sample.pytest("--phase=document", *narrow)
+    desk.gate("signal", "--next", "--reason", "two are enough")
+    ran = desk.gate("advance")
+    assert ran.code == 10
+    assert ran.has("rules-unchanged", "required_docs_count")
+    assert desk.json("status")["phase"] == "DOCUMENT"
+
+
 def test_by_pytest(begin: Begin) -> None:
     desk = begin("document")
     assert desk.sample.pytest("--phase=document").has("0 of 3 documents written or changed in this cycle")

@@ -5,9 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
+from pytest_phase_gate.core.decisive_rules import name_rules
 from pytest_phase_gate.core.evidence import Measured
-from pytest_phase_gate.core.workflow import Phase
+from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.flakiness import GREEN_RUNS
+from pytest_phase_gate.core.freeze import find_changed_settings
+from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.project import Project, rules_of
+from pytest_phase_gate.storage.references import load_frozen
 from pytest_phase_gate.storage.store import TaskStore
 
 
@@ -21,8 +28,28 @@ def measure_now(project: Project, store: TaskStore) -> Measured:
     phase = workflow.phase(state.phase)
     if phase is None or phase.tests != "none":
         return Measured()
-    return project.gather_evidence(
+    measured = project.gather_evidence(
         workflow, phase, store, state, show=lambda text: print(text, file=sys.stderr, flush=True)
+    )
+    changed = _changed_rules(store, state, workflow)
+    return replace(
+        measured,
+        metrics={**measured.metrics, "rules_changed": len(changed)},
+        findings=(*measured.findings, *changed),
+    )
+
+
+def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
+    """Return what the last run's rules say otherwise than those that were frozen: a run may bring others."""
+    frozen = load_frozen(store.objects, state.frozen)
+    if frozen is None:
+        return []
+    now = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    # The number that follows the history is not the one that was declared.
+    own = f"workflow parameters.{GREEN_RUNS}"
+    then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ") and name != own}
+    return find_changed_settings(
+        replace(frozen, settings=then), {name: text for name, text in now.items() if name != own}
     )
 
 
