@@ -53,7 +53,9 @@ def without_gate_2(seen: str) -> str:
     if seen == DAMAGED:
         return seen
     document, _ = json.loads(seen)
-    document.pop("exited", None)
+    # An exit also clears the breaker, and remembers how things are for the phase that follows.
+    for name in ("exited", "breaker", "exit_memory"):
+        document.pop(name, None)
     verdict = document.get("evaluation")
     if verdict is not None:
         document["evaluation"] = {name: verdict[name] for name in ("phase", "cycle", "iteration", "gate_1")}
