@@ -77,6 +77,7 @@ class Homes:
         self._spellings: tuple[str, ...] = (self.root + os.sep, str(root) + os.sep)
         self._is_projects: dict[str, bool] = {}
         self._is_foreign: dict[str, bool] = {}
+        self._real_folders: dict[str, str] = {}
 
     def also(self, folder: str) -> None:
         """Take another spelling of the root, so that files can be told by their first letters."""
@@ -95,10 +96,20 @@ class Homes:
         """Tell whether the file lies in the project, outside of environments, and is not part of this plugin."""
         known = self._is_projects.get(file)
         if known is None:
-            path = os.path.realpath(file)
+            path = self._real_path(file)
             inside = path.startswith(self.root + os.sep) and not path.startswith(_OURS)
             known = self._is_projects[file] = inside and not is_in_environment(path, self.root)
         return known
+
+    def _real_path(self, file: str) -> str:
+        """Return the path without links; of the files of one folder only the first one's way is looked at."""
+        folder, name = os.path.split(file)
+        if not os.path.isabs(folder) or os.path.islink(file):
+            return os.path.realpath(file)
+        known = self._real_folders.get(folder)
+        if known is None:
+            known = self._real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(known, name)
 
     def is_foreign(self, file: str) -> bool:
         """Tell whether nobody installed it: the project's own, or from a folder that a path variable names."""

@@ -78,15 +78,18 @@ def _installed_modules() -> frozenset[str]:
     return frozenset(packages_distributions())
 
 
-@cache
 def is_in_environment(path: str, root: str) -> bool:
     """Tell whether a file below the root belongs to a virtual environment that lies there."""
-    inside = Path(path).relative_to(root).parent
-    if _ENVIRONMENT_PARTS & set(inside.parts):
-        return True
-    folder = Path(root)
-    for part in inside.parts:
-        folder /= part
-        if (folder / "pyvenv.cfg").exists() or os.path.isdir(folder / "conda-meta"):
-            return True
-    return False
+    return _is_in_environment(os.path.dirname(path), root)
+
+
+@cache
+def _is_in_environment(folder: str, root: str) -> bool:
+    if len(folder) <= len(root):
+        return False
+    return (
+        os.path.basename(folder) in _ENVIRONMENT_PARTS
+        or os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+        or os.path.isdir(os.path.join(folder, "conda-meta"))
+        or _is_in_environment(os.path.dirname(folder), root)
+    )
