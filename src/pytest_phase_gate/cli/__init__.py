@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "breaker": "Show the circuit breaker and what was tried, or let it try again",
     "skip": "Give a phase up whose circuit is open: a person, with a reason",
     "force": "End a phase against everything that was measured: a person, with a word",
+    "hook": "Answer a coding agent that is about to stop, or to use a tool",
     "baseline": "Record the tests and outcomes that the next cycle starts from",
     "audit": "Verify every line of the ledger; repair a damaged one",
     "doctor": "Look at the installation; --prove tries cheats against it",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.breaker import Limits
     from pytest_phase_gate.core.conditions import Condition
     from pytest_phase_gate.core.exit_status import ExitMeaning
+    from pytest_phase_gate.core.hook_answers import Until
     from pytest_phase_gate.core.metrics import MetricType, MetricValue
     from pytest_phase_gate.core.workflow import Guard
 
@@ -196,6 +197,13 @@ class DocumentRules(Value):
         }
 
 
+class AgentSettings(Value):
+    """What the hooks of coding agents are told."""
+
+    #: How far an agent has to come before it may stop.
+    until: Until = "cycle"
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -213,3 +221,4 @@ class Configuration(Value):
     allow_non_interactive: bool = False
     exit_gate: ExitGate = field(default_factory=ExitGate)
     confidence: ConfidenceRules = field(default_factory=ConfidenceRules)
+    agents: AgentSettings = field(default_factory=AgentSettings)

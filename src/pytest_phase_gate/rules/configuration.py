@@ -13,11 +13,13 @@ from typing import get_args
 from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.exit_status import ExitMeaning
 from pytest_phase_gate.core.flakiness import GREEN_RUNS
+from pytest_phase_gate.core.hook_answers import Until
 from pytest_phase_gate.core.settings import (
     DEFAULT_DOCS,
     DEFAULT_LOCK_TIMEOUT,
     DEFAULT_WORKFLOW,
     FILE_NAME,
+    AgentSettings,
     Configuration,
     DocumentRules,
     EvidenceCommand,
@@ -43,6 +45,7 @@ from pytest_phase_gate.rules.yaml_fields import Fields
 from pytest_phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
+_UNTIL: tuple[Until, ...] = get_args(Until)
 
 #: Options that only a call may give, and why.
 _CALL_ONLY: Mapping[str, str] = {
@@ -106,9 +109,18 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         allow_non_interactive=allow_non_interactive,
         exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),
         confidence=read_confidence(fields.mapping("confidence", None)),
+        agents=_read_agents(fields.mapping("agents", None)),
     )
     fields.finish()
     return configuration
+
+
+def _read_agents(fields: Fields | None) -> AgentSettings:
+    if fields is None:
+        return AgentSettings()
+    settings = AgentSettings(until=fields.choice("until", _UNTIL, "cycle"))
+    fields.finish()
+    return settings
 
 
 def _read_run(fields: Fields) -> tuple[RunDefaults, str | None]:
