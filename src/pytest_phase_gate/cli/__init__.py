@@ -8,7 +8,8 @@ from collections.abc import Sequence
 #: Commands in the order in which help lists them, each with its one line.
 COMMANDS: dict[str, str] = {
     "demo": "Show the whole thing on a sample project, with real pytest runs",
-    "init": "Write a commented phase-gate.yaml",
+    "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
+    "uninstall": "Take back what init wrote for coding agents",
     "status": "Say where the task stands and what to type next",
     "check": "End with 0 if the phase may end, with 10 if not: only looks",
     "explain": "Explain the last verdict, or a metric, guard, message or phase by its name",

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from pytest_phase_gate.cli._agent_looks import look_at_agents
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._looks import (
     Look,
@@ -57,3 +58,4 @@ def _look_around(call: Call) -> Iterator[Look]:
     yield from look_at_state(call.store(project))
     yield look_at_file_system(project)
     yield from look_at_git(project)
+    yield from look_at_agents(project)

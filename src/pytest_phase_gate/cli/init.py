@@ -1,9 +1,10 @@
-"""`phase-gate init`: a commented phase-gate.yaml, for those who want to change something."""
+"""`phase-gate init`: a commented phase-gate.yaml, or hooks in the settings of coding agents."""
 
 from __future__ import annotations
 
 import argparse
 
+from pytest_phase_gate.agents.table import AGENT_NAMES
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 
@@ -26,6 +27,9 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 #     max_cyclomatic: 10
 #     max_cognitive: 15
 
+# agents:                        # what the hooks of coding agents are told: phase-gate init --agent NAME
+#   until: cycle                 # cycle | phase: how far an agent has to come before it may stop
+
 # phases:
 #   GREEN:
 #     condition: tests_skipped == 0     # holds in addition to the workflow's own condition
@@ -34,9 +38,24 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print what would be written, and write nothing")
+    parser.add_argument(
+        "--agent",
+        nargs="+",
+        choices=AGENT_NAMES,
+        metavar="NAME",
+        help=f"add hooks to the settings of these agents instead: {', '.join(AGENT_NAMES)}",
+    )
+    parser.add_argument(
+        "--program",
+        metavar="COMMAND",
+        default="phase-gate",
+        help="how agents call us, with --agent; phase-gate by default",
+    )
 
 
 def run(call: Call) -> Answer:
+    if call.arguments.agent:
+        return _install(call)
     project = call.project()
     path = project.root / "phase-gate.yaml"
     if call.arguments.dry_run:
@@ -53,4 +72,40 @@ def run(call: Call) -> Answer:
     return Answer(
         text=f"wrote {path}\n  next: pytest --phase=red",
         document={"path": str(path), "content": TEMPLATE, "written": True},
+    )
+
+
+def _install(call: Call) -> Answer:
+    from pytest_phase_gate.agents.installing import Edit, install_block, install_hooks, take_back
+    from pytest_phase_gate.agents.table import load_agent
+    from pytest_phase_gate.cli._agent_files import AgentFiles, show_diff
+
+    files = AgentFiles(call.project())
+
+    def as_before_us(path: str) -> str | None:
+        """Return the file without what an earlier call inserted, so that the record speaks of all of it."""
+        text = files.read(path)
+        undone = None if text is None else take_back(path, text, files.recorded.get(path))
+        return text if undone is None else undone.after
+
+    edits: dict[str, Edit] = {}
+    for agent in map(load_agent, dict.fromkeys(call.arguments.agent)):
+        for edit in (
+            install_hooks(agent, as_before_us(agent.settings), program=call.arguments.program),
+            install_block(agent.instructions, as_before_us(agent.instructions)),
+        ):
+            edits.setdefault(edit.path, edit)
+    changed = [edit for edit in edits.values() if edit.after != files.read(edit.path)]
+    document = {"files": {path: edit.after for path, edit in edits.items()}, "changed": [edit.path for edit in changed]}
+    if call.arguments.dry_run:
+        shown = [show_diff(edit) for edit in changed] or ["nothing would change"]
+        return Answer(text="\n".join(shown), document={**document, "written": False})
+    for edit in changed:
+        files.write(edit)
+    if changed:
+        files.save()
+    rows = [f"{'wrote' if edit in changed else 'is as it should be:'} {path}" for path, edit in edits.items()]
+    return Answer(
+        text="\n".join([*rows, "  next: phase-gate doctor runs the hooks as the agent would"]),
+        document={**document, "written": bool(changed)},
     )

@@ -38,6 +38,9 @@ from pytest_phase_gate.storage.memory import Memory, Seen
 from pytest_phase_gate.storage.objects import ObjectStore
 from pytest_phase_gate.storage.opening import Opened, Opener
 
+#: Our folder's own `.gitignore`.
+IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
+
 
 class Transaction:
     """One change of a task: record events, then leave the block to write them."""
@@ -212,7 +215,7 @@ class TaskStore:
         sync_folders(self.files, self.folder.parents[:3])
         ignore = self.folder / ".gitignore"
         if not exists(ignore, self.files):
-            write_atomically(self.files, ignore, b"# State of pytest-phase-gate: not for commits.\n*\n", durable=False)
+            write_atomically(self.files, ignore, IGNORE, durable=False)
 
 
 def now() -> str:
