@@ -65,6 +65,12 @@ for _try in range(1, 6):
         [(1, (*PYTEST, "--phase=green"))],
     )
 
+STORIES["until-phase"] = (
+    "",
+    {"phase-gate.yaml": "agents: {until: phase}\n", "test_calc.py": FAILING_TESTS},
+    [(0, (*PYTEST, "--phase=red", "--exit-signal=both fail"))],
+)
+
 #: The last phase of this one needs nothing but a signal, so that a cycle can end.
 SHORT_WORKFLOW = """\
 workflow: short

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -81,6 +82,371 @@ def test_what_an_agent_is_answered(begin: Begin, hook: Hook, agent: str, situati
     happens(desk)
     event, expected = read_pair(agent, situation, desk.root)
     ran = hook(desk, "stop" if situation in STOPS else "pre-tool", "--agent", agent, event=event)
-    if os.environ.get("WRITE_AGENT_ANSWERS"):
+    if os.environ.get("WRITE_AGENT_ANSWERS"):  # then look at what has changed, word by word
         (DATA / agent / f"{situation}.out.json").write_text(json.dumps(document_of(ran), indent=2) + "\n")
     assert document_of(ran) == expected
+
+
+def test_every_agent_has_its_pairs() -> None:
+    pairs = {f"{situation}.{end}.json" for situation in (*STOPS, *TOOLS) for end in ("in", "out")}
+    assert {folder.name for folder in DATA.iterdir()} == {*AGENT_NAMES}
+    for agent in AGENT_NAMES:
+        assert {path.name for path in (DATA / agent).iterdir()} == pairs
+
+
+@pytest.mark.parametrize("agent", AGENT_NAMES)
+@pytest.mark.parametrize("situation", ["closed", "frozen-test"])
+def test_whose_event_it_is_can_be_told(begin: Begin, hook: Hook, agent: str, situation: str) -> None:
+    desk = begin(STOPS.get(situation, ("green", None))[0])
+    event, _ = read_pair(agent, situation, desk.root)
+    ran = hook(desk, "stop" if situation == "closed" else "pre-tool", "--json", event=event)
+    # VS Code's events are Claude Code's: only its settings tell them apart.
+    assert ran.document["agent"] == ("claude" if agent == "vscode" else agent)
+
+
+# --- Codex takes no key that it does not know: one too many, and nothing is blocked
+
+UNIVERSAL = {
+    "continue": {"type": "boolean"},
+    "stopReason": {"type": "string"},
+    "suppressOutput": {"type": "boolean"},
+    "systemMessage": {"type": "string"},
+}
+FILLED = {"type": "string", "pattern": r"\S"}
+#: What Codex reads, written down from its hook schemas and its parser (which takes less than they allow).
+CODEX = {
+    "stop": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**UNIVERSAL, "decision": {"const": "block"}, "reason": FILLED},
+        "dependencies": {"decision": ["reason"], "reason": ["decision"]},
+    },
+    "pre-tool": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "systemMessage": UNIVERSAL["systemMessage"],
+            "hookSpecificOutput": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["hookEventName", "permissionDecision", "permissionDecisionReason"],
+                "properties": {
+                    "hookEventName": {"const": "PreToolUse"},
+                    "permissionDecision": {"const": "deny"},
+                    "permissionDecisionReason": FILLED,
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("situation", [*STOPS, *TOOLS])
+def test_codex_can_read_every_answer(situation: str) -> None:
+    answer = json.loads((DATA / "codex" / f"{situation}.out.json").read_text(encoding="utf-8"))
+    schema = CODEX["stop" if situation in STOPS else "pre-tool"]
+    assert answer["exit_code"] == 0
+    jsonschema.Draft7Validator(schema).validate(answer["stdout"])
+
+
+@pytest.mark.parametrize(
+    ("event", "answer"),
+    [
+        pytest.param("stop", {"decision": "block"}, id="no-reason"),
+        pytest.param("stop", {"decision": "block", "reason": " "}, id="a-blank-reason"),
+        pytest.param("stop", {"next": "x"}, id="an-unknown-key"),
+        pytest.param("pre-tool", {"decision": "deny", "reason": "x"}, id="another-agent's-form"),
+    ],
+)
+def test_codex_reads_no_other(event: str, answer: dict[str, str]) -> None:
+    assert not jsonschema.Draft7Validator(CODEX[event]).is_valid(answer)
+
+
+# --- about to stop
+
+
+def stop(desk: Desk, hook: Hook, *arguments: str, **event: object) -> tuple[str, str]:
+    """Return the verdict and what is said."""
+    document = hook(desk, "stop", "--json", *arguments, event={"hook_event_name": "Stop", **event}).document
+    return document["verdict"], document["reason"]
+
+
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [
+        pytest.param("red", "block", id="red-waits-for-its-signal"),
+        pytest.param("red-exited", "block", id="a-cycle-does-not-end-with-red"),
+        pytest.param("until-phase", "allow", id="until-phase-it-may-stop-there"),
+        pytest.param("green", "block", id="without-a-signal-nothing-ends"),
+        pytest.param("green-exited", "allow", id="green-may-end-a-cycle"),
+        pytest.param("refactor", "block", id="the-next-phase-began"),
+    ],
+)
+def test_until(begin: Begin, hook: Hook, story: str, expected: str) -> None:
+    assert stop(begin(story), hook)[0] == expected
+
+
+def test_files_that_changed_since_are_not_tested(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-exited")
+    desk.edit_source()
+    assert stop(desk, hook) == ("block", "not done: files have changed since the last run")
+
+
+def test_a_run_that_is_going_on(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-exited")
+    with desk.open_run():
+        assert stop(desk, hook) == ("block", "not done: a run is going on")
+
+
+def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-exited")
+    desk.sample.write({"phase-gate.yaml": "nonsense: 1\n"})
+    verdict, reason = stop(desk, hook)
+    assert verdict == "block"
+    assert "nonsense" in reason
+
+
+def test_a_fault_of_ours_closes_the_gate(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green-exited")
+    monkeypatch.setattr("pytest_phase_gate.core.standing.assess", lambda *given, **named: 1 / 0)
+    verdict, reason = stop(desk, hook)
+    assert verdict == "block"
+    assert "ZeroDivisionError" in reason
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[]", "[" * 100_000, '"text"'])
+def test_an_event_that_is_none_is_an_agent_that_stops(begin: Begin, hook: Hook, text: str) -> None:
+    desk = begin("green-once")
+    assert hook(desk, "stop", event=text).document["decision"] == "block"
+
+
+def test_the_folder_that_it_was_started_in_counts(
+    begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    desk = begin("green-once")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert stop(desk, hook, cwd=str(elsewhere))[0] == "allow", "nobody could know"
+    assert stop(desk, hook, cwd=str(desk.root))[0] == "block"
+    assert stop(desk, hook, workspace_roots=[str(desk.root)])[0] == "block"
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(desk.root))
+    assert stop(desk, hook, cwd=str(elsewhere))[0] == "block", "an agent that goes elsewhere is not out of it"
+
+
+def test_by_hand_it_does_not_wait_for_an_event(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green-once")
+    monkeypatch.setattr("pytest_phase_gate.cli._dispatch._is_interactive", lambda: True)
+    assert desk.gate("hook", "stop").document["decision"] == "block"
+
+
+def test_as_a_process(begin: Begin) -> None:
+    desk = begin("green-once")
+    command = [sys.executable, "-m", "pytest_phase_gate.cli", "hook", "stop", "--agent", "vscode"]
+    done = subprocess.run(command, cwd=desk.root, input=b"{}", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"phase-gate: not done: ")
+
+
+# --- about to use a tool
+
+
+def use(desk: Desk, hook: Hook, tool: str, /, **given: object) -> tuple[str, str]:
+    event = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
+    document = hook(desk, "pre-tool", "--json", event=event).document
+    return document["verdict"], document["reason"]
+
+
+def write(path: str, content: str = "x = 1\n") -> tuple[str, dict[str, object]]:
+    return "Write", {"file_path": path, "content": content}
+
+
+def shell(command: str) -> tuple[str, dict[str, object]]:
+    return "Bash", {"command": command}
+
+
+def edit(path: str, old: str, new: str, **more: object) -> tuple[str, dict[str, object]]:
+    return "Edit", {"file_path": path, "old_string": old, "new_string": new, **more}
+
+
+NEW_TEST = FAILING_TESTS + "\n\ndef test_more():\n    from calc import add\n\n    assert add(2, 2) == 4\n"
+FILES = {
+    "pyproject.toml": '[project]\nname = "calc"\n\n[tool.pytest.ini_options]\naddopts = ["-q"]\n',
+    "tox.ini": "[tox]\nenv_list = py\n",
+    ".claude/settings.json": "{}",
+}
+GREEN_CALLS = {
+    "code": (write("calc.py"), "allow"),
+    "a-new-file": (write("more.py"), "allow"),
+    "a-new-test-file": (write("test_more.py", "def test_x():\n    assert 1\n"), "allow"),
+    "a-new-test-beside-frozen-ones": (write("test_calc.py", NEW_TEST), "allow"),
+    "a-remark-in-a-test": (
+        edit("test_calc.py", "    from calc import sub", "    # see\n    from calc import sub"),
+        "allow",
+    ),
+    "a-frozen-test": (edit("test_calc.py", "== 1", "== 2"), "deny"),
+    "a-frozen-test-taken-out": (write("test_calc.py", FAILING_TESTS.partition("\n\n\n")[0]), "deny"),
+    "no-python-any-more": (write("test_calc.py", "def test_add(:\n"), "deny"),
+    "a-mark-on-a-test": (
+        edit("test_calc.py", "def test_add", "import pytest\n@pytest.mark.skip\ndef test_add"),
+        "deny",
+    ),
+    "what-the-edit-leaves-is-not-known": (("NotebookEdit", {"notebook_path": "test_calc.py"}), "deny"),
+    "several-edits": (
+        ("MultiEdit", {"file_path": "test_calc.py", "edits": [{"old_string": "== 1", "new_string": "== 2"}]}),
+        "deny",
+    ),
+    "several-edits-that-come-to-nothing": (
+        (
+            "MultiEdit",
+            {
+                "file_path": "test_calc.py",
+                "edits": [{"old_string": "== 1", "new_string": "== 2"}, {"old_string": "== 2", "new_string": "== 1"}],
+            },
+        ),
+        "allow",
+    ),
+    "a-list-of-files": (("editFiles", {"files": ["calc.py", "test_calc.py"]}), "deny"),
+    "a-new-conftest": (write("conftest.py", "import pytest\n"), "deny"),
+    "by-a-shell": (shell("sed -i 's/== 1/== 2/' test_calc.py"), "deny"),
+    "with-a-glob": (shell("rm test_*.py"), "deny"),
+    "the-whole-folder": (shell("rm -r ."), "deny"),
+    "a-folder-above": (shell("rm -r .."), "deny"),
+    "a-folder-beside": (shell("rm -r ../elsewhere"), "allow"),
+    "a-conftest-by-a-shell": (shell("echo > conftest.py"), "deny"),
+    "words-for-a-shell": (("shell", {"command": ["bash", "-lc", "rm test_calc.py"]}), "deny"),
+    "reading-by-a-shell": (shell("cat test_calc.py > copy.txt"), "allow"),
+    "git-puts-it-back": (shell("git checkout -- test_calc.py"), "ask"),
+    "git-stashes-everything": (shell("git stash"), "ask"),
+    "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "deny"),
+    "pytest's-own-file": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "deny"),
+    "a-dependency": (edit("pyproject.toml", '"calc"', '"calc2"'), "allow"),
+    "an-option-of-pytest": (edit("pyproject.toml", '"-q"', '"-x"'), "deny"),
+    "an-option-by-a-shell": (shell("sed -i s/-q/-x/ pyproject.toml"), "ask"),
+    "another-section": (edit("tox.ini", "py", "py313"), "allow"),
+    "a-section-for-pytest": (edit("tox.ini", "[tox]", "[pytest]\naddopts = -x\n[tox]"), "deny"),
+    "the-state": (write(".phase-gate/state.json", "{}"), "deny"),
+    "a-signal-by-hand": (shell("echo 'exit_signal: true' > .phase-gate/exit-signal.yaml"), "deny"),
+    "the-state-from-outside": (shell("cd .. && rm -rf ./*/.phase-gate"), "deny"),
+    "the-agent's-own-hooks": (write(".claude/settings.json", "{}"), "ask"),
+    "reading": (("Read", {"file_path": ".phase-gate/state.json"}), "allow"),
+    "viewing": (("str_replace_editor", {"command": "view", "path": "test_calc.py"}), "allow"),
+    "a-tool-that-we-do-not-know": (("mcp__files__put", {"path": "test_calc.py"}), "allow"),
+    "a-path-that-is-no-text": (("Write", {"file_path": 3, "content": None}), "allow"),
+    "outside": (write("../elsewhere.py"), "allow"),
+}
+
+
+@pytest.mark.parametrize(("call", "expected"), GREEN_CALLS.values(), ids=GREEN_CALLS)
+def test_in_green(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
+    desk = begin("green")
+    desk.sample.write(FILES)
+    tool, given = call
+    verdict, reason = use(desk, hook, tool, **given)
+    assert verdict == expected, reason
+    assert bool(reason) == (expected != "allow")
+
+
+def test_the_way_back(begin: Begin, hook: Hook) -> None:
+    desk = begin("green")
+    tool, given = edit("test_calc.py", "== 1", "== 2")
+    event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
+    document = hook(desk, "pre-tool", "--json", event=event).document
+    assert document["reason"] == "test_calc.py::test_sub is frozen, and would change (GREEN)"
+    assert document["next"] == 'phase-gate rewind red --reason "...", then change it'
+    assert desk.gate("rewind", "red", "--reason", "test_sub is wrong").code == 0
+    assert use(desk, hook, tool, **given) == ("allow", "")
+
+
+RED_CALLS = {
+    "code-that-exists": (edit("calc.py", "a + b", "b + a"), "ask"),
+    "code-that-exists-by-a-shell": (shell("echo > calc.py"), "ask"),
+    "a-stub": (edit("calc.py", "def sub", "def mul(a, b):\n    raise NotImplementedError\n\n\ndef sub"), "allow"),
+    "a-new-file": (write("more.py"), "allow"),
+    "a-test": (edit("test_calc.py", "== 1", "== 2"), "allow"),
+    "a-helper-of-tests": (write("tests/helper.py"), "allow"),
+    "a-conftest": (write("conftest.py"), "allow"),
+    "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "allow"),
+    "a-document": (write("README.md", "# Calc\n"), "allow"),
+    "the-state": (write(".phase-gate/ledger.jsonl", ""), "deny"),
+}
+
+
+@pytest.mark.parametrize(("call", "expected"), RED_CALLS.values(), ids=RED_CALLS)
+def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
+    desk = begin("red")
+    desk.sample.write({"README.md": "# C\n", "tests/helper.py": "y = 1\n"}, calc=CALC)
+    tool, given = call
+    verdict, reason = use(desk, hook, tool, **given)
+    assert verdict == expected, reason
+
+
+@pytest.mark.parametrize(
+    ("story", "code", "test"),
+    [
+        pytest.param("", "allow", "allow", id="nothing-began"),
+        pytest.param("red-exited", "allow", "deny", id="red-is-over-and-green-comes"),
+        pytest.param("green-exited", "allow", "allow", id="the-next-cycle's-tests-may-be-written"),
+        pytest.param("refactor", "allow", "deny", id="refactor"),
+        pytest.param("document", "allow", "deny", id="document"),
+        pytest.param("done", "allow", "allow", id="the-cycle-is-done"),
+    ],
+)
+def test_in_other_phases(begin: Begin, hook: Hook, story: str, code: str, test: str) -> None:
+    desk = begin(story)
+    assert use(desk, hook, "Write", file_path="calc.py", content="x = 1\n")[0] == code
+    assert use(desk, hook, "Write", file_path="test_calc.py", content="x = 1\n")[0] == test
+    assert use(desk, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
+
+
+def test_with_a_damaged_state_nothing_is_written(begin: Begin, hook: Hook) -> None:
+    desk = begin("green")
+    desk.tamper()
+    event = {"tool_name": "Write", "tool_input": {"file_path": "calc.py", "content": ""}, "cwd": str(desk.root)}
+    document = hook(desk, "pre-tool", "--json", event=event).document
+    assert document["verdict"] == "deny"
+    assert "audit --repair" in document["next"]
+    assert use(desk, hook, "Bash", command="phase-gate audit")[0] == "allow", "the way to repair stays open"
+    assert use(desk, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
+
+
+def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) -> None:
+    desk = begin("green")
+    document = hook(desk, "pre-tool", "--agent", "claude", event="{").document
+    assert document["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green")
+    monkeypatch.setattr("pytest_phase_gate.core.write_rules.decide_writes", lambda *given: 1 / 0)
+    verdict, reason = use(desk, hook, "Write", file_path="calc.py", content="")
+    assert verdict == "deny"
+    assert "ZeroDivisionError" in reason
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")
+def test_a_link_does_not_hide_what_it_leads_to(begin: Begin, hook: Hook) -> None:
+    desk = begin("green")
+    (desk.root / "innocent").symlink_to(desk.root / ".phase-gate")
+    (desk.root / "innocent.py").symlink_to(desk.root / "test_calc.py")
+    assert use(desk, hook, "Write", file_path="innocent/state.json", content="")[0] == "deny"
+    assert use(desk, hook, "Write", file_path="innocent.py", content="x = 1\n")[0] == "deny"
+
+
+def test_another_state_folder_is_protected_too(begin: Begin, hook: Hook) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "run: {dir: build/gate}\n"})
+    assert use(desk, hook, "Write", file_path="build/gate/state.json", content="")[0] == "deny"
+    assert use(desk, hook, "Write", file_path="build/other.json", content="")[0] == "allow"
+
+
+def test_paths_of_a_shell_start_where_the_agent_is(begin: Begin, hook: Hook) -> None:
+    desk = begin("green")
+    (desk.root / "sub").mkdir()
+    event = {"tool_name": "Bash", "tool_input": {"command": "rm test_calc.py"}, "cwd": str(desk.root / "sub")}
+    assert hook(desk, "pre-tool", "--json", event=event).document["verdict"] == "allow"
+    event["tool_input"] = {"command": "rm ../test_calc.py"}
+    assert hook(desk, "pre-tool", "--json", event=event).document["verdict"] == "deny"
+
+
+def test_the_table_of_settings_is_that_of_the_agents() -> None:
+    assert tuple(load_agent(name).settings for name in AGENT_NAMES) == SETTINGS_FILES

@@ -27,6 +27,9 @@ from pytest_phase_gate.errors import NotAllowedError
 #: What a hook of ours is known by, whatever program it is called through.
 _OURS = re.compile(r"\bhook (?:stop|pre-tool) --agent ([a-z]+)\b")
 
+#: How agents call us unless somebody says otherwise.
+PROGRAM = "phase-gate"
+
 
 class Edit(Value):
     """A file before and after; None where there is none."""
@@ -49,8 +52,12 @@ def digest(text: str) -> str:
 # --- putting it in
 
 
-def install_hooks(agent: Agent, before: str | None, *, program: str) -> Edit:
-    """Return the settings with our hooks; those that are there already stay as they are."""
+def install_hooks(agent: Agent, before: str | None, *, program: str | None = None) -> Edit:
+    """Return the settings with our hooks; those that are there already stay, unless another program is named."""
+    if before is not None and program is not None and _calls_another(agent, before, program):
+        cleared = remove_hooks(agent, before).after
+        fresh = install_hooks(agent, cleared, program=program)
+        return Edit(path=agent.settings, before=before, after=fresh.after)
     # A blank file is none that an agent could read: ours comes in front of it.
     is_blank = before is None or not before.strip()
     text = "{}\n" if before is None or is_blank else before
@@ -62,7 +69,7 @@ def install_hooks(agent: Agent, before: str | None, *, program: str) -> Edit:
                 text = apply_insertions(text, steps[-1])
         for event in (agent.stop_event, agent.tool_event):
             if not _has_hook(parse(text).value, agent, event):
-                item = agent.entry(event, agent.command(program, event))
+                item = agent.entry(event, agent.command(program or PROGRAM, event))
                 steps.append(insert_item(text, ("hooks", event), item))
                 text = apply_insertions(text, steps[-1])
         parse(text)
@@ -98,6 +105,10 @@ def _insert_place(places: list[tuple[int, int]], offset: int, length: int) -> li
     if inside is None:
         return [*moved, (offset, length)]
     return [(at, size + length) if (at, size) == inside else (at, size) for at, size in moved]
+
+
+def _calls_another(agent: Agent, text: str, program: str) -> bool:
+    return any(command != agent.command(program, event) for event, command in find_commands(text, agent).items())
 
 
 def _has_hook(document: Mapping[str, Any], agent: Agent, event: str) -> bool:

@@ -5,6 +5,7 @@ One table for all agents: their tools are called alike, or nothing like any othe
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import shlex
 from collections.abc import Iterator, Mapping
@@ -130,10 +131,22 @@ def _names(path: str, root: Path, folder: Path) -> Iterator[str]:
     """Yield the path from the root, and where a link leads it elsewhere, that place, too."""
     place = folder / os.path.expanduser(path)
     named = relative_id(place, root)
-    yield named
+    yield _from_above(named, root)
     real = relative_id(Path(os.path.realpath(place)), Path(os.path.realpath(root)))
     if real != named:
         yield real
+
+
+def _from_above(named: str, root: Path) -> str:
+    """Return a path that goes out of the root and perhaps, by a glob, in again; the root itself for a folder above."""
+    parts = named.split("/")
+    ups = parts.count("..")
+    if not ups or ups >= len(root.parts):
+        return named
+    folders, rest = root.parts[-ups:], parts[ups:]
+    if not all(fnmatch.fnmatchcase(folder, part) for folder, part in zip(folders, rest, strict=False)):
+        return named
+    return "/".join(rest[ups:]) or "."
 
 
 def _read(place: Path) -> str | None:

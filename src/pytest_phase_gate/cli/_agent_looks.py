@@ -67,7 +67,7 @@ def _try(agent: Agent, event: str, command: str, root: Path) -> str:
         said = (done.stderr.strip() or "it says nothing").splitlines()[-1]
         return (
             f"{command!r} ends with {done.returncode} ({said}), so the agent goes on unasked; "
-            "name the program by its path: phase-gate init --program PATH"
+            f"name the program by its path: phase-gate init --agent {agent.name} --program PATH"
         )
     try:
         answer = json.loads(done.stdout)

@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--program",
         metavar="COMMAND",
-        default="phase-gate",
         help="how agents call us, with --agent; phase-gate by default",
     )
 

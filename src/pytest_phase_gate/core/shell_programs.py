@@ -70,11 +70,13 @@ def _of_copy(name: str, arguments: list[str], look: Look) -> Iterator[str]:
     words = _plain(name, arguments)
     into = [word for option, word in pairwise(arguments) if option == "-t"]
     target = into[0] if into else words.pop() if words else ""
+    if not words:
+        return  # there is nothing that could go there
     if name == "mv":
         yield from words
     if into or len(words) > 1 or target.endswith("/") or look(target) == "folder":
         yield from (posixpath.join(target, posixpath.basename(word.rstrip("/"))) for word in words)
-    elif target:
+    else:
         yield target
 
 
