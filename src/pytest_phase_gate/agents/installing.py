@@ -63,6 +63,8 @@ def install_hooks(agent: Agent, before: str | None, *, program: str | None = Non
     text = "{}\n" if before is None or is_blank else before
     steps: list[list[Insertion]] = []
     try:
+        if not isinstance(parse(text).value, dict):
+            raise ValueError("line 1: this is no object")
         for key, value in agent.head.items():
             if key not in parse(text).value:
                 steps.append(insert_member(text, key, value))
@@ -179,7 +181,7 @@ def remove_hooks(agent: Agent, text: str) -> Edit:
         raise NotAllowedError(
             f"{agent.settings} can't be read: {error}", remedy="take the hooks out by hand"
         ) from error
-    is_empty = text != before and not {**root.value, **agent.head}.keys() - agent.head.keys() and "/" not in text
+    is_empty = text != before and not root.value.keys() - agent.head.keys() and "/" not in text
     return Edit(path=agent.settings, before=before, after=None if is_empty else text)
 
 

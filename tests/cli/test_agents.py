@@ -1,0 +1,206 @@
+"""`phase-gate init --agent` and `uninstall`: what they write, and that nothing of it stays behind; and its `doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.agents.table import AGENT_NAMES, load_agent
+from pytest_phase_gate.cli._looks import Look
+from tests.cli.conftest import Begin, Desk
+
+SETTINGS = '{\n  // mine\n  "env": {"A": "b"},\n  "hooks": {"Stop": []} // end\n}\n'
+PROGRAM = f"{shlex.quote(sys.executable)} -m pytest_phase_gate.cli"
+
+
+def test_all_agents_in_and_out_again(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": SETTINGS, "CLAUDE.md": "# Mine", ".cursor/rules/a.md": "x\n"})
+    before, folders = desk.files(), folders_of(desk)
+    ran = desk.gate("init", "--agent", *AGENT_NAMES)
+    assert ran.code == 0
+    for agent in map(load_agent, AGENT_NAMES):
+        assert ran.has(f"wrote {agent.settings}\n", f"wrote {agent.instructions}\n")
+        assert (desk.root / agent.settings).is_file()
+    assert "// mine" in (desk.root / ".claude/settings.json").read_text(encoding="utf-8")
+    installed = desk.files()
+    again = desk.gate("init", "--agent", *AGENT_NAMES)
+    assert again.has("is as it should be: AGENTS.md")
+    assert desk.files() == installed, "twice is once"
+    assert desk.gate("uninstall").code == 0
+    assert desk.files() == before
+    assert folders_of(desk) == folders
+
+
+def folders_of(desk: Desk) -> set[str]:
+    return {str(path.relative_to(desk.root)) for path in desk.root.rglob("*") if path.is_dir()}
+
+
+def test_in_the_middle_of_a_cycle_the_record_of_it_stays(begin: Begin) -> None:
+    desk = begin("green")
+    before = desk.files()
+    desk.gate("init", "--agent", "copilot")
+    assert desk.gate("status").code == 10
+    desk.gate("uninstall")
+    assert desk.files() == before
+    assert desk.gate("audit").code == 0
+
+
+def test_a_dry_run_shows_a_diff_and_writes_nothing(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": SETTINGS})
+    before = desk.files()
+    ran = desk.gate("init", "--agent", "claude", "--dry-run")
+    assert ran.has(
+        "--- .claude/settings.json\n+++ .claude/settings.json\n",
+        '+            "command": "phase-gate hook stop --agent claude",\n',
+        f"--- {os.devnull}\n+++ CLAUDE.md\n",
+    )
+    assert desk.files() == before
+    desk.gate("init", "--agent", "claude")
+    installed = desk.files()
+    assert desk.gate("init", "--agent", "claude", "--dry-run").out == "nothing would change\n"
+    assert desk.gate("uninstall", "--dry-run").has("-<!-- phase-gate: begin -->", f"+++ {os.devnull}\n")
+    assert desk.files() == installed
+
+
+def test_what_others_have_added_since_stays(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": SETTINGS})
+    desk.gate("init", "--agent", "claude")
+    settings, memo = desk.root / ".claude/settings.json", desk.root / "CLAUDE.md"
+    settings.write_text(settings.read_text().replace('"A": "b"', '"A": "c"'))
+    memo.write_text(memo.read_text() + "\nMore of mine.\n")
+    desk.gate("uninstall")
+    text = settings.read_text()
+    assert '"A": "c"' in text
+    assert "// mine" in text
+    assert "phase-gate" not in text
+    assert memo.read_text() == "\nMore of mine.\n"
+
+
+def test_without_the_record_it_finds_its_own(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": SETTINGS})
+    desk.gate("init", "--agent", "claude", "codex")
+    (desk.folder / "agents.json").write_text("no json")
+    assert desk.gate("uninstall").has("took our part out of .claude/settings.json", "removed .codex/hooks.json")
+    assert not (desk.root / "AGENTS.md").exists()
+    assert "phase-gate" not in (desk.root / ".claude/settings.json").read_text()
+
+
+def test_one_agent_leaves_and_the_others_stay(begin: Begin) -> None:
+    desk = begin("")
+    desk.gate("init", "--agent", "codex", "cursor", "claude")
+    ran = desk.gate("uninstall", "--agent", "codex", "claude")
+    assert ran.has("removed .codex/hooks.json", "removed CLAUDE.md")
+    assert (desk.root / "AGENTS.md").exists(), "Cursor reads it, too"
+    assert desk.gate("uninstall").has("removed .cursor/hooks.json", "removed AGENTS.md")
+    assert desk.files() == {}
+    assert desk.gate("uninstall").out == "there is nothing of ours in the settings of agents\n"
+
+
+def test_a_second_call_with_another_program(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": SETTINGS})
+    before = desk.files()
+    desk.gate("init", "--agent", "claude")
+    desk.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
+    text = (desk.root / ".claude/settings.json").read_text()
+    assert text.count("uv run phase-gate hook") == 2
+    assert text.count("phase-gate hook") == 2
+    desk.gate("uninstall")
+    assert desk.files() == before
+
+
+def test_settings_that_can_not_be_read_are_left_alone(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": "{\n  nonsense\n}\n"})
+    code, slug, problem = desk.error("init", "--agent", "claude")
+    assert (code, slug) == (13, "not-allowed")
+    assert problem == ".claude/settings.json can't be added to: line 2: a text in double quotes is missing"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")
+def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
+    desk = begin("")
+    desk.sample.write({"AGENTS.md": "# Mine\n"})
+    (desk.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    desk.gate("init", "--agent", "claude", "codex")
+    assert (desk.root / "CLAUDE.md").is_symlink()
+    assert (desk.root / "AGENTS.md").read_text().count("phase-gate: begin") == 1
+    desk.gate("uninstall")
+    assert (desk.root / "AGENTS.md").read_text() == "# Mine\n"
+    outside = tmp_path_factory.mktemp("outside") / "settings.json"
+    outside.write_text("{}")
+    (desk.root / ".claude").mkdir()
+    (desk.root / ".claude" / "settings.json").symlink_to(outside)
+    assert desk.error("init", "--agent", "claude")[2] == ".claude/settings.json leads out of the project"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+def test_who_may_read_the_settings_stays(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({".claude/settings.json": SETTINGS})
+    path = desk.root / ".claude/settings.json"
+    path.chmod(0o600)
+    desk.gate("init", "--agent", "claude")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+# --- doctor
+
+
+def look(desk: Desk, agent: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str] | None:
+    """Return what doctor says of an agent. Starting pytest to ask it for the plugin is left out."""
+    answer = Look(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    looks = {row["what"]: (row["mark"], row["says"]) for row in desk.json("doctor")["looks"]}
+    return looks.get(agent)
+
+
+@pytest.mark.parametrize("agent", AGENT_NAMES)
+def test_the_doctor_runs_the_hooks(begin: Begin, monkeypatch: pytest.MonkeyPatch, agent: str) -> None:
+    desk = begin("green-once")
+    assert look(desk, agent, monkeypatch) is None, "nobody told it to ask"
+    desk.gate("init", "--agent", agent, "--program", PROGRAM)
+    before = desk.files()
+    assert look(desk, agent, monkeypatch) == ("good", f"its hooks in {load_agent(agent).settings} answer")
+    assert desk.files() == before
+
+
+def silent(folder: Path, answer: str) -> str:
+    script = folder / "odd.py"
+    script.write_text(f"import sys\nsys.stdin.read()\nprint({answer!r})\n")
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+
+
+def test_the_doctor_says_what_is_wrong(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    desk = begin("")
+    folder = tmp_path_factory.mktemp("programs")
+    desk.gate("init", "--agent", "claude", "--program", "no-such-program")
+    mark, says = look(desk, "claude", monkeypatch) or ("", "")
+    assert mark == "bad"
+    assert says.startswith("Stop: 'no-such-program hook stop --agent claude' ends with ")
+    assert says.endswith("phase-gate init --agent claude --program PATH")
+    desk.gate("init", "--agent", "claude", "--program", silent(folder, "hello"))
+    assert (look(desk, "claude", monkeypatch) or ("", ""))[1].endswith("does not answer in JSON")
+    desk.gate("init", "--agent", "claude", "--program", silent(folder, "{}"))
+    assert (look(desk, "claude", monkeypatch) or ("", ""))[1].endswith("does not protect the state folder")
+
+
+def test_the_doctor_misses_a_hook(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("")
+    desk.gate("init", "--agent", "claude", "--program", PROGRAM)
+    path = desk.root / ".claude/settings.json"
+    document = json.loads(path.read_text())
+    del document["hooks"]["Stop"]
+    path.write_text(json.dumps(document))
+    assert look(desk, "claude", monkeypatch) == ("note", "Stop is not asked about: phase-gate init --agent claude")
