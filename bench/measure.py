@@ -43,7 +43,15 @@ def take_instructions(command: Sequence[str], folder: Path) -> float:
 
 def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command with nothing of this machine's own settings; a closed gate is as good an end as an open one."""
-    done = subprocess.run(command, cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=_environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode in (0, 10), done.stdout + done.stderr
     return done
 

@@ -83,7 +83,10 @@ def commands(plan: Plan) -> Iterator[Section]:
     folder = plan.suite(1)
     take_seconds(ACTIVE.command(), folder)  # so that there is a state to look at
     gate = [sys.executable, "-m", "pytest_phase_gate.cli"]
-    asked = {PASS: [sys.executable, "-c", "pass"], **{name: [*gate, name] for name in ("status", "check")}}
+    asked = {
+        PASS: [sys.executable, "-c", "pass"],
+        **{name: [*gate, *name.split()] for name in ("status", "check", "hook stop")},
+    }
     rows = interleave(
         {name: partial(plan.take, command, folder) for name, command in asked.items()}, rounds=plan.rounds
     )
