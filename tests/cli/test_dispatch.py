@@ -33,6 +33,8 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "breaker": (0, ("breaker", "status")),
     "skip": (13, ("skip", "--reason", "the vendor is down", "--by", "dev")),
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
+    "hook": (0, ("hook", "stop", "--agent", "claude")),
+    "uninstall": (0, ("uninstall",)),
     "baseline": (13, ("baseline",)),
     "audit": (0, ("audit",)),
     "doctor": (0, ("doctor",)),
@@ -59,13 +61,16 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
         ("breaker", "skip", "force", "claim"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
+    "hook": (0, "{}\n"),
+    "uninstall": (0, "there is nothing of ours in the settings of agents"),
     "prompt": (0, "# RED: Tests generated and failing"),
     "audit": (0, "intact: 0 events"),
     "doctor": (0, "not there yet: the first run makes it"),
 }
 
-#: Commands that read nothing of a project, and the one that lists what is wrong with it instead of refusing.
-NEVER_REFUSED = ("schema", "demo", "doctor")
+#: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people
+#: and one to agents, for whom an error would be an open gate.
+NEVER_REFUSED = ("schema", "demo", "doctor", "hook")
 
 
 @pytest.fixture(autouse=True)
@@ -279,14 +284,14 @@ def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
 HEAVY = ("pytest", "_pytest", "yaml", "filelock", "pluggy")
 
 
-@pytest.mark.parametrize("name", ["check", "status"])
-def test_looking_imports_nothing_heavy(begin: Begin, name: str) -> None:
+@pytest.mark.parametrize(("name", "expected"), [("check", 10), ("status", 10), ("hook stop", 0)])
+def test_looking_imports_nothing_heavy(begin: Begin, name: str, expected: int) -> None:
     desk = begin("green")
     code = (
-        "import json, sys\nfrom pytest_phase_gate.cli import main\n"
-        f"code = main([{name!r}])\nprint(json.dumps([code, sorted(sys.modules)]))"
+        "import json, os, sys\nfrom pytest_phase_gate.cli import main\nsys.stdin = open(os.devnull)\n"
+        f"code = main({name.split()!r})\nprint(json.dumps([code, sorted(sys.modules)]))"
     )
     ran = desk.sample.process(sys.executable, "-c", code)
     ended, modules = json.loads(ran.out.splitlines()[-1])
-    assert ended == 10
+    assert ended == expected
     assert [module for module in HEAVY if module in modules] == []

@@ -74,7 +74,7 @@ def _read_event(call: Call) -> dict[str, Any] | None:
     stream = getattr(sys.stdin, "buffer", sys.stdin)
     try:
         found = json.loads(stream.read(_MAX_BYTES) or "{}")
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
