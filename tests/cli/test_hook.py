@@ -318,6 +318,7 @@ GREEN_CALLS = {
     "git-puts-it-back": (shell("git checkout -- test_calc.py"), "ask"),
     "git-stashes-everything": (shell("git stash"), "ask"),
     "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "deny"),
+    "a-file-that-is-called-like-the-workflow": (write("tdd", "x\n"), "allow"),
     "pytest's-own-file": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "deny"),
     "a-dependency": (edit("pyproject.toml", '"calc"', '"calc2"'), "allow"),
     "an-option-of-pytest": (edit("pyproject.toml", '"-q"', '"-x"'), "deny"),
@@ -450,3 +451,9 @@ def test_paths_of_a_shell_start_where_the_agent_is(begin: Begin, hook: Hook) -> 
 
 def test_the_table_of_settings_is_that_of_the_agents() -> None:
     assert tuple(load_agent(name).settings for name in AGENT_NAMES) == SETTINGS_FILES
+
+
+def test_a_workflow_of_the_project_s_own_is_protected(begin: Begin, hook: Hook) -> None:
+    # In a workflow whose first phase wants passing tests, nothing is frozen before it ends.
+    desk = begin("notes")
+    assert use(desk, hook, "Write", file_path="short.yaml", content="x")[0] == "deny"

@@ -48,7 +48,7 @@ class Agent(Value):
     entry: Callable[[str, str], Document]
     #: What else a new file of settings has to have.
     head: Document = field(default_factory=dict)
-    #: Commands on other systems, and the like, stand under these keys of an entry.
+    #: Events to try its hooks with; the tool is about to write into the state folder.
     example_stop: Document = field(default_factory=dict)
     example_tool: Document = field(default_factory=dict)
 

@@ -183,6 +183,8 @@ def _scene(call: Call, project: Project) -> Scene:
     if state.phase is None or state.is_done:
         return Scene(state_folder=state_folder)
     workflow = rules_of(project, store, opened)
+    named = project.configuration.workflow
+    own = (os.path.normpath(named).replace(os.sep, "/"),) if named.endswith((".yaml", ".yml")) else ()
     phase = workflow.phase(state.phase)
     assert phase is not None, "a task that is not done is in a phase of its rules"
     is_red = phase.tests == "failing" and not state.exited
@@ -194,7 +196,7 @@ def _scene(call: Call, project: Project) -> Scene:
         first=workflow.first.name,
         is_red=is_red,
         frozen=load_frozen(store.objects, state.frozen) if is_frozen else None,
-        rules=(FILE_NAME, os.path.normpath(project.configuration.workflow).replace(os.sep, "/")),
+        rules=(FILE_NAME, *own),
         hook_files=SETTINGS_FILES,
     )
 
