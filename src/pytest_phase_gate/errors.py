@@ -64,6 +64,19 @@ class CriteriaError(PhaseGateError):
     slug = "bad-criteria"
 
 
+class TaskFileError(PhaseGateError):
+    """A task of the verification gate can't be read."""
+
+    slug = "bad-task-file"
+
+
+class MalformedResultError(PhaseGateError):
+    """An executor's report or a reviewer's verdict is not in its form."""
+
+    slug = "malformed-result"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
 class SignalError(PhaseGateError):
     """An exit signal is malformed."""
 
