@@ -144,6 +144,12 @@ def decode_text(text: str | bytes, *, name: str, limit: int) -> str:
     return text
 
 
+def find_odd_character(text: str) -> str | None:
+    """Return the first character that no file of ours may hold, as `U+202E`; None if there is none."""
+    odd = _ODD_CHARACTER.search(text)
+    return None if odd is None else f"U+{ord(odd.group()):04X}"
+
+
 def _place(before: str) -> str:
     lines = (before.removeprefix("\ufeff") + "|").splitlines()
     return f"{len(lines)}:{len(lines[-1])}"
