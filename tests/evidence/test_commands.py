@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from pytest_phase_gate.core.settings import Configuration, EvidenceCommand
 from pytest_phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
 from pytest_phase_gate.evidence.gathering import gather_evidence
 from pytest_phase_gate.evidence.scene import Provider, Scene
+from tests.evidence.processes import is_alive
 
 PYTHON = sys.executable
 
@@ -52,11 +51,13 @@ def test_its_output_is_kept_and_named_where_it_fails(tmp_path: Path) -> None:
     assert measured.findings[0].detail.endswith("ended with 1: its output is in .phase-gate/evidence/build.txt")
 
 
-def test_only_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
-    measure(tmp_path, python(f"print('x' * {KEPT_OUTPUT}); print('the end')"))
+def test_the_middle_of_a_long_output_is_left_out(tmp_path: Path) -> None:
+    measure(tmp_path, python(f"print('the beginning'); print('x' * {KEPT_OUTPUT}); print('the end')"))
     kept = log(tmp_path).read_bytes()
-    assert len(kept) == KEPT_OUTPUT
-    assert kept.endswith(b"the end\n")
+    assert KEPT_OUTPUT < len(kept) < KEPT_OUTPUT + 100
+    assert kept.startswith(b"the beginning\n")
+    assert kept.endswith(b"x\nthe end\n")
+    assert kept.count(b"bytes are left out here") == 1
 
 
 def test_one_that_takes_too_long_is_unknown_and_ended_with_its_children(tmp_path: Path) -> None:
@@ -67,20 +68,6 @@ def test_one_that_takes_too_long_is_unknown_and_ended_with_its_children(tmp_path
     assert "build_ok is unknown" in measured.warnings[0]
     assert "did not end within 3 s" in measured.warnings[0]
     assert not is_alive(int((tmp_path / "pids").read_text(encoding="utf-8")))
-
-
-def is_alive(pid: int) -> bool:
-    """Tell whether a process lives; one that was ended a moment ago may still be there as a name."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except (ProcessLookupError, FileNotFoundError):
-            return False
-        if state == "Z":
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def test_one_that_is_not_there_is_unknown(tmp_path: Path) -> None:

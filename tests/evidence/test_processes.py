@@ -1,0 +1,406 @@
+"""Running a command: real processes, how they end, what they leave behind, and what is kept of their output."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.evidence import processes
+from pytest_phase_gate.evidence.process_tree import MARK
+from pytest_phase_gate.evidence.processes import Ended, run_process
+from pytest_phase_gate.storage.files import FileSystem
+from tests.evidence.processes import is_alive, wait_for
+
+
+@pytest.fixture
+def left_over() -> Iterator[list[int]]:
+    """Pids that a test let live."""
+    pids: list[int] = []
+    yield pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+def run(tmp_path: Path, command: str, **more: Any) -> Ended:
+    given: dict[str, Any] = {
+        "shell": False,
+        "cwd": tmp_path,
+        "environment": os.environ,
+        "timeout": 60.0,
+        "log": tmp_path / "log" / "verify.txt",
+        "limit": 10_000,
+    }
+    return run_process(command, **{**given, **more})
+
+
+def script(tmp_path: Path, code: str, name: str = "script.py") -> str:
+    """Return the command that runs this code."""
+    (tmp_path / name).write_text(textwrap.dedent(code), encoding="utf-8")
+    return f"{sys.executable} {name}"
+
+
+def text(path: Path | None) -> str:
+    assert path is not None
+    return path.read_text(encoding="utf-8")
+
+
+def test_code_and_output(tmp_path: Path) -> None:
+    code = """
+    import sys
+    print("one", flush=True)
+    print("two", file=sys.stderr, flush=True)
+    sys.exit(3)
+    """
+    shown = io.BytesIO()
+    ended = run(tmp_path, script(tmp_path, code), stream=shown)
+    assert (ended.code, ended.how, ended.problem, ended.is_kept, ended.left_out) == (3, "ended", "", True, 0)
+    assert sorted(text(ended.output).split()) == ["one", "two"]
+    assert (text(ended.stdout), text(ended.stderr)) == ("one\n", "two\n")
+    assert shown.getvalue().decode() == text(ended.output)
+    assert ended.seconds > 0
+
+
+def test_one_stream_keeps_its_order(tmp_path: Path) -> None:
+    code = """
+    import os
+    for number in range(200):
+        os.write(1 + number % 2, b"%d\\n" % number)
+    """
+    ended = run(tmp_path, script(tmp_path, code), is_apart=False)
+    assert text(ended.output).split() == [str(number) for number in range(200)]
+    assert (ended.stdout, ended.stderr) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        pytest.param("no-such-program-here -x", "No such file or directory", id="no-program"),
+        pytest.param("echo 'a", "No closing quotation", id="open-quote"),
+        pytest.param("''", "", id="nothing"),
+        pytest.param("  ", "", id="blank"),
+        pytest.param("/", "Permission denied", id="a-folder"),
+    ],
+)
+def test_what_does_not_start(tmp_path: Path, command: str, problem: str) -> None:
+    ended = run(tmp_path, command)
+    assert (ended.code, ended.how) == (None, "not-started")
+    assert problem in ended.problem
+    assert ended.problem
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    assert run(tmp_path, "true", cwd=tmp_path / "no").how == "not-started"
+
+
+def test_a_shell_only_where_asked(tmp_path: Path) -> None:
+    assert text(run(tmp_path, "echo a && echo b").output) == "a && echo b\n"
+    assert text(run(tmp_path, "echo a && echo b", shell=True).output) == "a\nb\n"
+
+
+def test_it_has_no_terminal_to_ask(tmp_path: Path) -> None:
+    assert text(run(tmp_path, f"{sys.executable} -c 'print(open(0).read())'").output) == "\n"
+
+
+def test_a_signal_is_told_from_an_exit(tmp_path: Path) -> None:
+    ended = run(tmp_path, "kill -9 $$", shell=True)
+    assert (ended.code, ended.how) == (-9, "ended")
+
+
+#: How a child gets away from its parent. Each writes its pid and goes on for a minute.
+ESCAPES = {
+    "a-child": "subprocess.Popen(child)",
+    "a-grandchild": "subprocess.Popen([sys.executable, '-c', f'import subprocess; subprocess.run({child!r})'])",
+    "a-session-of-its-own": "subprocess.Popen(child, start_new_session=True)",
+    "an-orphan": "subprocess.Popen(['sh', '-c', shlex.join(child) + ' &'])",
+    "an-orphan-with-a-session": "subprocess.Popen(['sh', '-c', 'setsid ' + shlex.join(child) + ' &'])",
+    "an-orphan-without-an-environment": "subprocess.Popen(['sh', '-c', 'env -i setsid ' + shlex.join(child) + ' &'])",
+    "one-that-does-not-listen": "subprocess.Popen(deaf)",
+}
+
+
+@pytest.mark.parametrize("how", ESCAPES)
+def test_a_time_out_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr(processes, "_GRACE", 0.3)
+    code = f"""
+    import os, shlex, subprocess, sys, time
+    sleep = "import os, time; open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(60)"
+    child = [sys.executable, "-c", sleep]
+    deaf = [sys.executable, "-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + sleep]
+    {ESCAPES[how]}
+    while not os.path.exists("pid"):
+        time.sleep(0.01)
+    os.write(1, b"before the end\\n")
+    time.sleep(60)
+    """
+    command = script(tmp_path, code)
+    # Not after some seconds, but when the child is there: a busy machine is no reason to fail.
+    timeout = Reached(tmp_path / "log" / "verify.txt")
+    ended = run(tmp_path, command, timeout=timeout)
+    assert (ended.code, ended.how, ended.problem) == (None, "timed-out", "")
+    assert text(ended.output) == "before the end\n"
+    assert not is_alive(int(text(tmp_path / "pid")))
+
+
+class Reached(float):
+    """A time that is over as soon as something stands in a file."""
+
+    def __new__(cls, path: Path) -> Reached:
+        made = super().__new__(cls, 60.0)
+        made.path = path
+        return made
+
+    path: Path
+
+    def __le__(self, spent: float) -> bool:
+        return float(self) <= spent or (self.path.exists() and self.path.stat().st_size > 0)
+
+
+def test_a_time_out_gives_time_to_tidy_up(tmp_path: Path) -> None:
+    code = """
+    import os, signal, sys, time
+    signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b"tidied up\\n"), sys.exit(0)))
+    os.write(1, b"ready\\n")
+    time.sleep(60)
+    """
+    ended = run(tmp_path, script(tmp_path, code), timeout=Reached(tmp_path / "log" / "verify.txt"))
+    assert (ended.code, ended.how) == (None, "timed-out")
+    assert text(ended.output) == "ready\ntidied up\n"
+
+
+def test_after_its_end_its_group_is_ended_and_no_server(tmp_path: Path, left_over: list[int]) -> None:
+    code = """
+    import subprocess, sys
+    one = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    two = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    print(one.pid, two.pid)
+    """
+    began = time.monotonic()
+    ended = run(tmp_path, script(tmp_path, code))
+    child, server = map(int, text(ended.output).split())
+    left_over.append(server)
+    assert (ended.code, ended.how) == (0, "ended")
+    assert not is_alive(child)
+    os.kill(server, 0)
+    assert time.monotonic() - began < 50, "whoever holds the pipe open is not waited for"
+
+
+# --- interrupted -----------------------------------------------------------------------------------------------------
+
+OUTER = """
+import os, signal, sys
+from pathlib import Path
+from pytest_phase_gate.evidence.processes import run_process
+{before}
+ended = run_process(
+    sys.argv[1], shell=True, cwd=Path("."), environment=os.environ, timeout=60.0, log=Path("log.txt"), limit=1000
+)
+print(ended.how, ended.code, ended.interrupted_by, flush=True)
+{after}
+"""
+
+
+def interrupt(tmp_path: Path, number: int, *, before: str = "", after: str = "", twice: bool = False) -> str:
+    (tmp_path / "outer.py").write_text(OUTER.format(before=before, after=after), encoding="utf-8")
+    command = "trap 'echo asked > asked' TERM; echo started; sleep 60 & echo $! > pid.new; mv pid.new pid; wait; wait"
+    outer = subprocess.Popen(
+        [sys.executable, "outer.py", command], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    pid = int(wait_for(tmp_path / "pid"))
+    outer.send_signal(number)
+    if twice:
+        wait_for(tmp_path / "asked")
+        outer.send_signal(number)
+    out, _ = outer.communicate(timeout=60)
+    assert not is_alive(pid)
+    return out.strip()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_us_ends_it_and_is_told_apart(tmp_path: Path, number: int) -> None:
+    before = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    assert interrupt(tmp_path, number, before=before) == f"interrupted None {int(number)}"
+    assert text(tmp_path / "log.txt").startswith("started\n")
+
+
+def test_the_second_signal_hurries(tmp_path: Path) -> None:
+    before = (
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import pytest_phase_gate.evidence.processes as p\np._GRACE = 50.0"
+    )
+    began = time.monotonic()
+    assert interrupt(tmp_path, signal.SIGINT, before=before, twice=True) == f"interrupted None {int(signal.SIGINT)}"
+    assert time.monotonic() - began < 45
+
+
+def test_the_signals_are_ours_only_for_that_time(tmp_path: Path) -> None:
+    before = "signal.signal(signal.SIGTERM, print)"
+    after = "print(signal.getsignal(signal.SIGTERM) is print)"
+    assert interrupt(tmp_path, signal.SIGTERM, before=before, after=after).splitlines()[1] == "True"
+
+
+def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    (tmp_path / "outer.py").write_text(
+        OUTER.format(before="signal.signal(signal.SIGINT, signal.SIG_IGN)", after=""), encoding="utf-8"
+    )
+    command = "kill -INT $PPID; kill -INT $PPID; echo here"
+    done = subprocess.run(
+        [sys.executable, "outer.py", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "ended 0 0\n"
+
+
+def test_whoever_raises_while_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
+    def tick(seconds: float) -> None:
+        if (tmp_path / "pid").exists():
+            raise RuntimeError("enough")
+
+    code = "import os, time; open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(60)"
+    with pytest.raises(RuntimeError, match="enough"):
+        run(tmp_path, script(tmp_path, code), tick=tick)
+    assert not is_alive(int(text(tmp_path / "pid")))
+
+
+def test_it_ticks(tmp_path: Path) -> None:
+    ticks: list[float] = []
+    run(tmp_path, "sleep 0.5", tick=ticks.append)
+    assert ticks
+    assert ticks == sorted(ticks)
+
+
+# --- output ----------------------------------------------------------------------------------------------------------
+
+
+def test_beginning_and_end_of_a_flood_are_kept(tmp_path: Path) -> None:
+    code = "for number in range(60_000): print('line', number)"
+    ended = run(tmp_path, script(tmp_path, code), limit=1000)
+    rows = text(ended.output).splitlines()
+    assert rows[:2] == ["line 0", "line 1"]
+    assert rows[-2:] == ["line 59998", "line 59999"]
+    gap = next(index for index, row in enumerate(rows) if row.startswith("[phase gate"))
+    assert rows[gap] == f"[phase gate: {ended.left_out} bytes are left out here]"
+    assert rows[gap + 1].startswith("line 59"), "it goes on with a whole line"
+    whole = sum(len(f"line {number}\n") for number in range(60_000))
+    size = ended.output.stat().st_size
+    assert size - len(rows[gap]) - 2 + ended.left_out == whole
+    assert size < 1100
+    assert text(ended.stdout) == text(ended.output)
+
+
+def test_the_beginning_is_on_the_disk_while_it_runs(tmp_path: Path) -> None:
+    """So that it is there after a kill that nobody can hear."""
+    seen: list[bytes] = []
+
+    def tick(seconds: float) -> None:
+        if not seen and (data := (tmp_path / "log" / "verify.txt").read_bytes()):
+            seen.append(data)
+            (tmp_path / "go").touch()
+
+    code = """
+    import os, time
+    os.write(1, b"early\\n")
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    """
+    assert run(tmp_path, script(tmp_path, code), tick=tick).code == 0
+    assert seen == [b"early\n"]
+
+
+def test_secrets_are_blotted_out_everywhere(tmp_path: Path) -> None:
+    code = """
+    import os, sys, time
+    key = os.environ["DEPLOY_TOKEN"]
+    print("whole", key, flush=True)
+    sys.stdout.write("half " + key[:9]); sys.stdout.flush()
+    time.sleep(0.3)
+    print(key[9:], flush=True)
+    print("error", key, file=sys.stderr)
+    print(os.environ["DATABASE_URL"], os.environ["HOME"])
+    """
+    environment = {
+        **os.environ,
+        "DEPLOY_TOKEN": "s3cr3t-s3cr3t-val",
+        "DATABASE_URL": "postgres://me:hunter2hunter2@db/x",
+        "HOME": "/home/me",
+    }
+    shown = io.BytesIO()
+    ended = run(tmp_path, script(tmp_path, code), environment=environment, stream=shown)
+    assert ended.code == 0
+    assert text(ended.stdout) == "whole ***\nhalf ***\npostgres://me:***@db/x /home/me\n"
+    assert text(ended.stderr) == "error ***\n"
+    for kept in (text(ended.output), shown.getvalue().decode()):
+        assert kept.count("***") == 4
+        assert "s3cr3t" not in kept
+        assert "hunter2" not in kept
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+def test_a_full_disk_is_no_reason_to_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
+    left = [writes * 3]
+    real = FileSystem.write
+
+    def write(self: FileSystem, descriptor: int, data: bytes) -> int:
+        if left[0] <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        left[0] -= 1
+        return real(self, descriptor, data)
+
+    monkeypatch.setattr(FileSystem, "write", write)
+    code = "for number in range(50_000): print('line', number)\nopen('ran', 'w').close()"
+    shown = io.BytesIO()
+    ended = run(tmp_path, script(tmp_path, code), stream=shown)
+    assert (ended.code, ended.how, ended.is_kept) == (0, "ended", False)
+    assert ended.problem == "its output could not be kept: No space left on device"
+    assert (tmp_path / "ran").exists()
+    assert shown.getvalue().endswith(b"line 49999\n"), "what is shown does not depend on it"
+
+
+def test_a_folder_that_can_t_be_made_is_no_reason_either(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("a file", encoding="utf-8")
+    ended = run(tmp_path, "echo here")
+    assert (ended.code, ended.is_kept) == (0, False)
+    assert ended.problem.startswith("its output could not be kept: ")
+
+
+def test_a_link_in_the_log_s_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("mine", encoding="utf-8")
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "verify.txt").symlink_to(tmp_path / "other")
+    ended = run(tmp_path, "echo here")
+    assert (ended.code, ended.is_kept) == (0, False)
+    assert text(tmp_path / "other") == "mine"
+
+
+def test_a_terminal_that_is_gone_is_no_reason_to_end_it(tmp_path: Path) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with open(write_end, "wb", buffering=0) as stream:
+        ended = run(tmp_path, "echo here", stream=stream)
+    assert (ended.code, text(ended.output)) == (0, "here\n")
+
+
+def test_a_terminal_that_is_halted_does_not_stop_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_PATIENCE", 0.5)
+    read_end, write_end = os.pipe()
+    with open(write_end, "wb", buffering=0) as stream:
+        ended = run(tmp_path, "yes", stream=stream, timeout=1.0)
+        os.close(read_end)  # lets go whoever waits at the other end
+    assert ended.how == "timed-out"
+    assert text(ended.output).startswith("y\ny\n")
+    assert ended.left_out > 0
+
+
+def test_a_command_within_a_command_is_known_to_both(tmp_path: Path) -> None:
+    ended = run(tmp_path, f"printenv {MARK}", environment={**os.environ, MARK: "outer"})
+    outer, _, inner = text(ended.output).strip().partition(":")
+    assert (outer, len(inner)) == ("outer", 32)
