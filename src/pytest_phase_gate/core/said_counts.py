@@ -112,7 +112,7 @@ _READERS: tuple[Callable[[str], Iterator[int]], ...] = (
     _none(r"^No test (?:is available in|matches the given testcase filter)"),
     # Maven: the lines of single classes say how long they took.
     _sum(
-        r"^(?:\[\w+\] )?Tests run: (?P<ran>\d+), Failures: \d+, Errors: \d+, Skipped: (?P<skipped>\d+)\s*$",
+        r"^(?:\[\w+\] )?Tests run: (?P<ran>\d+), Failures: \d+, Errors: \d+, Skipped: (?P<skipped>\d+) *$",
         minus=("skipped",),
     ),
     _none(r"^(?:\[\w+\] )?No tests (?:to run|were executed)"),
@@ -130,7 +130,7 @@ _READERS: tuple[Callable[[str], Iterator[int]], ...] = (
     _none(r"^No tests were found!!!$"),
     _sum(r"^\[=+\] (?P<ran>\d+) tests? from \d+ test (?:suite|case)s? ran\."),
     # Swift, Deno, bun, Playwright, ExUnit and bats, prove
-    _sum(r"^\s*Executed (?P<ran>\d+) tests?, with \d+ failures?"),
+    _sum(r"^[ \t]*Executed (?P<ran>\d+) tests?, with \d+ failures?"),
     _sum(r"^(?:ok|FAILED) \| (?P<passed>\d+) passed(?: \(\d+ steps?\))? \| (?P<failed>\d+) failed"),
     _sum(r"^Ran (?P<ran>\d+) tests? across \d+ files?\."),
     _sum(r"^ +(?P<passed>\d+) passed \([\d.]+m?s\)$"),

@@ -11,6 +11,8 @@ from pytest_phase_gate.core.values import Value
 
 #: Deeper than anybody writes by hand.
 _MAX_DEPTH = 40
+#: Characters; what is longer belongs into a script.
+MAX_LENGTH = 10_000
 
 
 class Simple(Value, kw_only=False):
@@ -56,6 +58,8 @@ Node = Simple | Pipeline | AndOr | Sequence | If | Loop | Opaque
 
 def parse_shell(text: str) -> Sequence:
     """Return the commands of a text. Raises ShellTextError."""
+    if len(text) > MAX_LENGTH:
+        raise ShellTextError(f"it has more than {MAX_LENGTH} characters")
     return _Parser(split_shell(text)).parse()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pytest_phase_gate.core.done_criteria import is_vague
 from pytest_phase_gate.core.said_counts import count_tests_said
-from pytest_phase_gate.core.shell_text import parse_shell
+from pytest_phase_gate.core.shell_text import MAX_LENGTH, parse_shell
 from pytest_phase_gate.core.shell_words import ShellTextError, needs_shell
 from pytest_phase_gate.core.task_spec import TaskSpec
 from pytest_phase_gate.core.verify_opinions import RULES, Opinion, say
@@ -41,7 +41,7 @@ def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
 
 def lint_done(spec: TaskSpec) -> tuple[Opinion, ...]:
     """Return what is to be said against the done-criteria."""
-    if not is_vague(spec.done):
+    if not is_vague(spec.done[:MAX_LENGTH]):
         return ()
     text = f"{_one_line(spec.done)!r} names nothing that could be looked at: say what exists, or how many of what pass"
     return (say("vague-done", text),)
