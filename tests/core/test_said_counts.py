@@ -83,6 +83,7 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         pytest.param("  5 passed (3.2s)", 5, id="playwright"),
         pytest.param("5 tests, 0 failures, 1 skipped", 4, id="exunit"),
         pytest.param("Files=1, Tests=5,  0 wallclock secs", 5, id="prove"),
+        pytest.param(f"{'9' * 5000} passed in 0.1s", 999_999_999, id="too-many-digits"),
         pytest.param("", None, id="nothing"),
         pytest.param("all 5 tests passed, I promise", None, id="talk"),
         pytest.param("we have 0 tests", None, id="talk-of-none"),

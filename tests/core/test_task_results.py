@@ -106,6 +106,7 @@ GOOD_RESULTS = [
     {**FAILURE, "files_modified": ["a"], "done_criteria_met": False, "evidence": None},
     {**FAILURE, "verification": {"command": "x", "exit_code": 2}},
     {**SUCCESS, "evidence": "f'{evidence}' is printed"},
+    {**FAILURE, "error": int("9" * 40)},
 ]
 BAD_RESULTS: list[Any] = [
     {},

@@ -23,6 +23,11 @@ def count_tests_said(output: str) -> int | None:
     return sum(counts) if counts else None
 
 
+def _number(digits: str) -> int:
+    # More digits than Python converts are no count, but not 0, either.
+    return int(digits[:9])
+
+
 def _sum(pattern: str, *, minus: tuple[str, ...] = ()) -> Callable[[str], Iterator[int]]:
     """Return a reader that adds the groups of each match, without those that are named in `minus`."""
     compiled = re.compile(pattern, re.MULTILINE)
@@ -30,8 +35,8 @@ def _sum(pattern: str, *, minus: tuple[str, ...] = ()) -> Callable[[str], Iterat
     def read(text: str) -> Iterator[int]:
         for found in compiled.finditer(text):
             groups = found.groupdict(default="0")
-            less = sum(int(groups[name]) for name in minus)
-            yield max(0, sum(int(value) for value in groups.values()) - 2 * less)
+            less = sum(_number(groups[name]) for name in minus)
+            yield max(0, sum(_number(value) for value in groups.values()) - 2 * less)
 
     return read
 
@@ -54,7 +59,7 @@ def _worded(pattern: re.Pattern[str]) -> Callable[[str], Iterator[int]]:
     def read(text: str) -> Iterator[int]:
         for found in pattern.finditer(text):
             pairs = (part.split() for part in re.split(r"[,|]", found["counts"]))
-            yield sum(int(pair[0]) for pair in pairs if pair[1] in _RAN)
+            yield sum(_number(pair[0]) for pair in pairs if pair[1] in _RAN)
 
     return read
 
@@ -75,7 +80,7 @@ def _mocha(text: str) -> Iterator[int]:
     passing = re.findall(r"^ *(\d+) passing(?: \(.*\))?$", text, re.MULTILINE)
     if passing:
         failing = re.findall(r"^ *(\d+) failing$", text, re.MULTILINE)
-        yield sum(map(int, [*passing, *failing]))
+        yield sum(map(_number, [*passing, *failing]))
 
 
 def _node(text: str) -> Iterator[int]:
@@ -85,7 +90,7 @@ def _node(text: str) -> Iterator[int]:
         text,
         re.MULTILINE,
     ):
-        yield int(passed) + int(failed)
+        yield _number(passed) + _number(failed)
 
 
 _READERS: tuple[Callable[[str], Iterator[int]], ...] = (

@@ -24,7 +24,9 @@ def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
         tree = parse_shell(spec.verify)
         sign = "" if spec.shell else needs_shell(spec.verify)
         if sign:
-            found.append(say("needs-shell", f"{sign!r} is for a shell: have one run it, or write one plain command"))
+            found.append(
+                say("needs-shell", f"{_one_line(sign)!r} is for a shell: have one run it, or write one plain command")
+            )
         walk = Walk(is_literal=not spec.shell and not sign)
         status = walk.run(tree)
     except ShellTextError as error:

@@ -88,7 +88,7 @@ class Walk:
         return self._status_of(program)
 
     def _status_of(self, program: Program) -> Status:
-        name = program.name
+        name = program.name if len(program.name) <= 60 else f"{program.name[:59]}…"
         if program.kind == "check":
             self.checks.append(program)
             if program.passes_empty:

@@ -19,7 +19,7 @@ from pytest_phase_gate.core.task_results import (
     Verdict,
 )
 from pytest_phase_gate.errors import DocumentError, MalformedResultError
-from pytest_phase_gate.rules.yaml_fields import Fields, scalar_value, shorten
+from pytest_phase_gate.rules.yaml_fields import Fields, is_null, shorten
 from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 
 #: Nobody's report is longer; a larger file is a mistake or an attack.
@@ -138,6 +138,6 @@ def _optional(fields: Fields, key: str) -> str:
     node = fields.node_of(key)
     if node is None:
         return ""
-    if isinstance(node, YamlScalar) and (not node.text.strip() or (node.is_plain and scalar_value(node) is None)):
+    if isinstance(node, YamlScalar) and (is_null(node) or not node.text.strip()):
         return ""
     return fields.text(key).strip()

@@ -248,6 +248,10 @@ class Fields:
         raise self.error(f"{self._place(node)}: {problem}", remedy)
 
 
+def is_null(scalar: YamlScalar) -> bool:
+    return scalar.is_plain and scalar.text in _NULLS
+
+
 def scalar_value(scalar: YamlScalar) -> Value:
     """Return the scalar by its look; ValueError if it is a number that other readers take for another one."""
     text = scalar.text
