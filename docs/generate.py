@@ -22,6 +22,7 @@ from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 from pytest_phase_gate.core.values import fields
+from pytest_phase_gate.core.verify_opinions import RULES
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
@@ -188,6 +189,14 @@ def transitions() -> str:
     return table(("circuit", "what happens", "then"), rows)
 
 
+def verify_rules() -> str:
+    rows = (
+        (f"`{slug}`", rule.kind, rule.meaning, ", ".join(f"`{each.strip()}`" for each in rule.examples))
+        for slug, rule in RULES.items()
+    )
+    return table(("opinion", "the task is", "because", "as in"), rows)
+
+
 def no_documents() -> str:
     return f"{', '.join(f'`{glob}`' for glob in DEFAULT_NO_DOCUMENTS)}.\n"
 
@@ -204,6 +213,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "options": options,
     "tdd": tdd,
     "transitions": transitions,
+    "verify-rules": verify_rules,
     "workflows": workflow_names,
 }
 

@@ -5,7 +5,8 @@ Kinds, by the words behind the fence:
 - `console`: `$ command` lines with their output. A line `...` stands for any lines, `[...]` for any text in a line. A
   command that does not end with 0 is followed by `$ echo $?`.
 - any language with `title="path"`: a file, written into the page's folder.
-- `yaml configuration`, `yaml criteria`, `yaml workflow`, `yaml signal`: read by our own parsers.
+- `yaml configuration`, `yaml criteria`, `yaml workflow`, `yaml signal`, `yaml task`, `xml task`,
+  `yaml executor-result`, `yaml verdict`: read by our own parsers.
 - `sh set-up`: the README's commands, compared and not run.
 
 A page that says `<!-- installed: quality -->` is read with the extras installed; the others, with the plugin alone.

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.core.verify_lint import lint_command, lint_done
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.rules.criteria import read_criteria
+from pytest_phase_gate.rules.task_files import parse_tasks
+from pytest_phase_gate.rules.task_results import read_executor_result, read_verdict
 from pytest_phase_gate.storage.signal_file import parse_signal
 from tests.docs.blocks import ROOT, Block, Session, blocks_of, matches, pages, run_page, unsaid_statuses, wants_extras
 
@@ -53,10 +56,27 @@ def check_criteria(text: str, folder: Path) -> None:
     read_criteria("shown.yaml", base=folder, root=folder)
 
 
+def check_task(text: str, folder: Path) -> None:
+    for task in parse_tasks(text, "shown"):
+        assert (lint_command(task), lint_done(task)) == ((), ())
+
+
+def check_result(text: str, folder: Path) -> None:
+    read_executor_result(text, "shown")
+
+
+def check_verdict(text: str, folder: Path) -> None:
+    read_verdict(text, "shown")
+
+
 CHECKS = {
+    "xml task": check_task,
     "yaml configuration": check_configuration,
     "yaml criteria": check_criteria,
+    "yaml executor-result": check_result,
     "yaml signal": check_signal,
+    "yaml task": check_task,
+    "yaml verdict": check_verdict,
     "yaml workflow": check_workflow,
 }
 

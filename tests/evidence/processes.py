@@ -29,3 +29,17 @@ def wait_for(path: Path) -> str:
             return text
         time.sleep(0.02)
     raise AssertionError(f"{path.name} never came")
+
+
+class Reached(float):
+    """A time that is over as soon as something stands in a file."""
+
+    def __new__(cls, path: Path) -> Reached:
+        made = super().__new__(cls, 60.0)
+        made.path = path
+        return made
+
+    path: Path
+
+    def __le__(self, spent: float) -> bool:
+        return float(self) <= spent or (self.path.exists() and self.path.stat().st_size > 0)

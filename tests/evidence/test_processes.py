@@ -20,7 +20,7 @@ from pytest_phase_gate.evidence import processes
 from pytest_phase_gate.evidence.process_tree import MARK
 from pytest_phase_gate.evidence.processes import Ended, run_process
 from pytest_phase_gate.storage.files import FileSystem
-from tests.evidence.processes import is_alive, wait_for
+from tests.evidence.processes import Reached, is_alive, wait_for
 
 
 @pytest.fixture
@@ -150,20 +150,6 @@ def test_a_time_out_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.Monk
     assert (ended.code, ended.how, ended.problem) == (None, "timed-out", "")
     assert text(ended.output) == "before the end\n"
     assert not is_alive(int(text(tmp_path / "pid")))
-
-
-class Reached(float):
-    """A time that is over as soon as something stands in a file."""
-
-    def __new__(cls, path: Path) -> Reached:
-        made = super().__new__(cls, 60.0)
-        made.path = path
-        return made
-
-    path: Path
-
-    def __le__(self, spent: float) -> bool:
-        return float(self) <= spent or (self.path.exists() and self.path.stat().st_size > 0)
 
 
 def test_a_time_out_gives_time_to_tidy_up(tmp_path: Path) -> None:

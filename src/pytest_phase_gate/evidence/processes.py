@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import selectors
 import shlex
 import signal
@@ -79,7 +78,7 @@ def run_process(
     :param tick: called several times a second with the seconds since the start.
     """
     files = _Files(log, limit, is_apart=is_apart)
-    mark = secrets.token_hex(16)
+    mark = os.urandom(16).hex()
     marks = ":".join(filter(None, (environment.get(MARK), mark)))
     began = time.monotonic()
     with Interrupts() as interrupts, adopting_orphans():
