@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -29,7 +30,8 @@ def left_over() -> Iterator[list[int]]:
     pids: list[int] = []
     yield pids
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def run(tmp_path: Path, command: str, **more: Any) -> Ended:
@@ -132,6 +134,25 @@ ESCAPES = {
 @pytest.mark.parametrize("how", ESCAPES)
 def test_a_time_out_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setattr(processes, "_GRACE", 0.3)
+    let_escape(tmp_path, how)
+
+
+def test_orphans_are_known_by_their_mark_where_we_can_t_adopt_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "adopting_orphans", contextlib.nullcontext)
+    let_escape(tmp_path, "an-orphan-with-a-session")
+
+
+def test_where_processes_can_t_be_looked_at_it_is_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_GRACE", 0.3)
+    monkeypatch.setattr(processes, "_PATIENCE", 0.3)
+    monkeypatch.setattr("pytest_phase_gate.evidence.process_tree.IS_LINUX", False)
+    let_escape(tmp_path, "one-that-does-not-listen")
+
+
+def let_escape(tmp_path: Path, how: str) -> None:
+    """Run a command whose child tries to get away, until its time is over."""
     code = f"""
     import os, shlex, subprocess, sys, time
     sleep = "import os, time; open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(60)"
@@ -145,9 +166,8 @@ def test_a_time_out_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.Monk
     """
     command = script(tmp_path, code)
     # Not after some seconds, but when the child is there: a busy machine is no reason to fail.
-    timeout = Reached(tmp_path / "log" / "verify.txt")
-    ended = run(tmp_path, command, timeout=timeout)
-    assert (ended.code, ended.how, ended.problem) == (None, "timed-out", "")
+    ended = run(tmp_path, command, timeout=Reached(tmp_path / "log" / "verify.txt"))
+    assert (ended.code, ended.how) == (None, "timed-out")
     assert text(ended.output) == "before the end\n"
     assert not is_alive(int(text(tmp_path / "pid")))
 
