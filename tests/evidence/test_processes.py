@@ -218,7 +218,8 @@ print(ended.how, ended.code, ended.interrupted_by, flush=True)
 
 def interrupt(tmp_path: Path, number: int, *, before: str = "", after: str = "", twice: bool = False) -> str:
     (tmp_path / "outer.py").write_text(OUTER.format(before=before, after=after), encoding="utf-8")
-    command = "trap 'echo asked > asked' TERM; echo started; sleep 60 & echo $! > pid.new; mv pid.new pid; wait; wait"
+    then = "while :; do sleep 0.1; done" if twice else "wait; wait"
+    command = f"trap 'echo asked > asked' TERM; echo started; sleep 60 & echo $! > pid.new; mv pid.new pid; {then}"
     outer = subprocess.Popen(
         [sys.executable, "outer.py", command], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -227,7 +228,7 @@ def interrupt(tmp_path: Path, number: int, *, before: str = "", after: str = "",
     if twice:
         wait_for(tmp_path / "asked")
         outer.send_signal(number)
-    out, _ = outer.communicate(timeout=60)
+    out, _ = outer.communicate(timeout=120)
     assert not is_alive(pid)
     return out.strip()
 
@@ -242,11 +243,9 @@ def test_a_signal_to_us_ends_it_and_is_told_apart(tmp_path: Path, number: int) -
 def test_the_second_signal_hurries(tmp_path: Path) -> None:
     before = (
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import pytest_phase_gate.evidence.processes as p\np._GRACE = 50.0"
+        "import pytest_phase_gate.evidence.processes as p\np._GRACE = 100_000.0"
     )
-    began = time.monotonic()
     assert interrupt(tmp_path, signal.SIGINT, before=before, twice=True) == f"interrupted None {int(signal.SIGINT)}"
-    assert time.monotonic() - began < 45
 
 
 def test_the_signals_are_ours_only_for_that_time(tmp_path: Path) -> None:
