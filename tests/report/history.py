@@ -1,0 +1,257 @@
+"""A task's history made in memory by the real core: any number of runs, with any outcomes, at any time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pytest_phase_gate.core.breaker import breaker_to_json, reset
+from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.evidence import Table
+from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.finishing import Finished, finish_run
+from pytest_phase_gate.core.fold import apply
+from pytest_phase_gate.core.freeze import frozen_from_json
+from pytest_phase_gate.core.inventory import Inventory, TestFile, inventory_to_json, split_id
+from pytest_phase_gate.core.failures import Failure
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.order import decide_entry, entry_events
+from pytest_phase_gate.core.outcomes import Bucket, Past, References
+from pytest_phase_gate.core.overrides import override_record
+from pytest_phase_gate.core.record import RunRecord
+from pytest_phase_gate.core.selection import Audit
+from pytest_phase_gate.core.signals import ABSENT, Answer, Reading
+from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.state import NEW_STATE, Event, Snapshot, State
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.workflow_json import workflow_to_json
+from pytest_phase_gate.report.story import LedgerCheck, Story
+from pytest_phase_gate.report.telling import Teller
+from pytest_phase_gate.rules.compiled import load_compiled
+
+_LETTERS = {
+    "p": Bucket.PASSED,
+    "f": Bucket.FAILED,
+    "e": Bucket.ERROR,
+    "s": Bucket.SKIPPED,
+    "k": Bucket.FLAKY,
+    "x": Bucket.XFAILED,
+    "u": Bucket.UNCOLLECTABLE,
+    "n": Bucket.NOT_RUN,
+}
+_TALLY = {"p": "passed", "f": "failed", "e": "errors", "s": "skipped", "k": "rerun", "x": "xfailed", "u": "errors"}
+
+
+class History:
+    """Runs and what people do, one after the other."""
+
+    def __init__(self, *, root: str = "invoice-service", begins: str = "2026-03-02T08:30:00+00:00") -> None:
+        workflow = load_compiled("tdd")
+        assert workflow is not None
+        self.workflow, self.root = workflow, root
+        self.clock = datetime.fromisoformat(begins)
+        self.state: State = NEW_STATE
+        self.events: list[Event] = []
+        self.objects: dict[str, Any] = {}
+        self.criteria = Criteria()
+        self.links: Mapping[str, tuple[str, ...]] = {}
+        self._runs = 0
+        self._inventories: dict[str, Inventory] = {}
+        self._record(Event(kind="created", data={"task": "default", "lineage": "0" * 32, "key_check": None}))
+
+    # --- what happens --------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        phase: str,
+        outcomes: Mapping[str, str],
+        *,
+        tree: str = "",
+        signal: Reading = ABSENT,
+        seconds: float = 2.0,
+        pause: float = 240.0,
+        unselected: int = 0,
+        interrupted: str = "",
+        evidence: Mapping[str, MetricValue] | None = None,
+        tables: tuple[Table, ...] = (),
+        findings: tuple[Finding, ...] = (),
+        notes: tuple[str, ...] = (),
+        changed: tuple[str, ...] | None = None,
+        messages: Mapping[str, str] | None = None,
+    ) -> Finished:
+        """Run once: outcomes are letters by test id, the tree is any word."""
+        self.wait(pause)
+        run = self._begin(phase, tree or f"tree-{self._runs}")
+        inventory = _inventory(outcomes)
+        buckets = {test_id: _LETTERS[letter] for test_id, letter in outcomes.items()}
+        failing = [test_id for test_id, letter in outcomes.items() if letter in "feu"]
+        record = RunRecord(
+            run=run,
+            outcomes=buckets,
+            inventory=inventory,
+            audit=Audit(tuple(f"known-{n}" for n in range(unselected)), ()),
+            tree=tree or f"tree-{self._runs - 1}",
+            root=self.root,
+            exit_status=1 if failing else 0,
+            tally=_tally(outcomes.values()),
+            duration_s=seconds,
+            failures={test_id: Failure(reason="assertion") for test_id in failing},
+            messages=messages or {test_id: "assert 1 == 2" for test_id in failing},
+            interrupted=interrupted,
+            changed_since=changed,
+            narrowed_by=("-k total",) if unselected else (),
+            criteria=self.criteria,
+            links=Links(criteria=self.links),
+            evidence=evidence or {},
+            tables=tables,
+            evidence_findings=findings,
+            notes=notes,
+        )
+        self.wait(seconds)
+        finished = finish_run(
+            self.state,
+            self.workflow,
+            record,
+            self._references(in_first_phase=self.workflow.first.name == phase),
+            at=self.at,
+            keep=self._keep,
+            read_signal=lambda counted: signal,
+        )
+        for event in finished.events:
+            self._record(event)
+        return finished
+
+    def begin_run(self, phase: str, *, tree: str = "open") -> str:
+        """Leave a run open: it is going on, or lost."""
+        self.wait(240)
+        return self._begin(phase, tree)
+
+    def override(self, kind: Any, *, reason: str, by: str) -> None:
+        self.wait(300)
+        self._record(Event(kind="overridden", data=override_record(kind, self.state, reason=reason, by=by, at=self.at)))
+        if kind == "breaker-reset":
+            moved = breaker_to_json(reset(self.state.breaker, at=self.at))
+            self._record(Event(kind="breaker-reset", data={"breaker": moved}))
+
+    def claim(self, confidence: int, *, passed: bool, done: bool = True) -> None:
+        self.wait(30)
+        claim = {
+            "phase": self.state.phase,
+            "iteration": self.state.iteration,
+            "decision": "complete" if passed else "continue",
+            "gate": "passed" if passed else "blocked",
+            "reason": "claimed and measured agree" if passed else "one sign of two",
+            "explicit": done,
+            "indicators": 2,
+            "confidence": confidence,
+            "claims_low": 0,
+            "claims_done": 0,
+            "kind": "",
+        }
+        self._record(Event(kind="claimed", data={"claim": claim, "tree": "", "remembered": {}}))
+
+    def wait(self, seconds: float) -> None:
+        self.clock += timedelta(seconds=seconds)
+
+    # --- what comes of it ----------------------------------------------------------------------------------------
+
+    @property
+    def at(self) -> str:
+        return self.clock.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+    def story(self, *, load: Callable[[str], Any] | None = None, lost: tuple[str, ...] = ()) -> Story:
+        teller = Teller(load or self.objects.get)
+        for event in self.events:
+            teller.see(event)
+        standing = assess(self.state, tree=self.state.tree or "", at=self.at, lost=lost)
+        ledger = LedgerCheck(events=len(self.events), head=hashlib.sha256(str(len(self.events)).encode()).hexdigest())
+        return teller.tell(standing, ledger, at=self.at, task="default", root=self.root, lost=lost)
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def _begin(self, phase: str, tree: str) -> str:
+        entry = decide_entry(self.state, self.workflow, phase)
+        run = f"{self._runs:016x}"
+        self._runs += 1
+        for event in entry_events(self.state, entry, self.workflow, run=run, allow_non_interactive=False):
+            self._record(event)
+        data = {
+            "run": run,
+            "phase": entry.phase.name,
+            "tree": tree,
+            "rules": self._keep("rules", workflow_to_json(self.workflow)),
+            "arguments": [f"--phase={phase.lower()}"],
+            "python": "3.13.1",
+            "pytest": "9.0.0",
+            "rewinds": entry.how == "rewind",
+        }
+        self._record(Event(kind="run-started", data=data))
+        return run
+
+    def _record(self, event: Event) -> None:
+        event = event if event.at else replace(event, at=self.at)
+        self.events.append(event)
+        self.state = apply(self.state, event)
+
+    def _keep(self, kind: str, value: Any) -> str:
+        document = inventory_to_json(value) if kind == "inventory" else value
+        text = json.dumps(document, sort_keys=True)
+        name = hashlib.sha256(text.encode()).hexdigest()
+        if kind == "inventory":
+            self._inventories[name] = value
+        self.objects.setdefault(name, json.loads(text))
+        return name
+
+    def _references(self, *, in_first_phase: bool) -> References:
+        state = self.state
+
+        def past(snapshot: Snapshot | None) -> Past | None:
+            if snapshot is None:
+                return None
+            outcomes = {test_id: Bucket(text) for test_id, text in self.objects[snapshot.outcomes].items()}
+            return Past.of(self._inventories[snapshot.inventory], outcomes)
+
+        frozen = None
+        if state.frozen is not None:
+            document = self.objects[state.frozen]
+            frozen = frozen_from_json(document, self._inventories[document["inventory"]])
+        known = None if state.known is None else self._inventories[state.known]
+        return References(
+            baseline=past(state.baseline),
+            first=past(state.first),
+            latest=past(state.latest),
+            known=known,
+            known_ids=frozenset() if known is None else frozenset(known.ids()),
+            targets=None if in_first_phase or state.targets is None else frozenset(self.objects[state.targets]),
+            recovered=frozenset(state.recovered),
+            frozen=frozen,
+            red={} if state.red is None else self.objects[state.red]["bodies"],
+        )
+
+
+def given(reason: str, *, by: str = "mara", answer: Answer = "done") -> Reading:
+    return Reading(answer=answer, reason=reason, by=by)
+
+
+def _inventory(outcomes: Iterable[str]) -> Inventory:
+    files: dict[str, list[str]] = {}
+    for test_id in outcomes:
+        path, name = split_id(test_id)
+        files.setdefault(path, []).append(name)
+    return Inventory(
+        {
+            path: TestFile(content="0", ids=tuple(sorted(names)), bodies={name: "1" for name in names})
+            for path, names in files.items()
+        }
+    )
+
+
+def _tally(letters: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for letter in letters:
+        if letter in _TALLY:
+            counts[_TALLY[letter]] = counts.get(_TALLY[letter], 0) + 1
+    return counts
