@@ -70,10 +70,10 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
         if attribute == "href" and not str(value).startswith("#"):
             raise ValueError("a link leads into the page")
         parts.append(attribute if value is True else f'{attribute}="{escape(value)}"')
-    begin = f"<{' '.join(parts)}>"
+    begin = f"<{' '.join(parts)}"
     if name in _VOID:
-        return Html(begin)
-    return Html(f"{begin}{join(children)}</{name}>")
+        return Html(f"{begin}/>")
+    return Html(f"{begin}>{join(children)}</{name}>")
 
 
 def join(children: Iterable[object]) -> Html:
