@@ -25,6 +25,8 @@ _UNSEEN = re.compile(
 
 #: Elements that have no end tag.
 _VOID = frozenset({"br", "hr", "input", "link", "meta", "rect", "circle", "path", "line", "polyline", "use"})
+#: Attributes whose values are made here, and may be long.
+_OWN = frozenset({"d", "points", "content", "data-cells"})
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 
 
@@ -55,7 +57,7 @@ def escape(text: object) -> Html:
     return Html(html.escape(show(text)))
 
 
-def tag(name: str, *children: object, **attributes: object) -> Html:
+def tag(name: str, /, *children: object, **attributes: object) -> Html:
     """Return an element. `class_` is class, `aria_label` is aria-label; None and False leave an attribute out.
 
     Attributes that would run something, or load something, are refused: no caller can forget to escape one.
@@ -69,7 +71,8 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
             raise ValueError(f"attribute {attribute} is not written")
         if attribute == "href" and not str(value).startswith("#"):
             raise ValueError("a link leads into the page")
-        parts.append(attribute if value is True else f'{attribute}="{escape(value)}"')
+        text = html.escape(str(value)) if attribute in _OWN else escape(value)
+        parts.append(attribute if value is True else f'{attribute}="{text}"')
     begin = f"<{' '.join(parts)}"
     if name in _VOID:
         return Html(f"{begin}/>")
