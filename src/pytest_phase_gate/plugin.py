@@ -47,7 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--phase-report",
         metavar="FILE",
         action="append",
-        help="Write the evaluation to FILE, as JSON (.json) or Markdown (.md). May be repeated.",
+        help="Write the evaluation to FILE, as JSON (.json) or Markdown (.md), or the task's whole story (.html)."
+        " May be repeated.",
     )
     add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
     add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")

@@ -11,12 +11,12 @@ from typing import Any
 from pytest_phase_gate.core.breaker import breaker_to_json, reset
 from pytest_phase_gate.core.criteria import Criteria, Links
 from pytest_phase_gate.core.evidence import Table
+from pytest_phase_gate.core.failures import Failure, Reason
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.finishing import Finished, finish_run
 from pytest_phase_gate.core.fold import apply
 from pytest_phase_gate.core.freeze import frozen_from_json
 from pytest_phase_gate.core.inventory import Inventory, TestFile, inventory_to_json, split_id
-from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.order import decide_entry, entry_events
 from pytest_phase_gate.core.outcomes import Bucket, Past, References
@@ -98,8 +98,8 @@ class History:
             exit_status=1 if failing else 0,
             tally=_tally(outcomes.values()),
             duration_s=seconds,
-            failures={test_id: Failure(reason="assertion") for test_id in failing},
-            messages=messages or {test_id: "assert 1 == 2" for test_id in failing},
+            failures={test_id: Failure(reason=Reason.ASSERTION) for test_id in failing},
+            messages=messages or dict.fromkeys(failing, "assert 1 == 2"),
             interrupted=interrupted,
             changed_since=changed,
             narrowed_by=("-k total",) if unselected else (),
@@ -243,7 +243,7 @@ def _inventory(outcomes: Iterable[str]) -> Inventory:
         files.setdefault(path, []).append(name)
     return Inventory(
         {
-            path: TestFile(content="0", ids=tuple(sorted(names)), bodies={name: "1" for name in names})
+            path: TestFile(content="0", ids=tuple(sorted(names)), bodies=dict.fromkeys(names, "1"))
             for path, names in files.items()
         }
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pytest_phase_gate.core.criteria import Criteria, Criterion
 from pytest_phase_gate.core.evidence import Table
 from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.fold import apply  # noqa: F401
 from tests.report.history import History, given
 
 _OLD = {
@@ -78,8 +77,9 @@ def build_sample() -> History:
     history.criteria, history.links = _FIRST, _LINKS
     history.run("RED", suite("ffff"), seconds=3.4, changed=("tests/test_invoice.py",))
     history.run("RED", suite("ffffff"), seconds=3.5, signal=given("one test for each criterion"))
-    for letters in ("fffffp", "pfffpp", "pffppp", "ppppfp"):
+    for letters, points in (("fffffp", 35), ("pfffpp", 40), ("pffppp", 62), ("ppppfp", 58)):
         history.run("GREEN", suite(letters), seconds=3.4, changed=("invoice.py",))
+        history.claim(points, passed=False)
     history.run("GREEN", suite("pppp"), unselected=14, seconds=0.4, pause=60)
     history.run("GREEN", suite("pppppp"), tree="g", seconds=3.6, changed=("invoice.py", "money.py"))
     history.run("GREEN", {**suite("pppppp"), _FLAKY: "f"}, tree="g", seconds=4.9, pause=40, changed=())
@@ -98,10 +98,14 @@ def build_sample() -> History:
             tables=(_table(points),),
             signal=given("nothing is left to improve") if index == 4 else given("", answer="absent"),
         )
+        history.claim((66, 74, 88, 90, 95)[index], passed=index != 2)
     # The second cycle, next day: it goes round in circles for a while.
     history.wait(60_000)
     old.update(dict.fromkeys(_NEW, "p"))
-    history.criteria, history.links = _SECOND, {**_LINKS, **dict(zip(_LATER, (("AC-6",), ("AC-7",), ("AC-8",)), strict=True))}
+    history.criteria, history.links = (
+        _SECOND,
+        {**_LINKS, **dict(zip(_LATER, (("AC-6",), ("AC-7",), ("AC-8",)), strict=True))},
+    )
     history.run("RED", suite("fff", _LATER), seconds=4.0, signal=given("three criteria, three failing tests"))
     history.claim(55, passed=False)
     for index in range(5):
@@ -145,7 +149,9 @@ def _quality(points: int, places: int) -> dict[str, int]:
 
 def _table(points: int) -> Table:
     rows = (("invoice.py", f"24->{max(8, -points - 8)}", "61->40", "4->2"), ("money.py", "9", "22", "2"))
-    return Table(title="Quality, before -> now: fewer is better", columns=("file", "cogni", "length", "nest"), rows=rows)
+    return Table(
+        title="Quality, before -> now: fewer is better", columns=("file", "cogni", "length", "nest"), rows=rows
+    )
 
 
 def _stuck(index: int) -> dict[str, str]:

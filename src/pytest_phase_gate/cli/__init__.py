@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "check": "End with 0 if the phase may end, with 10 if not: only looks",
     "explain": "Explain the last verdict, or a metric, guard, message or phase by its name",
     "history": "List every run of the task, oldest first",
+    "report": "Tell the whole story of the task as one HTML file, or as Markdown",
     "signal": "Give the explicit exit signal (Gate 2) for the last complete run",
     "claim": "Compare what an agent says with what was measured, and decide whether it is done",
     "prompt": "Print the rules of a phase for an agent, and the block that it is to print",

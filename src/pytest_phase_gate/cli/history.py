@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -142,18 +144,49 @@ def _each(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> Iterator[str]:
     title = f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
+    ended = _Trend()
     for run in runs:
         if title:
             yield title
             title = ""
+        ended.add(run)
         counts = ", ".join(f"{number} {name}" for name, number in run["counts"].items())
         why = f" ({run['why']})" if run["why"] else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])
         yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
     if title:
         yield "no run is recorded yet\n  next: pytest --phase=red"
+    yield from ended.lines()
     for row in overrides:
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"
+
+
+class _Trend:
+    """The last runs that ended, as sparklines below the table."""
+
+    #: As many as a terminal shows, and a few in each of its columns.
+    _KEPT = 600
+    #: Fewer are read faster than any line.
+    _FEWEST = 3
+
+    def __init__(self) -> None:
+        self._runs: deque[tuple[float, float, float]] = deque(maxlen=self._KEPT)
+
+    def add(self, run: dict[str, Any]) -> None:
+        if run["green"] is not None:
+            counts, metrics = run["counts"], run["metrics"]
+            failed = metrics.get("suite_failing", counts.get("failed", 0))
+            self._runs.append((failed, metrics.get("suite_passing", counts.get("passed", 0)), run["duration_s"] or 0.0))
+
+    def lines(self) -> Iterator[str]:
+        if len(self._runs) < self._FEWEST:
+            return
+        from pytest_phase_gate.report.sparkline import can_show_blocks, sparkline
+
+        plain = not can_show_blocks(sys.stdout.encoding)
+        for index, (name, form) in enumerate((("failed", ".0f"), ("passed", ".0f"), ("seconds", ".1f"))):
+            values = [row[index] for row in self._runs]
+            yield f"{name:9}{sparkline(values, plain=plain)}  {values[0]:{form}} to {values[-1]:{form}}"
 
 
 def _events(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:

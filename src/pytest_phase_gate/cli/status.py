@@ -12,7 +12,7 @@ from pytest_phase_gate.core.metrics import show_value
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
-from pytest_phase_gate.errors import NotAllowedError
+from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.storage.signal_file import read_signal_file
 from pytest_phase_gate.storage.store import TaskStore, now
 
@@ -20,9 +20,24 @@ from pytest_phase_gate.storage.store import TaskStore, now
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--criteria", action="store_true", help="print the acceptance criteria and their tests")
     parser.add_argument("--block", action="store_true", help="print the last verdict as a PRP_PHASE_STATUS block")
+    parser.add_argument("--watch", action="store_true", help="show it again whenever something changes, until Ctrl-C")
 
 
 def run(call: Call) -> Answer:
+    if not call.arguments.watch:
+        return _look(call)
+    if call.arguments.json:
+        raise UsageError(
+            "--watch is for people: it has no JSON", remedy="phase-gate status --json, as often as you like"
+        )
+    from pytest_phase_gate.cli._watch import watch
+
+    project = call.project()
+    store = call.store(project)
+    return watch(lambda: _look(call), (store.state_file, store.ledger_file, store.signal_file))
+
+
+def _look(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
     opened = store.look()

@@ -35,6 +35,7 @@ from pytest_phase_gate.storage.mounts import network_warning
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
+    from pytest_phase_gate.report.story import Story
 
 #: Options under which pytest opens a session and runs no test.
 _VOID_OPTIONS = {
@@ -200,11 +201,16 @@ class Controller:
 
     def _write_reports(self, evaluation: Evaluation) -> None:
         try:
-            write_reports(self._options.reports, evaluation)
+            write_reports(self._options.reports, evaluation, self._story)
         except PhaseGateError as error:
             # The run is recorded: the panel shows its verdict, and the status says that not all was stored.
             self._is_stored = False
             self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
+
+    def _story(self) -> Story:
+        from pytest_phase_gate.report.reading import read_story
+
+        return read_story(self._project, self._run.store)
 
     def pytest_unconfigure(self) -> None:
         self._run.close()

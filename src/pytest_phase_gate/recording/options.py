@@ -10,9 +10,7 @@ from pytest_phase_gate.core.exit_status import ExitMeaning
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.project import Project
-
-#: Report formats by suffix.
-REPORT_SUFFIXES = (".json", ".md")
+from pytest_phase_gate.report.files import REPORT_SUFFIXES
 
 
 class Options(Value):

@@ -1,4 +1,4 @@
-"""Runs as the columns of a timeline, and the phases that they belong to. However many runs, the columns are few. Pure."""
+"""Runs as the columns of a timeline, and their phases. However many runs there are, the columns are few. Pure."""
 
 from __future__ import annotations
 

@@ -1,26 +1,59 @@
-"""Write an evaluation into files, the format by suffix."""
+"""Write reports into files, the format by suffix."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.errors import StorageError
 from pytest_phase_gate.report.markdown import render_markdown
 
+if TYPE_CHECKING:
+    from pytest_phase_gate.report.story import Story
 
-def write_reports(paths: Iterable[Path], evaluation: Evaluation) -> None:
-    """Write each report. Raises StorageError for one that can't be written."""
+#: Of one run's verdict; a page tells the whole story of the task.
+REPORT_SUFFIXES = (".json", ".md", ".html")
+#: Of a task's story.
+STORY_SUFFIXES = (".html", ".md")
+
+
+def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable[[], Story]) -> None:
+    """Write each report. Raises StorageError for one that can't be written.
+
+    :param story: told only where a page is asked for.
+    """
     document = evaluation_to_json(evaluation)
     for path in paths:
-        text = render_markdown(document) if path.suffix.lower() == ".md" else json.dumps(document, indent=2) + "\n"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise StorageError(
-                f"the report {path.name} could not be written: {error.strerror}",
-                remedy="the run itself is recorded; name a place that can be written",
-            ) from error
+        suffix = path.suffix.lower()
+        if suffix == ".html":
+            write_story(path, story())
+        else:
+            _write(path, render_markdown(document) if suffix == ".md" else json.dumps(document, indent=2) + "\n")
+
+
+def write_story(path: Path, story: Story) -> int:
+    """Write a task's story as HTML or Markdown, by suffix, and return its size. Raises StorageError if it can't be."""
+    if path.suffix.lower() == ".html":
+        from pytest_phase_gate.report.html import render_html
+
+        return _write(path, render_html(story))
+    from pytest_phase_gate.report.story_markdown import render_story
+
+    return _write(path, render_story(story))
+
+
+def _write(path: Path, text: str) -> int:
+    # What no encoding has (a file name that is no text) must not cost the report.
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise StorageError(
+            f"the report {path.name} could not be written: {error.strerror}",
+            remedy="what was measured is recorded; name a place that can be written",
+        ) from error
+    return len(data)

@@ -102,7 +102,9 @@ def _happenings(story: Story) -> Html:
     ]
     if not rows:
         return tag("p", "Nothing yet.", class_="empty")
-    more = tag("p", f"{left_out:,} earlier ones are left out: phase-gate history --events has them all.", class_="quiet")
+    more = tag(
+        "p", f"{left_out:,} earlier ones are left out: phase-gate history --events has them all.", class_="quiet"
+    )
     return join((tag("ol", *rows, class_="log"), more if left_out else None))
 
 
@@ -117,8 +119,21 @@ def _ledger(story: Story) -> Html:
         )
     return join(
         (
-            tag("p", tag("span", "✓ ", aria_hidden="true", class_="tone-good"), f"Every one of {count(check.events, 'event')} follows the one before it.", class_="intro"),
-            tag("p", "Its head is ", tag("code", check.head or "none", class_="hash"), ". Whoever has the state folder can check that: ", tag("code", "phase-gate audit"), ".", class_="quiet"),
+            tag(
+                "p",
+                tag("span", "✓ ", aria_hidden="true", class_="tone-good"),
+                f"Every one of {count(check.events, 'event')} follows the one before it.",
+                class_="intro",
+            ),
+            tag(
+                "p",
+                "Its head is ",
+                tag("code", check.head or "none", class_="hash"),
+                ". Whoever has the state folder can check that: ",
+                tag("code", "phase-gate audit"),
+                ".",
+                class_="quiet",
+            ),
         )
     )
 
@@ -140,8 +155,11 @@ def _navigation(story: Story, sections: list[tuple[str, str, Html]]) -> Html:
 def _footer(story: Story) -> Html:
     return tag(
         "footer",
-        tag("p", f"Told {short_time(story.at)} UTC by pytest-phase-gate {__version__} from {count(story.ledger.events, 'event')}. "
-            "All times are UTC. This file loads nothing and sends nothing."),
+        tag(
+            "p",
+            f"Told {short_time(story.at)} UTC by pytest-phase-gate {__version__}"
+            f" from {count(story.ledger.events, 'event')}. All times are UTC. This file loads nothing and sends nothing.",
+        ),
     )
 
 

@@ -40,8 +40,8 @@ def _chart(series: Series) -> Html:
         tag("circle", cx=f"{end_x:.1f}", cy=f"{end_y:.1f}", r=4, class_="end"),
         viewBox=f"0 0 {_WIDE} {_HIGH}",
         role="img",
-        aria_label=f"{series.name}: from {_number(first)} to {_number(last)} {series.unit} in {count(len(points), 'point')},"
-        f" between {_number(low)} and {_number(high)}",
+        aria_label=f"{series.name}: from {_number(first)} to {_number(last)} {series.unit}"
+        f" in {count(len(points), 'point')}, between {_number(low)} and {_number(high)}",
     )
     return tag(
         "figure",
@@ -92,17 +92,26 @@ def render_calibration(calibration: Calibration | None) -> Html:
     told = []
     for kind, score in calibration.suggested.items():
         whose = f"Claims of kind {kind}" if kind else "All claims"
-        told.append(f"{whose}: " + ("not enough is known" if score is None else f"from {score} points on they can be believed"))
+        told.append(
+            f"{whose}: " + ("not enough is known" if score is None else f"from {score} points on they can be believed")
+        )
     rows = tag(
         "table",
         tag("caption", "Claims by their points", class_="hidden"),
-        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in ("Points", "Claims", "True later", "Share")))),
+        tag(
+            "thead", tag("tr", *(tag("th", name, scope="col") for name in ("Points", "Claims", "True later", "Share")))
+        ),
         tag("tbody", *(_claims_row(row) for row in calibration.rows)),
     )
     return join(
         (
             tag("p", said, class_="intro"),
-            tag("div", _plot(calibration.rows), tag("div", rows, tag("ul", *(tag("li", text) for text in told), class_="plain")), class_="split"),
+            tag(
+                "div",
+                _plot(calibration.rows),
+                tag("div", rows, tag("ul", *(tag("li", text) for text in told), class_="plain")),
+                class_="split",
+            ),
         )
     )
 
@@ -110,7 +119,11 @@ def render_calibration(calibration: Calibration | None) -> Html:
 def _claims_row(row: Row) -> Html:
     share = "" if row.share is None else f"{row.share:.0%}"
     return tag(
-        "tr", tag("th", f"{row.low}-{row.high - 1}", scope="row"), tag("td", row.claims), tag("td", row.true), tag("td", share)
+        "tr",
+        tag("th", f"{row.low}-{row.high - 1}", scope="row"),
+        tag("td", row.claims),
+        tag("td", row.true),
+        tag("td", share),
     )
 
 
@@ -133,9 +146,25 @@ def _plot(rows: Sequence[Row]) -> Html:
         if row.share is not None:
             top = y_of(row.share)
             parts.append(
-                tag("rect", x=f"{left + 1:.1f}", y=f"{min(top, bottom - 3):.1f}", width=f"{right - left - 2:.1f}", height=f"{max(3.0, bottom - top):.1f}", class_="bar")
+                tag(
+                    "rect",
+                    x=f"{left + 1:.1f}",
+                    y=f"{min(top, bottom - 3):.1f}",
+                    width=f"{right - left - 2:.1f}",
+                    height=f"{max(3.0, bottom - top):.1f}",
+                    class_="bar",
+                )
             )
-            parts.append(tag("text", row.claims, x=f"{(left + right) / 2:.1f}", y=f"{min(top, bottom - 3) + 14:.1f}" if bottom - top > 20 else f"{top - 5:.1f}", text_anchor="middle", class_="on" if bottom - top > 20 else None))
+            parts.append(
+                tag(
+                    "text",
+                    row.claims,
+                    x=f"{(left + right) / 2:.1f}",
+                    y=f"{min(top, bottom - 3) + 14:.1f}" if bottom - top > 20 else f"{top - 5:.1f}",
+                    text_anchor="middle",
+                    class_="on" if bottom - top > 20 else None,
+                )
+            )
         parts.append(tag("text", row.low, x=f"{left:.1f}", y=_PLOT_HIGH - 8, text_anchor="middle"))
     parts.append(tag("line", x1=x_of(0), y1=y_of(0), x2=x_of(100), y2=y_of(1), class_="ideal"))
     known = [f"{row.low} to {row.high - 1} points: {row.true} of {row.claims} true" for row in rows if row.claims]

@@ -31,7 +31,7 @@ def render_head(story: Story) -> Html:
         ),
         _track(story) if story.steps else None,
         tag("h1", headline(story), class_=f"tone-{tone(story)}"),
-        tag("p", _sentence(story.ledger.problem or story.standing.reason), class_="reason"),
+        tag("p", _sentence((story.ledger.problem or story.standing.reason).removeprefix("go on: ")), class_="reason"),
         tag(
             "p",
             tag("span", "Next", class_="label"),
@@ -77,9 +77,11 @@ def render_gates(story: Story) -> Html:
     if verdict is None:
         return tag("p", "No verdict yet: it comes with the first complete run.", class_="empty")
     about = f"iteration {verdict['iteration']}" if verdict["iteration"] is not None else verdict["run_kind"]
+    # It stands above already, unless something came after it.
+    said = "" if verdict["reason"] == story.standing.reason else f": {verdict['reason']}"
     return join(
         (
-            tag("p", f"The last verdict: {verdict['phase']}, {about}. {_sentence(verdict['reason'])}", class_="intro"),
+            tag("p", f"The last verdict, on {verdict['phase']}, {about}{said}.", class_="intro"),
             tag("div", _gate_1(verdict), _gate_2(verdict), class_="gates"),
         )
     )
@@ -104,7 +106,9 @@ def _gate_1(verdict: Mapping[str, Any]) -> Html:
         tag("summary", f"{count(len(holding), 'guard')} on the evidence itself hold"),
         tag("ul", *(tag("li", guard["name"]) for guard in holding), class_="names"),
     )
-    return _card("Gate 1", gate["name"], "holds" if gate["satisfied"] else "closed", gate["satisfied"], _marks(rows), kept)
+    return _card(
+        "Gate 1", gate["name"], "holds" if gate["satisfied"] else "closed", gate["satisfied"], _marks(rows), kept
+    )
 
 
 def _gate_2(verdict: Mapping[str, Any]) -> Html:
@@ -123,7 +127,11 @@ def _gate_2(verdict: Mapping[str, Any]) -> Html:
 
 def _card(label: str, name: str, answer: str, is_open: bool, *children: object) -> Html:
     head = tag(
-        "h3", tag("span", label, class_="label"), tag("span", name), tag("span", answer, class_="answer"), class_="card-head"
+        "h3",
+        tag("span", label, class_="label"),
+        tag("span", name),
+        tag("span", answer, class_="answer"),
+        class_="card-head",
     )
     return tag("article", head, *children, class_=f"card {'is-open' if is_open else 'is-closed'}")
 
@@ -181,9 +189,8 @@ def _finding(row: Mapping[str, Any]) -> Html:
     return tag(
         "li",
         tag("span", row["tier"], class_=f"chip tier-{'hard' if row['tier'] == 'hard' else 'advisory'}"),
-        tag("span", row["slug"], class_="slug"),
-        tag("code", place_of(row)) if place_of(row) else None,
         tag("span", row["detail"]),
+        tag("span", tag("span", row["slug"], class_="slug"), " ", tag("code", place_of(row)), class_="where"),
     )
 
 

@@ -72,7 +72,12 @@ def _filters(story: Story) -> Html:
         tag(
             "label",
             tag("span", "Phase"),
-            tag("select", tag("option", "all", value=""), *(tag("option", name, value=name) for name in phases), id="run-phase"),
+            tag(
+                "select",
+                tag("option", "all", value=""),
+                *(tag("option", name, value=name) for name in phases),
+                id="run-phase",
+            ),
         ),
         tag(
             "label",

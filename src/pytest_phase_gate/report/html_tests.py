@@ -21,7 +21,7 @@ _SHAPES: Mapping[str, tuple[str, float, float]] = {
     "x": ("s", 6, 6),
     "X": ("k", 6, 6),
     "n": ("s", 8, 2),
-    **{letter: ("f", 0, 18) for letter in sorted(FAILED)},
+    **dict.fromkeys(sorted(FAILED), ("f", 0, 18)),
 }
 
 #: Tests of one criterion that are named.
@@ -69,7 +69,11 @@ def _legend() -> Html:
     return tag(
         "ul",
         *(
-            tag("li", tag("svg", _cells(letter), viewBox=f"0 0 {_WIDE} {_HIGH}", width=10, height=18, aria_hidden="true"), text)
+            tag(
+                "li",
+                tag("svg", _cells(letter), viewBox=f"0 0 {_WIDE} {_HIGH}", width=10, height=18, aria_hidden="true"),
+                text,
+            )
             for letter, text in shown.items()
         ),
         class_="legend",
@@ -122,7 +126,7 @@ def _row(row: TestRow) -> Html:
     )
     return tag(
         "tr",
-        tag("th", tag("small", path), " ", tag("span", name or path), *chips, scope="row"),
+        tag("th", *chips, tag("span", name or path), " ", tag("small", path) if name else None, scope="row"),
         tag("td", strip),
         data_kinds=" ".join(kinds),
         class_="is-flaky" if row.is_flaky else None,
@@ -152,14 +156,21 @@ def render_criteria_table(table: Mapping[str, Any] | None) -> Html:
             "tr",
             tag("th", tag("span", row["id"], class_="chip"), scope="row"),
             tag("td", row["text"], tag("small", f" {row['file']}:{row['line']}") if row["file"] else None),
-            tag("td", tag("span", row["standing"], class_=f"chip standing-{row['standing'].replace(' ', '-')}"), _why(row)),
+            tag(
+                "td",
+                tag("span", row["standing"], class_=f"chip standing-{row['standing'].replace(' ', '-')}"),
+                _why(row),
+            ),
             tag("td", _tests(row["tests"])),
         )
         for row in rows
     ]
     head = tag("tr", *(tag("th", name, scope="col") for name in ("Id", "Criterion", "Standing", "Tests that show it")))
     grid = tag(
-        "table", tag("caption", "Acceptance criteria and their tests", class_="hidden"), tag("thead", head), tag("tbody", *body)
+        "table",
+        tag("caption", "Acceptance criteria and their tests", class_="hidden"),
+        tag("thead", head),
+        tag("tbody", *body),
     )
     said = f"{table['file']}: {counts}, as the last complete run in {table['phase']} saw it."
     return join(

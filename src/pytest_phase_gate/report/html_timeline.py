@@ -1,4 +1,4 @@
-"""The timeline of a report: runs as stacked bars, with phases above and the streak below, as SVG. Draws, decides nothing."""
+"""The timeline of a report as SVG: runs as stacked bars, phases above, the streak below. Decides nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_phase_gate.report.story import Story
 from pytest_phase_gate.report.words import describe_column, phase_class
 
 #: Width of the drawing where there is room; a column is never thinner, or wider, than these.
-_WIDTH, _THINNEST, _WIDEST = 1040, 5.0, 30.0
+_WIDTH, _THINNEST, _WIDEST = 1060, 5.0, 36.0
 _LEFT, _RIGHT = 40, 10
 #: From above: phases, signs in two lanes, bars, the streak, numbers of runs.
 _BANDS, _SIGNS, _BARS, _STREAK, _NUMBERS, _HEIGHT = 0, 30, 66, 212, 242, 252
@@ -57,7 +57,9 @@ def render_timeline(story: Story) -> Html:
         aria_label=_label(story, columns),
         class_="timeline",
     )
-    return tag("div", drawing, class_="scroll", id="timeline", tabindex="0", role="region", aria_label="Timeline of runs")
+    return tag(
+        "div", drawing, class_="scroll", id="timeline", tabindex="0", role="region", aria_label="Timeline of runs"
+    )
 
 
 def _label(story: Story, columns: Sequence[Column]) -> str:
@@ -100,7 +102,9 @@ def _band(band: Band, width: float) -> Html:
         tag("title", name),
         tag("rect", x=_round(x + 0.5), y=_BANDS, width=_round(max(1, wide - 1)), height=20, rx=4),
         tag("text", band.phase, x=_round(x + wide / 2), y=_BANDS + 14, text_anchor="middle") if has_room else None,
-        tag("line", x1=_round(x), x2=_round(x), y1=_BANDS, y2=_BARS + _BAR_HEIGHT, class_="edge") if band.first else None,
+        tag("line", x1=_round(x), x2=_round(x), y1=_BANDS, y2=_BARS + _BAR_HEIGHT, class_="edge")
+        if band.first
+        else None,
         class_=f"band {phase_class(band.phase)}",
     )
 
@@ -117,7 +121,14 @@ def _column(index: int, column: Column, width: float, highest: int) -> Html:
             y -= high
             kind = name if run.counts or name == "f" else f"{name} not-counted"
             parts.append(
-                tag("rect", x=_round(x + gap / 2), y=_round(y), width=_round(width - gap), height=_round(high), class_=kind)
+                tag(
+                    "rect",
+                    x=_round(x + gap / 2),
+                    y=_round(y),
+                    width=_round(width - gap),
+                    height=_round(high),
+                    class_=kind,
+                )
             )
     if not run.total:
         parts.append(tag("circle", cx=_round(x + width / 2), cy=_BARS + _BAR_HEIGHT - 4, r=2, class_="nothing"))
@@ -131,7 +142,9 @@ def _signs(column: Column, x: float) -> Iterator[Html]:
     present = {each.kind for each in column.happenings}
     kinds = [kind for kind in SIGNS if kind in present and _IMPLIED.get(kind) not in present]
     for lane, kind in enumerate(kinds[:_LANES]):
-        yield tag("path", d=SIGNS[kind], transform=f"translate({_round(x)} {_SIGNS + 8 + lane * 15})", class_=f"sign {kind}")
+        yield tag(
+            "path", d=SIGNS[kind], transform=f"translate({_round(x)} {_SIGNS + 8 + lane * 15})", class_=f"sign {kind}"
+        )
 
 
 def _streak(column: Column, x: float, width: float) -> Iterator[Html]:

@@ -15,6 +15,8 @@ from pytest_phase_gate.report.story import TestHistory, TestRow
 COMPARED, SHOWN = 300, 60
 #: Tests that are listed; the most telling ones first.
 LISTED = 150
+#: Those among them that passed every time, where there is room: they tell little.
+_CALM_LISTED = 30
 
 #: One letter an outcome.
 LETTERS: Mapping[str, str] = {
@@ -69,7 +71,8 @@ def tell_tests(samples: Iterable[Sampled], load: Load) -> TestHistory:
         for name in file["ids"]
     ]
     calm = [test_id for test_id in now if test_id not in odd]
-    listed += calm[: LISTED - len(listed)]
+    quiet = calm[min(_CALM_LISTED, LISTED - len(listed)) :]
+    listed += calm[: len(calm) - len(quiet)]
     rows = tuple(
         TestRow(
             id=test_id,
@@ -83,7 +86,7 @@ def tell_tests(samples: Iterable[Sampled], load: Load) -> TestHistory:
     return TestHistory(
         runs=tuple(each.number for each in shown),
         rows=rows,
-        quiet=max(0, len(calm) - max(0, LISTED - len(ranked))),
+        quiet=len(quiet),
         left_out=max(0, len(ranked) - LISTED),
     )
 
@@ -98,7 +101,7 @@ def _find_flaky(samples: Sequence[Sampled], load: Load) -> set[str]:
         by_tree.setdefault(each.tree, []).append(outcomes)
     for runs in by_tree.values():
         failing = [{test_id for test_id, bucket in outcomes.items() if bucket in FAILING} for outcomes in runs]
-        flaky |= set.union(*failing) - set.intersection(*failing)
+        flaky |= failing[0].union(*failing) - failing[0].intersection(*failing)
     return flaky
 
 

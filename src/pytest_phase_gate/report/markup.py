@@ -1,7 +1,7 @@
 """HTML as a value that can't be injected into: every text is made visible and escaped, nothing else gets in.
 
-Pure. Test names and messages come from anybody: they may hold tags, control characters, halves of surrogate pairs, marks
-that turn the direction of writing, and megabytes.
+Pure. Test names and messages come from anybody: they may hold tags, control characters, halves of surrogate pairs,
+marks that turn the direction of writing, and megabytes.
 """
 
 from __future__ import annotations

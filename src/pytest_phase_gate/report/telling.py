@@ -16,8 +16,8 @@ from pytest_phase_gate.core.standing import Standing
 from pytest_phase_gate.core.state import NEW_STATE, Event, State
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.report.happenings import happenings_of
-from pytest_phase_gate.report.story import Happening, LedgerCheck, PhaseStep, Run, Section, Series, Story
 from pytest_phase_gate.report.ids_over_time import COMPARED, Sampled, tell_tests
+from pytest_phase_gate.report.story import Happening, LedgerCheck, PhaseStep, Run, Section, Series, Story
 
 #: The newest ones that are listed: a file of some megabytes is the most that anybody wants to send.
 KEPT_RUNS = 20_000
@@ -124,7 +124,11 @@ class Teller:
         if event.kind == "claimed" or (
             self._about_claims and event.kind in ("run-ended", "rewound", "phase-entered", "phase-exited")
         ):
-            kept = {name: event.data[name] for name in ("claim", "iteration", "green", "how", "forced") if name in event.data}
+            kept = {
+                name: event.data[name]
+                for name in ("claim", "iteration", "green", "how", "forced")
+                if name in event.data
+            }
             self._about_claims.append(Event(kind=event.kind, data=kept, at=event.at))
 
     def tell(

@@ -1,0 +1,56 @@
+"""Read a task's story from its files. Verifies every line on the way, and only looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_phase_gate.core.standing import Standing, assess
+from pytest_phase_gate.errors import StateError, StorageError
+from pytest_phase_gate.project import Project
+from pytest_phase_gate.report.story import LedgerCheck, Story
+from pytest_phase_gate.report.telling import Teller
+from pytest_phase_gate.storage.opening import read_event
+from pytest_phase_gate.storage.store import TaskStore, now
+
+
+def read_story(project: Project, store: TaskStore) -> Story:
+    """Return the story as far as it can be trusted: what is behind a damaged line is not told, and the damage is."""
+    damaged: list[StateError] = []
+
+    def load(name: str) -> Any:
+        try:
+            return store.objects.load(name)
+        except StateError as error:
+            damaged.append(error)
+            return None
+
+    teller, events, head = Teller(load), 0, ""
+    lost: tuple[str, ...] = ()
+    try:
+        for line in store.lines():
+            read_event(line, teller.see)
+            events, head = line.seq, line.hash
+        opened = store.look()
+        lost = store.lost_runs(opened.state)
+        store.check_objects(opened.state)
+    except StorageError:
+        raise
+    except StateError as error:
+        damaged.append(error)
+    tree = project.take_tree().digest if events else ""
+    standing = assess(teller.state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
+    # Told once: that is where objects are loaded.
+    story = teller.tell(
+        standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
+    )
+    return _with_damage(story, damaged)
+
+
+def _with_damage(story: Story, damaged: list[StateError]) -> Story:
+    if not damaged:
+        return story
+    from pytest_phase_gate.core.values import replace
+
+    first = damaged[0]
+    check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
+    return replace(story, ledger=check, standing=Standing(holds=False, reason=first.problem, next=first.remedy))
