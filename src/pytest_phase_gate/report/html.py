@@ -158,7 +158,8 @@ def _footer(story: Story) -> Html:
         tag(
             "p",
             f"Told {short_time(story.at)} UTC by pytest-phase-gate {__version__}"
-            f" from {count(story.ledger.events, 'event')}. All times are UTC. This file loads nothing and sends nothing.",
+            f" from {count(story.ledger.events, 'event')}. All times are UTC."
+            " This file loads nothing and sends nothing.",
         ),
     )
 

@@ -52,7 +52,13 @@ def headline(story: Story) -> str:
         return "The cycle is done"
     if story.standing.is_halted:
         return f"{story.phase} is halted"
-    return f"{story.phase} may end" if story.standing.holds else f"{story.phase} goes on"
+    if story.standing.holds:
+        return f"{story.phase} may end"
+    verdict = story.evaluation
+    is_present = verdict is not None and verdict["reason"] == story.standing.reason
+    if verdict is not None and is_present and verdict["gate_1"]["satisfied"]:
+        return f"{story.phase} waits for the signal"
+    return f"{story.phase} goes on"
 
 
 def tone(story: Story) -> str:
