@@ -67,9 +67,10 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
         if value is None or value is False:
             continue
         attribute = key.rstrip("_").replace("_", "-")
-        if not _NAME.fullmatch(attribute) or attribute.startswith("on") or attribute in ("style", "src", "srcdoc"):
+        plain = attribute.lower()
+        if not _NAME.fullmatch(attribute) or plain.startswith("on") or plain in ("style", "src", "srcdoc", "action"):
             raise ValueError(f"attribute {attribute} is not written")
-        if attribute == "href" and not str(value).startswith("#"):
+        if plain == "href" and not str(value).startswith("#"):
             raise ValueError("a link leads into the page")
         text = html.escape(str(value)) if attribute in _OWN else escape(value)
         parts.append(attribute if value is True else f'{attribute}="{text}"')

@@ -146,8 +146,9 @@ def _tests(story: Story) -> Iterator[str]:
 def _trend(story: Story) -> Iterator[str]:
     for series in story.trend:
         values = [value for _, value in series.points]
+        low = min(values)
         ends = f"{show_value(values[0])} to {show_value(values[-1])} {series.unit}"
-        yield f"- {series.name} `{sparkline([value - min(values) for value in values])}` {ends}"
+        yield f"- {series.name} `{sparkline([value - low for value in values])}` {ends}"
 
 
 def _evidence(story: Story) -> Iterator[str]:

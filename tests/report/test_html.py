@@ -1,0 +1,196 @@
+"""The page, as far as it can be looked at without a browser; the browser's part is `tox -e browser`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+
+from pytest_phase_gate.core.evidence import Table
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.report.html import render_html
+from pytest_phase_gate.report.story import LedgerCheck, Section, Story
+from pytest_phase_gate.report.words import headline
+from tests.report.history import History, given
+from tests.report.hostile import build_hostile
+from tests.report.long_story import build_long
+from tests.report.sample_story import build_sample
+
+#: Whatever else stands in a page is somebody else's.
+ELEMENTS = re.findall(
+    r"\w+",
+    "html head meta title link style body a nav ul ol li button main header p span code small h1 h2 h3 dl div dt dd"
+    " section article blockquote details summary svg defs pattern rect path line circle polyline text g label select"
+    " option input table caption thead tbody tr th td noscript figure figcaption strong time footer script",
+)
+
+
+class Seen(HTMLParser):
+    """Notes every element, and that each is closed by its own end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), f"{tag} has an attribute twice"
+        self.elements.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.texts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError("nobody wrote a comment")
+
+
+@cache
+def page(name: str) -> str:
+    stories = {"sample": lambda: build_sample().story(), "hostile": build_hostile, "nothing": lambda: History().story()}
+    return render_html(stories[name]())
+
+
+def seen(text: str) -> Seen:
+    parser = Seen()
+    parser.feed(text)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+PAGES = ("sample", "hostile", "nothing")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_but_our_own_elements(name: str) -> None:
+    found = seen(page(name))
+    assert {tag for tag, _ in found.elements} <= set(ELEMENTS)
+    for tag, attributes in found.elements:
+        assert not any(attribute.startswith("on") for attribute in attributes), (tag, attributes)
+        assert "style" not in attributes
+    assert sum(tag == "script" for tag, _ in found.elements) == 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_ids_are_there_once_and_links_lead_to_them(name: str) -> None:
+    found = seen(page(name)).elements
+    ids = [attributes["id"] for _, attributes in found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in found:
+        if tag == "a":
+            assert (attributes["href"] or "").removeprefix("#") in ids
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_loaded(name: str) -> None:
+    found = seen(page(name)).elements
+    assert not {tag for tag, _ in found} & {"img", "iframe", "object", "embed", "video", "audio", "base", "form"}
+    for tag, attributes in found:
+        for attribute in ("src", "href", "action", "data", "xlink:href"):
+            value = attributes.get(attribute) or ""
+            assert value.startswith(("#", "data:image/svg+xml,")) or not value, (tag, value)
+
+
+def test_the_policy_names_our_style_and_our_script_and_nothing_else() -> None:
+    text = page("sample")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    style = re.search(r"<style>(.*?)</style>", text, re.S)
+    script = re.search(r"<script>(.*?)</script>", text, re.S)
+    assert style is not None
+    assert script is not None
+    hashes = [base64.b64encode(hashlib.sha256(each[1].encode()).digest()).decode() for each in (style, script)]
+    assert policy[1].replace("&#x27;", "'") == (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; img-src data:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+    assert "https://" not in style[1] + script[1]
+    assert "innerHTML" not in script[1]
+    assert "eval" not in re.findall(r"\w+", script[1])
+
+
+def test_every_part_is_there() -> None:
+    found = seen(page("sample"))
+    text = " ".join(found.texts)
+    for said in (
+        "GREEN goes on",
+        "One more green run on this tree is needed: run again",
+        "pytest --phase=green",
+        "All tests passing (stable)",
+        "consecutive_green_runs >= required_green_runs",
+        "Explicit exit signal",
+        "AC-8",
+        "test_two_writers_at_once",
+        "-18 points",
+        "its body is the same as that of test_adds",
+        "mara let the breaker try again in GREEN",
+        "13 claims of completion",
+        "the circuit opens: the same error 5 times",
+        "follows the one before it",
+    ):
+        assert said in text, said
+    titles = [text for text in found.texts if text in ("Both gates", "Runs", "Criteria", "Tests", "Trend", "Evidence")]
+    assert len(titles) >= 12  # as a heading, and in the navigation
+
+
+def test_every_drawing_has_a_name_or_is_no_matter() -> None:
+    for tag, attributes in seen(page("sample")).elements:
+        if tag == "svg":
+            assert attributes.get("aria-hidden") == "true" or (attributes["role"] == "img" and attributes["aria-label"])
+
+
+def test_ten_thousand_runs_are_a_file_that_can_be_sent() -> None:
+    text = render_html(build_long(10_000))
+    assert len(text) < 2_000_000
+    assert len(seen(text).elements) < 8_000
+    # Twice as many runs, and hardly more to draw.
+    assert len(seen(render_html(build_long(20_000))).elements) <= len(seen(text).elements) + 100
+
+
+def test_a_hostile_page_is_of_bounded_size() -> None:
+    assert len(page("hostile")) < 400_000
+
+
+def story_of(*signals: str) -> Story:
+    history = History()
+    history.run("RED", {"tests/test_a.py::test_a": "f"}, signal=given("it fails"))
+    for _ in signals:
+        history.run("GREEN", {"tests/test_a.py::test_a": "p"}, tree="t")
+    return history.story()
+
+
+def test_headlines() -> None:
+    assert headline(History().story()) == "Nothing is recorded yet"
+    assert headline(story_of()) == "RED may end"
+    assert headline(story_of("")) == "GREEN goes on"
+    assert headline(story_of("", "")) == "GREEN waits for the signal"
+    history = History()
+    history.run("RED", {"a.py::test_a": "f"}, signal=given("it fails"))
+    for _ in range(5):
+        history.run("GREEN", {"a.py::test_a": "f"})
+    assert headline(history.story()) == "GREEN is halted"
+    damaged = replace(history.story(), ledger=LedgerCheck(events=3, problem="line 4 is wrong", remedy="mend it"))
+    assert headline(damaged) == "This record can't be trusted"
+    assert "line 4 is wrong" in render_html(damaged)
+
+
+def test_parts_of_special_workflows_are_shown_as_they_are() -> None:
+    table = Table(title="Steps", columns=("step", "standing"), rows=(("build", "passed"),))
+    section = Section(title="Pipeline", lines=("14 states",), tables=(table,))
+    text = " ".join(seen(render_html(replace(build_sample().story(), more=(section,)))).texts)
+    assert "Pipeline" in text
+    assert "14 states" in text
+    assert "build" in text
