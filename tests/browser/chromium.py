@@ -28,10 +28,11 @@ class Page:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def all(self, selector: str) -> list[WebElement]:
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+        found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
+        return found
 
     def ask(self, script: str) -> Any:
-        return self.driver.execute_script(script)  # type: ignore[no-untyped-call]
+        return self.driver.execute_script(script)
 
     def complaints(self) -> list[str]:
         """Return what the browser said against the page: errors of the script, and all that the policy forbids."""

@@ -54,7 +54,7 @@ def test_nothing_serious_is_inaccessible(
     page: Page = request.getfixturevalue(reader)
     open_page(page, pages[name])
     for each in page.all("details"):
-        page.driver.execute_script("arguments[0].open = true", each)  # type: ignore[no-untyped-call]
+        page.driver.execute_script("arguments[0].open = true", each)
     assert faults(page, axe) == []
 
 
@@ -114,7 +114,7 @@ def test_arrow_keys_walk_along_the_timeline(pages: Pages, desktop: Page) -> None
     assert desktop.find("#picked h3").text.startswith("Run 29:")
     timeline.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     assert desktop.find("#picked h3").text.startswith("Run 27:")
-    assert timeline.get_attribute("aria-valuetext").startswith("Run 27: GREEN, green")  # type: ignore[union-attr]
+    assert timeline.get_attribute("aria-valuetext").startswith("Run 27: GREEN, green")
     timeline.send_keys(Keys.HOME)
     assert desktop.find("#picked h3").text.startswith("Run 1:")
 

@@ -143,7 +143,10 @@ def test_trouble_is_shown_and_it_goes_on(tmp_path: Path) -> None:
             raise TamperedError("it is damaged", remedy="mend it")
         return Answer(text="mended")
 
-    watched = Watched(lambda: file.write_text("x", encoding="utf-8") and None)  # type: ignore[arg-type, return-value]
+    def touch() -> None:
+        file.write_text("x", encoding="utf-8")
+
+    watched = Watched(touch)
     watched.run(look, file)
     assert "it is damaged" in watched.out.getvalue()
     assert watched.out.getvalue().endswith("mended\n\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
 
@@ -59,7 +60,11 @@ class Seen(HTMLParser):
 
 @cache
 def page(name: str) -> str:
-    stories = {"sample": lambda: build_sample().story(), "hostile": build_hostile, "nothing": lambda: History().story()}
+    stories: dict[str, Callable[[], Story]] = {
+        "sample": lambda: build_sample().story(),
+        "hostile": build_hostile,
+        "nothing": lambda: History().story(),
+    }
     return render_html(stories[name]())
 
 

@@ -18,7 +18,7 @@ from tests.report.sample_story import build_sample
 
 
 def rendered(story: Story) -> str:
-    return MarkdownIt("commonmark", {"html": True}).enable("table").render(render_story(story))
+    return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(render_story(story)))
 
 
 def test_every_part_is_there() -> None:

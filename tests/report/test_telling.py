@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_phase_gate.core.state import Event
@@ -123,7 +125,7 @@ def test_every_kind_of_event_is_told_or_left_out_on_purpose() -> None:
     history.run("RED", {A: "f"})
     fact = {"name": "refactoring_complete", "value": True, "reason": "tidy", "by": "lee"}
     waiver = {"guard": "tests-kept", "findings": ["a"], "reason": "moved", "by": "lee", "expires": ""}
-    told = {
+    told: dict[str, tuple[dict[str, Any], str, str]] = {
         "fact-declared": (fact, "note", "declared refactoring_complete = True (lee): tidy"),
         "waived": (waiver, "override", "waived tests-kept (1 finding) by lee, until the cycle ends: moved"),
         "rewound": (

@@ -1,0 +1,225 @@
+"""Draw the pictures of the documentation: `python -m docs.pictures`; with `--report`, those that need a browser, too.
+
+The panel is what a real run printed; the flow is what the shipped workflow says. A test draws both again and compares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from pytest_phase_gate.core.workflow import Phase
+from pytest_phase_gate.rules.compiled import load_compiled
+
+FOLDER = Path(__file__).parent / "pictures"
+
+#: As in the README: the test passes, and somebody says that it works.
+SAMPLE = {
+    "slug.py": 'def slugify(text):\n    return text.lower().replace(" ", "-")\n',
+    "test_slug.py": 'from slug import slugify\n\n\ndef test_dashes():\n    assert slugify("A B") == "a-b"\n',
+}
+COMMAND = ("--phase=green", "--exit-signal=it works")
+
+#: Of a character, and of a line.
+_WIDE, _HIGH = 7.85, 19
+_MARGIN = 20
+_BAR = 34
+
+#: Colours of the terminal, by the numbers of the escape sequences.
+_COLOURS = {"31": "#ff8b78", "32": "#5dd39a", "33": "#f2b544", "36": "#7fb2ff"}
+_ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
+
+
+def draw_panel() -> str:
+    """Return the panel of a real run as SVG."""
+    typed = '$ pytest --phase=green --exit-signal="it works"'
+    rows = [typed, *_panel_rows()]
+    width = round(80 * _WIDE + 2 * _MARGIN)
+    height = _BAR + _HIGH * len(rows) + _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        ' role="img" aria-labelledby="title">',
+        '<title id="title">A green run with an exit signal; the panel says that Gate 1 is closed, because one green run'
+        " is not enough, and what to type next</title>",
+        f'<rect width="{width}" height="{height}" rx="10" fill="#12171d"/>',
+        *(f'<circle cx="{20 + 18 * index}" cy="18" r="5.5" fill="#38424d"/>' for index in range(3)),
+        '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="13"'
+        ' fill="#dfe4e9" xml:space="preserve">',
+    ]
+    for number, row in enumerate(rows):
+        y = _BAR + _HIGH * number + 14
+        for column, text, colour, is_bold in _pieces(row):
+            style = (f' fill="{colour}"' if colour else "") + (' font-weight="700"' if is_bold else "")
+            x, length = _MARGIN + column * _WIDE, len(text) * _WIDE
+            parts.append(f'<text x="{x:.1f}" y="{y}" textLength="{length:.1f}"{style}>{escape(text)}</text>')
+    return "\n".join((*parts, "</g>", "</svg>")) + "\n"
+
+
+def _panel_rows() -> list[str]:
+    """Run pytest for real, and return its summary line and our panel, with colours."""
+    with tempfile.TemporaryDirectory() as name:
+        for file, text in SAMPLE.items():
+            Path(name, file).write_text(text, encoding="utf-8")
+        kept = {key: text for key, text in os.environ.items() if not key.startswith(("PHASE_GATE_", "PYTEST_", "CI"))}
+        environment = {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "USER": "dev", "COLUMNS": "80", "CI": "1"}
+        environment.pop("NO_COLOR", None)
+        command = [sys.executable, "-m", "pytest", "-p", "pytest_phase_gate.plugin", "--color=yes", *COMMAND]
+        done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    start = next((index for index, line in enumerate(lines) if " passed" in line), None)
+    assert start is not None, f"it ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    # How long it took is of no matter, and never the same.
+    lines[start] = re.sub(r"in \d+\.\d+s", "in 0.01s", lines[start])
+    return lines[start:]
+
+
+def _pieces(row: str) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield the pieces of a line between its escape sequences: column, text, colour, and whether it is bold."""
+    column, colour, is_bold = 0, "", False
+    parts = _ESCAPE.split(row)
+    for index, part in enumerate(parts):
+        if index % 2:
+            for code in part.split(";"):
+                if code in ("", "0"):
+                    colour, is_bold = "", False
+                elif code == "1":
+                    is_bold = True
+                else:
+                    colour = _COLOURS.get(code, colour)
+            continue
+        # Where there are several blanks, what follows them has a place of its own: a viewer may make one of them.
+        for found in re.finditer(r"\S+(?: \S+)*", part):
+            yield column + found.start(), found[0], colour, is_bold
+        column += len(part)
+
+
+_PHASES = {"RED": "#c22f1f", "GREEN": "#1a7a47", "REFACTOR": "#1a5fcc", "DOCUMENT": "#7a3fc0"}
+_BOX, _GAP, _TALL = 172, 74, 92
+_STYLE = """
+text { font: 13px system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, sans-serif; fill: #16191d; }
+.name { font-weight: 700; font-size: 15px; }
+.quiet { fill: #59626c; font-size: 12px; }
+.box { fill: #ffffff; stroke: #d5dae0; }
+.gate { fill: #16191d; }
+.line { stroke: #59626c; stroke-width: 1.5; fill: none; }
+.head { fill: #59626c; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e8ebee; }
+  .quiet { fill: #9aa5b1; }
+  .box { fill: #171c22; stroke: #38424d; }
+  .gate { fill: #e8ebee; }
+  .line { stroke: #9aa5b1; }
+  .head { fill: #9aa5b1; }
+}
+"""
+
+
+def draw_flow() -> str:
+    """Return the phases of the shipped workflow, with both gates between them, as SVG."""
+    workflow = load_compiled("tdd")
+    assert workflow is not None
+    phases = workflow.phases
+    width = len(phases) * (_BOX + _GAP) + 84
+    height = 196
+    top = 40
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        ' role="img" aria-labelledby="title">',
+        f'<title id="title">{" to ".join(phase.name for phase in phases)} to DONE; between two phases stand both gates:'
+        " what was measured, and an explicit signal</title>",
+        f"<style>{_STYLE}</style>",
+    ]
+    for index, phase in enumerate(phases):
+        x = 2 + index * (_BOX + _GAP)
+        parts += _phase(phase, x, top)
+        parts += _gates(x + _BOX, top)
+    x = 2 + len(phases) * (_BOX + _GAP)
+    parts.append(f'<text x="{x + 8}" y="{top + _TALL / 2 + 5}" class="name">DONE</text>')
+    said = "Gate 1: what was measured · Gate 2: a signal, on purpose"
+    parts.append(f'<text x="{2 + _BOX + 10}" y="22" class="quiet">{said}</text>')
+    # The way back.
+    y = top + _TALL + 34
+    right, left = 2 + (len(phases) - 1) * (_BOX + _GAP) + _BOX / 2, 2 + _BOX / 2
+    way = f"M{right} {top + _TALL + 6}V{y}H{left}V{top + _TALL + 12}"
+    parts.append(f'<path d="{way}" class="line" stroke-dasharray="4 4"/>')
+    parts.append(f'<path d="M{left} {top + _TALL + 4}l-5 9h10z" class="head"/>')
+    parts.append(
+        f'<text x="{(left + right) / 2}" y="{y + 19}" text-anchor="middle" class="quiet">'
+        "back, on the record: a test was wrong, or one is missing</text>"
+    )
+    return "\n".join((*parts, "</svg>")) + "\n"
+
+
+def _phase(phase: Phase, x: float, top: float) -> Iterator[str]:
+    colour = _PHASES.get(phase.name, "#59626c")
+    yield f'<rect x="{x}" y="{top}" width="{_BOX}" height="{_TALL}" rx="10" class="box"/>'
+    yield f'<rect x="{x + 14}" y="{top + 16}" width="12" height="12" rx="3" fill="{colour}"/>'
+    yield f'<text x="{x + 34}" y="{top + 27}" class="name">{escape(phase.name)}</text>'
+    for number, line in enumerate(_wrap(phase.gate_1.name, 25)):
+        yield f'<text x="{x + 14}" y="{top + 52 + 17 * number}" class="quiet">{escape(line)}</text>'
+
+
+def _gates(x: float, top: float) -> Iterator[str]:
+    y = top + _TALL / 2
+    yield f'<path d="M{x + 6} {y}H{x + _GAP - 14}" class="line"/>'
+    yield f'<path d="M{x + _GAP - 6} {y}l-9 -5v10z" class="head"/>'
+    for number in (1, 2):
+        left = x + 4 + 18 * number
+        yield f'<rect x="{left}" y="{y - 20}" width="7" height="40" rx="2" class="gate"/>'
+        yield f'<text x="{left + 3.5}" y="{y - 26}" text-anchor="middle" class="quiet">{number}</text>'
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+#: Drawn without a browser, and compared by a test.
+DRAWN = {"panel.svg": draw_panel, "flow.svg": draw_flow}
+
+
+def shoot_report(folder: Path) -> None:
+    """Take pictures of the report in Chromium: on a desk by day and by night, and on a phone."""
+    from pytest_phase_gate.report.html import render_html
+    from tests.browser.chromium import DESKTOP, PHONE, chromium
+    from tests.report.sample_story import build_sample
+
+    with tempfile.TemporaryDirectory() as name:
+        page = Path(name, "report.html")
+        page.write_text(render_html(build_sample().story()), encoding="utf-8")
+        for picture, width, height, is_dark in (
+            ("report.png", DESKTOP, 1230, False),
+            ("report-dark.png", DESKTOP, 1230, True),
+            ("report-phone.png", PHONE, 1180, False),
+        ):
+            with chromium(width=width, height=height, dark=is_dark) as browser:
+                browser.driver.get(page.as_uri())
+                browser.shoot(folder / picture, height=height)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m docs.pictures", description=__doc__)
+    parser.add_argument("--report", action="store_true", help="also the report's, in Chromium")
+    options = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw in DRAWN.items():
+        (FOLDER / name).write_text(draw(), encoding="utf-8")
+        print(f"docs/pictures/{name}")
+    if options.report:
+        shoot_report(FOLDER)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The pictures of the documentation show what the program does now."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from docs.pictures import DRAWN, FOLDER, _pieces
+from tests.docs.blocks import pages
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_drawing_is_up_to_date(name: str) -> None:
+    drawn = DRAWN[name]()
+    ElementTree.fromstring(drawn)
+    assert (FOLDER / name).read_text(encoding="utf-8") == drawn, "run: python -m docs.pictures"
+
+
+def test_every_picture_is_shown_somewhere() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    assert [path.name for path in sorted(FOLDER.iterdir()) if f"pictures/{path.name}" not in text] == []
+
+
+def test_pictures_of_the_report_are_small() -> None:
+    assert all(path.stat().st_size < 200_000 for path in FOLDER.iterdir())
+
+
+def test_colours_of_a_terminal() -> None:
+    assert list(_pieces("\x1b[32m  + a b    1\x1b[0m \x1b[1mx\x1b[0m")) == [
+        (2, "+ a b", "#5dd39a", False),
+        (11, "1", "#5dd39a", False),
+        (13, "x", "", True),
+    ]
