@@ -14,7 +14,8 @@ import pytest
 from pytest_phase_gate.core.evidence import Table
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.report.html import render_html
-from pytest_phase_gate.report.story import LedgerCheck, Section, Story
+from pytest_phase_gate.report.html_timeline import signs_in
+from pytest_phase_gate.report.story import Happening, LedgerCheck, Section, Story
 from pytest_phase_gate.report.words import headline
 from tests.report.history import History, given
 from tests.report.hostile import build_hostile
@@ -163,6 +164,14 @@ def test_ten_thousand_runs_are_a_file_that_can_be_sent() -> None:
     assert len(seen(text).elements) < 8_000
     # Twice as many runs, and hardly more to draw.
     assert len(seen(render_html(build_long(20_000))).elements) <= len(seen(text).elements) + 100
+
+
+def test_thin_columns_have_only_signs_that_nobody_may_miss() -> None:
+    story = build_long(10_000)
+    assert signs_in(story) == []
+    override = Happening(run=9_000, at=story.at, kind="override", text="mara forced GREEN")
+    assert signs_in(replace(story, happenings=(*story.happenings, override))) == ["override"]
+    assert "exited" in signs_in(build_sample().story())
 
 
 def test_a_hostile_page_is_of_bounded_size() -> None:

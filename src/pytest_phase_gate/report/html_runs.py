@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_phase_gate.report.columns import SIGNED
-from pytest_phase_gate.report.html_timeline import SIGNS
+from pytest_phase_gate.report.html_timeline import SIGNS, signs_in
 from pytest_phase_gate.report.markup import Html, join, show, tag
 from pytest_phase_gate.report.story import Run, Story
 from pytest_phase_gate.report.words import SIGN_WORDS, describe_counts, outcome_of, phase_class, short_time
@@ -18,7 +18,6 @@ _COLUMNS = ("Run", "Began (UTC)", "Phase", "Ended", "Tests", "Streak", "Verdict"
 
 def render_legend(story: Story) -> Html:
     """Return what the timeline's colours and signs mean; only those that are in it."""
-    present = {each.kind for each in story.happenings} & set(SIGNED)
     colours = [("f", "failed"), ("p", "passed"), ("s", "skipped")]
     if any(not run.counts and run.total for run in story.runs):
         colours.append(("p not-counted", "does not count"))
@@ -28,8 +27,7 @@ def render_legend(story: Story) -> Html:
         boxes.append(tag("li", _box(tag("path", d="M2 2l8 8m0-8l-8 8", class_="reset")), "streak lost"))
     boxes += [
         tag("li", _box(tag("path", d=SIGNS[kind], transform="translate(6 6)", class_=f"sign {kind}")), SIGN_WORDS[kind])
-        for kind in SIGNS
-        if kind in present
+        for kind in signs_in(story)
     ]
     return tag("ul", *boxes, class_="legend")
 

@@ -35,12 +35,15 @@ SIGNS: dict[str, str] = {
 #: What goes without saying where the other is there.
 _IMPLIED = {"signal": "exited", "breaker-closed": "breaker-half-open"}
 _LANES = 2
+#: In columns this thin, which stand for many runs, signs would cover each other: only those that nobody may miss.
+_THIN = 9.0
+_GRAVE = frozenset({"breaker-open", "forced", "override", "needs-person", "rewound"})
 
 
 def render_timeline(story: Story) -> Html:
     """Return the drawing, in a frame that scrolls where it is too narrow."""
     columns = columns_of(story.runs, story.happenings)
-    width = min(_WIDEST, max(_THINNEST, (_WIDTH - _LEFT - _RIGHT) / len(columns)))
+    width = _width(columns)
     right = _LEFT + width * len(columns)
     highest = max((column.worst.total for column in columns), default=0) or 1
     drawing = tag(
@@ -60,6 +63,23 @@ def render_timeline(story: Story) -> Html:
     return tag(
         "div", drawing, class_="scroll", id="timeline", tabindex="0", role="region", aria_label="Timeline of runs"
     )
+
+
+def signs_in(story: Story) -> list[str]:
+    """Return the kinds of signs that the drawing has, in their order."""
+    columns = columns_of(story.runs, story.happenings)
+    drawn = {kind for column in columns for kind in _kinds(column, _width(columns))}
+    return [kind for kind in SIGNS if kind in drawn]
+
+
+def _width(columns: Sequence[Column]) -> float:
+    return min(_WIDEST, max(_THINNEST, (_WIDTH - _LEFT - _RIGHT) / max(1, len(columns))))
+
+
+def _kinds(column: Column, width: float) -> list[str]:
+    present = {str(each.kind) for each in column.happenings}
+    kinds = [kind for kind in SIGNS if kind in present and _IMPLIED.get(kind) not in present]
+    return [kind for kind in kinds if width >= _THIN or kind in _GRAVE][:_LANES]
 
 
 def _label(story: Story, columns: Sequence[Column]) -> str:
@@ -103,7 +123,7 @@ def _band(band: Band, width: float) -> Html:
         tag("rect", x=_round(x + 0.5), y=_BANDS, width=_round(max(1, wide - 1)), height=20, rx=4),
         tag("text", band.phase, x=_round(x + wide / 2), y=_BANDS + 14, text_anchor="middle") if has_room else None,
         tag("line", x1=_round(x), x2=_round(x), y1=_BANDS, y2=_BARS + _BAR_HEIGHT, class_="edge")
-        if band.first
+        if band.first and wide >= 12
         else None,
         class_=f"band {phase_class(band.phase)}",
     )
@@ -132,16 +152,14 @@ def _column(index: int, column: Column, width: float, highest: int) -> Html:
             )
     if not run.total:
         parts.append(tag("circle", cx=_round(x + width / 2), cy=_BARS + _BAR_HEIGHT - 4, r=2, class_="nothing"))
-    parts += _signs(column, x + width / 2)
+    parts += _signs(column, x + width / 2, width)
     parts += _streak(column, x + width / 2, width)
     parts.append(tag("rect", x=_round(x), y=22, width=_round(width), height=_NUMBERS - 26, class_="hit"))
     return tag("g", *parts, class_="column", data_first=column.first.number, data_last=column.last.number)
 
 
-def _signs(column: Column, x: float) -> Iterator[Html]:
-    present = {each.kind for each in column.happenings}
-    kinds = [kind for kind in SIGNS if kind in present and _IMPLIED.get(kind) not in present]
-    for lane, kind in enumerate(kinds[:_LANES]):
+def _signs(column: Column, x: float, width: float) -> Iterator[Html]:
+    for lane, kind in enumerate(_kinds(column, width)):
         yield tag(
             "path", d=SIGNS[kind], transform=f"translate({_round(x)} {_SIGNS + 8 + lane * 15})", class_=f"sign {kind}"
         )
@@ -149,8 +167,10 @@ def _signs(column: Column, x: float) -> Iterator[Html]:
 
 def _streak(column: Column, x: float, width: float) -> Iterator[Html]:
     run = column.last
-    if column.resets:
-        size = min(4.0, width / 2)
+    if column.resets and width < _THIN:
+        yield tag("rect", x=_round(x - 1), y=_STREAK - 4, width=2, height=8, class_="lost")
+    elif column.resets:
+        size = 4.0
         d = f"M{_round(x - size)} {_STREAK - size}l{2 * size} {2 * size}m0-{2 * size}l-{2 * size} {2 * size}"
         yield tag("path", d=d, class_="reset")
     elif run.streak and run.counts:

@@ -217,5 +217,5 @@
     root.dataset.theme = isDark ? "light" : "dark";
   });
 
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
+  addEventListener("beforeprint", () => document.querySelectorAll(".gates details").forEach((each) => { each.open = true; }));
 })();
