@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -197,3 +198,27 @@ def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: Tas
     pass_once(again, "second")
     later = open_store(store.folder)
     later.check_objects(later.look().state)
+
+
+class CantOpen(FileSystem):
+    """A disk that can't open objects for a while."""
+
+    def __init__(self) -> None:
+        self.is_sick = True
+
+    def open(self, path: Path, flags: int) -> int:
+        if self.is_sick and path.parent.name == "objects":
+            raise OSError(errno.EINTR, "Interrupted system call")
+        return super().open(path, flags)
+
+
+def test_evidence_that_could_not_be_read_is_not_taken_for_gone(store: TaskStore) -> None:
+    store.state_file.write_bytes(b"\xff")
+    before = contents(store.folder)
+    files = CantOpen()
+    sick = open_store(store.folder, files=files)
+    with pytest.raises(StorageError):
+        repair(sick)
+    assert contents(store.folder) == before
+    files.is_sick = False
+    assert repair(sick).kept_lines == 6

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_phase_gate.core.state import NEW_STATE, Event, State
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError, TamperedError
+from pytest_phase_gate.errors import NotAllowedError, RollbackError, TamperedError
 from pytest_phase_gate.storage.files import exists, read_bytes, write_atomically
 from pytest_phase_gate.storage.lock import hold_lock
 from pytest_phase_gate.storage.opening import Opened, apply_line
@@ -82,9 +82,12 @@ def _last_good(store: TaskStore) -> Opened:
 
 
 def _has_objects(store: TaskStore, state: State) -> bool:
-    """Tell whether all that the state names is still there: a transaction without its evidence is not a good one."""
+    """Tell whether all that the state names is still there: a transaction without its evidence is not a good one.
+
+    Raises StorageError for one that can't be read now: it may well be there, and nothing is cut in doubt.
+    """
     try:
         store.check_objects(state)
-    except StateError:
+    except TamperedError:
         return False
     return True
