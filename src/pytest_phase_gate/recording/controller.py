@@ -22,8 +22,9 @@ from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseG
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.extensions import gather_guards, gather_workflows, tell_evaluated
-from pytest_phase_gate.recording.gathering import gather_record, missing_modules
+from pytest_phase_gate.recording.gathering import gather_facts, make_record, missing_modules, teller
 from pytest_phase_gate.recording.genuine import OutcomeWitness
+from pytest_phase_gate.recording.meaning import written_since
 from pytest_phase_gate.recording.options import Options, read_options
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
@@ -181,17 +182,22 @@ class Controller:
             self._problem = _fault(error)
 
     def _finish(self, exit_status: int) -> None:
-        record, files = gather_record(
+        facts = gather_facts(
             self._config,
-            self._project,
             self._run,
             witness=self._witness,
             outcome_witness=self._outcomes,
             exit_status=exit_status,
-            began=self._began,
             duration=time.perf_counter() - self._started,
-            criteria=self._criteria,
             marks=self._marks,
+            modules=missing_modules(self._run),
+        )
+        record, files = make_record(
+            self._run,
+            facts,
+            self._criteria,
+            is_output=written_since(self._project.root, self._began),
+            show=teller(self._config),
         )
         finished = self._run.end(record, tree_files=files)
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_phase_gate.core.criteria import Criteria, Links
-from pytest_phase_gate.core.outcomes import Outcomes
 from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
+from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.collection import names_in_source
 from pytest_phase_gate.recording.extensions import gather_metrics
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
-from pytest_phase_gate.recording.meaning import take_meaning
+from pytest_phase_gate.recording.meaning import take_meaning, take_settings, take_testpaths
 from pytest_phase_gate.recording.modules import found_modules
-from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, whole_files
+from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
 from pytest_phase_gate.recording.oddities import look_for_oddities
 from pytest_phase_gate.recording.run import RecordedRun
 from pytest_phase_gate.recording.witness import SessionWitness
@@ -32,43 +31,88 @@ if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
 
 
-def gather_record(
+def gather_facts(
     config: pytest.Config,
-    project: Project,
     run: RecordedRun,
     *,
     witness: SessionWitness,
     outcome_witness: OutcomeWitness,
     exit_status: int,
-    began: float,
     duration: float,
-    criteria: Criteria,
     marks: CriterionMarks | None,
+    modules: Iterable[str],
+) -> SessionFacts:
+    """Return what the session showed of itself.
+
+    :param modules: those of which it matters where they were found.
+    """
+    root, phase = run.project.root, run.phase
+    assert phase is not None, "the run was begun"
+    collection = witness.collection
+    deselected = frozenset(map(collection.test_id, collection.deselected))
+    by_node = {**witness.criteria_on_workers, **({} if marks is None else marks.by_node)}
+    measured, complaints = gather_metrics(config, run.workflow, phase, root)
+    return SessionFacts(
+        outcomes=witness.outcomes(),
+        exit_status=exit_status,
+        tally=witness.buckets.tally(),
+        duration_s=duration,
+        deselected=deselected,
+        sees_whole_files=sees_whole_files(config),
+        narrowed_files=narrowed_files(config, root),
+        narrowed_by=describe_narrowing(config, len(deselected)),
+        collection_errors=tuple(collection.errors),
+        skipped_modules=witness.skipped_modules,
+        failures=witness.failures() if phase.tests == "failing" else {},
+        messages=witness.messages(),
+        interrupted=witness.interrupted,
+        internal_error=witness.internal_error,
+        is_void=witness.is_usage_error(exit_status),
+        marked={collection.test_id(node): ids for node, ids in by_node.items()},
+        settings=take_settings(config, run.project, run.declared),
+        testpaths=take_testpaths(config, root),
+        modules={**found_modules(modules, str(root)), **witness.modules},
+        doubts=(*outcome_witness.doubts(), *witness.doubts()),
+        foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
+        measured=measured,
+        complaints=complaints,
+    )
+
+
+def make_record(
+    run: RecordedRun,
+    facts: SessionFacts,
+    criteria: Criteria,
+    *,
+    is_output: Callable[[str], bool],
+    show: Callable[[str], None] | None = None,
 ) -> tuple[RunRecord, Mapping[str, str]]:
-    """Return the record, and the content ids of the tree as the run left it."""
-    root = project.root
+    """Return the record, and the content ids of the tree as the run left it.
+
+    :param is_output: whether the run itself has written a file.
+    """
+    project, root, outcomes = run.project, run.project.root, facts.outcomes
     assert run.tree is not None, "the run was begun"
     assert run.phase is not None, "the run was begun"
+    in_first_phase = run.phase.scope == "targets"
     looked = run.store.look().state
     # In RED everything is frozen anew, whole.
-    frozen = None if run.phase.scope == "targets" else load_frozen(run.store.objects, looked.frozen)
+    frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
     frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
     after = project.take_tree()
-    outcomes = witness.outcomes()
     known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
-    deselected = frozenset(map(witness.collection.test_id, witness.collection.deselected))
     audit = Audit((), ())
     if known is not None:
         selection = Selection(
-            deselected=deselected,
-            collected_files=whole_files(config, inventory.files),
-            narrowed_files=narrowed_files(config, root),
+            deselected=facts.deselected,
+            collected_files=frozenset(inventory.files) if facts.sees_whole_files else frozenset(),
+            narrowed_files=facts.narrowed_files,
         )
         # By any patterns: those of this run may be the ones that left a test out.
         audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
-    evidence, complaints = gather_metrics(config, run.workflow, run.phase, root)
-    measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=_teller(config))
+    measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
+    missing = missing_modules(run)
     record = RunRecord(
         run=run.id,
         outcomes=outcomes,
@@ -76,60 +120,57 @@ def gather_record(
         audit=audit,
         tree=after.digest,
         root=str(root),
-        exit_status=exit_status,
-        tally=witness.buckets.tally(),
-        duration_s=duration,
-        deselected=len(deselected),
-        collection_errors=tuple(witness.collection.errors),
-        skipped_modules=witness.skipped_modules,
-        failures=witness.failures() if run.phase.tests == "failing" else {},
-        messages=witness.messages(),
-        interrupted=witness.interrupted,
-        internal_error=witness.internal_error,
-        is_void=witness.is_usage_error(exit_status),
+        exit_status=facts.exit_status,
+        tally=facts.tally,
+        duration_s=facts.duration_s,
+        deselected=len(facts.deselected),
+        collection_errors=facts.collection_errors,
+        skipped_modules=facts.skipped_modules,
+        failures=facts.failures,
+        messages=facts.messages,
+        interrupted=facts.interrupted,
+        internal_error=facts.internal_error,
+        is_void=facts.is_void,
         changed_sources=changed_sources(run.tree, after),
         changed_since=last_files.changed_since(run.store.folder, after.files),
-        narrowed_by=describe_narrowing(config, len(deselected)),
+        narrowed_by=facts.narrowed_by,
         criteria=criteria,
-        links=_take_links(criteria, witness, marks, outcomes, root=root, in_first_phase=run.phase.scope == "targets"),
+        links=_take_links(criteria, facts, root=root, in_first_phase=in_first_phase),
         meaning=take_meaning(
-            config, project, run.declared, criteria, inventory, after.files, frozen=frozen, began=began
+            project,
+            criteria,
+            inventory,
+            after.files,
+            settings=facts.settings,
+            testpaths=facts.testpaths,
+            frozen=frozen,
+            is_output=is_output,
         ),
-        resolved={**found_modules(missing_modules(run), str(root)), **witness.modules},
-        doubts=(*outcome_witness.doubts(), *witness.doubts()),
-        foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
-        evidence={**evidence, **measured.metrics},
+        resolved={name: facts.modules[name] for name in missing if name in facts.modules},
+        doubts=facts.doubts,
+        foreign_hooks=facts.foreign_hooks,
+        evidence={**facts.measured, **measured.metrics},
         evidence_findings=(
             *measured.findings,
             *look_for_oddities(root, after.files, inventory, since=frozen_at),
         ),
         evidence_memory=measured.remembered,
-        warnings=(*complaints, *measured.warnings),
+        warnings=(*facts.complaints, *measured.warnings),
         notes=measured.notes,
         tables=measured.tables,
     )
     return record, after.files
 
 
-def _take_links(
-    criteria: Criteria,
-    witness: SessionWitness,
-    marks: CriterionMarks | None,
-    outcomes: Outcomes,
-    *,
-    root: Path,
-    in_first_phase: bool,
-) -> Links:
-    if marks is None and criteria.count == 1:
+def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:
+    if not criteria.listed and criteria.count == 1:
         return Links()  # nobody spoke of criteria: nothing to look at
     from pytest_phase_gate.recording.criteria import take_links
 
-    by_node = {**witness.criteria_on_workers, **({} if marks is None else marks.by_node)}
-    marked = {witness.collection.test_id(node): ids for node, ids in by_node.items()}
-    return take_links(criteria, marked, outcomes, root=root, copies_matter=in_first_phase)
+    return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)
 
 
-def _teller(config: pytest.Config) -> Callable[[str], None]:
+def teller(config: pytest.Config) -> Callable[[str], None]:
     """Return what shows a line to whoever waits for a long command."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
 

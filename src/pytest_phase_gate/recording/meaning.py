@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -35,20 +35,21 @@ _OPTIONS = {
 
 
 def take_meaning(
-    config: pytest.Config,
     project: Project,
-    workflow: Workflow,
     criteria: Criteria,
     inventory: Inventory,
     contents: Mapping[str, str],
     *,
+    settings: Mapping[str, str],
+    testpaths: Iterable[str],
     frozen: Frozen | None,
-    began: float,
+    is_output: Callable[[str], bool],
 ) -> Meaning:
     """Return the meaning of the tests as they are now. Files whose content is the frozen one are not parsed.
 
     :param contents: content ids by path, from the tree.
-    :param began: files that the run itself has written since then are its output.
+    :param settings: as `take_settings` found them.
+    :param is_output: whether the run itself has written a file.
     """
     root = project.root
     modules: dict[str, tuple[ModuleStatement, ...]] = {}
@@ -59,15 +60,14 @@ def take_meaning(
     before_them = {} if frozen is None else frozen.support
     support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
     written: set[str] = set()
-    ended = time.time()
-    for path, content in _support_files(config, project, inventory, contents, was_support=before_them):
-        if _was_written(root / path, began, ended):
+    for path, content in support_files(project, inventory.files, contents, testpaths, was_support=before_them):
+        if is_output(path):
             written.add(path)
             continue
         known = before_them.get(path)
         is_same = known is not None and known.content == content
         support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
-    settings = take_settings(config, project, workflow)
+    settings = dict(settings)
     # Criteria that come later than the freeze ask for more, and take nothing away.
     if criteria.listed and (frozen is None or "criteria" in frozen.settings):
         settings["criteria"] = ", ".join(sorted(criteria.ids))
@@ -81,17 +81,19 @@ def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]
         return ()
 
 
-def _support_files(
-    config: pytest.Config,
+def support_files(
     project: Project,
-    inventory: Inventory,
+    tests: Collection[str],
     contents: Mapping[str, str],
+    testpaths: Iterable[str],
     *,
-    was_support: Collection[str],
+    was_support: Collection[str] = (),
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files that tests use, with the ids of their contents."""
-    tests = inventory.files
-    folders = _test_folders(config, project.root, (*tests, *contents))
+    """Yield the files that tests use, with the ids of their contents.
+
+    :param tests: the files that tests stand in.
+    """
+    folders = _test_folders(testpaths, (*tests, *contents))
     by_name = compile_globs(project.configuration.freeze)
 
     def is_support(path: str) -> bool:
@@ -106,10 +108,13 @@ def _support_files(
     yield from project.take_data(folders, lambda path: path not in contents and is_support(path)).items()
 
 
-def _test_folders(config: pytest.Config, root: Path, paths: Iterable[str]) -> frozenset[str]:
+def take_testpaths(config: pytest.Config, root: Path) -> tuple[str, ...]:
+    return tuple(relative_id(root / folder, root) for folder in config.getini("testpaths"))
+
+
+def _test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
     """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one."""
-    named = [relative_id(root / folder, root) for folder in config.getini("testpaths")]
-    found = {folder for folder in named if folder not in ("", ".") and not folder.startswith("..")}
+    found = {folder for folder in testpaths if folder not in ("", ".") and not folder.startswith("..")}
     if found:
         return frozenset(found)
     for path in paths:
@@ -121,12 +126,17 @@ def _test_folders(config: pytest.Config, root: Path, paths: Iterable[str]) -> fr
     return frozenset(found)
 
 
-def _was_written(file: Path, began: float, ended: float) -> bool:
-    try:
-        # Not what somebody dated into the future.
-        return began <= file.stat().st_mtime <= ended
-    except OSError:
-        return False
+def written_since(root: Path, began: float) -> Callable[[str], bool]:
+    """Return what tells whether a file was written since then: by the run itself, or what it measured with."""
+
+    def is_output(path: str) -> bool:
+        try:
+            # Not what somebody dated into the future.
+            return began <= (root / path).stat().st_mtime <= time.time()
+        except OSError:
+            return False
+
+    return is_output
 
 
 def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -> dict[str, str]:

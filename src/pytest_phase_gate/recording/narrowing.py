@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -30,9 +29,9 @@ def describe_narrowing(config: pytest.Config, deselected: int) -> tuple[str, ...
     return tuple(words)
 
 
-def whole_files(config: pytest.Config, files: Iterable[str]) -> frozenset[str]:
-    """Return the files of which every test was looked at. `--lf` drops tests of a file without saying which."""
-    return frozenset() if getattr(config.option, "lf", False) else frozenset(files)
+def sees_whole_files(config: pytest.Config) -> bool:
+    """Tell whether every test of a collected file was looked at. `--lf` drops tests of a file without saying which."""
+    return not getattr(config.option, "lf", False)
 
 
 def narrowed_files(config: pytest.Config, root: Path) -> frozenset[str]:
