@@ -146,6 +146,12 @@ class StorageError(StateError):
     slug = "state-storage"
 
 
+class ShardError(StateError):
+    """The records of shards are not one whole run."""
+
+    slug = "shards-refused"
+
+
 class InternalFaultError(StateError):
     """A fault of ours: the run could not be judged."""
 

@@ -20,6 +20,7 @@ MESSAGES: Mapping[str, str] = {
     "malformed-result": "An executor's report or a reviewer's verdict is not in its form. The line says where.",
     "not-allowed": "Allowed at another time, but not now. The message says what is missing.",
     "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
+    "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",
     "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",
     "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
     "state-newer": "The state was written by a newer version. Nothing was changed.",

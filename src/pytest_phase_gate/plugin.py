@@ -50,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write the evaluation to FILE, as JSON (.json) or Markdown (.md), or the task's whole story (.html)."
         " May be repeated.",
     )
+    add(
+        "--phase-shard",
+        metavar="I/N",
+        help="This run is shard I of N, or auto: as the CI's variables say. phase-gate combine makes one run of them.",
+    )
     add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
     add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")
     # What our own commands say to a run that they start; not for people.
@@ -75,6 +80,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
     if config.getoption("phase") is None and config.getoption("phase_baseline") is None:
+        if config.getoption("phase_shard") is not None:
+            raise pytest.UsageError("--phase-shard without --phase records nothing\n  try: add --phase=green")
         return  # not asked for: not one hook is registered, nothing else is imported
     from pytest_phase_gate.recording import start
 

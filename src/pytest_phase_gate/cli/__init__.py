@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "force": "End a phase against everything that was measured: a person, with a word",
     "hook": "Answer a coding agent that is about to stop, or to use a tool",
     "baseline": "Record the tests and outcomes that the next cycle starts from",
+    "combine": "Make one run of the records that shards wrote",
     "audit": "Verify every line of the ledger; repair a damaged one",
     "doctor": "Look at the installation; --prove tries cheats against it",
     "schema": "Print a JSON Schema of our files",

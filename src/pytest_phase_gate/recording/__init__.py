@@ -39,6 +39,11 @@ def start(config: pytest.Config) -> Controller | None:
 
         BaselineRecorder.configure(config)
         return None
+    if config.option.phase_shard is not None:
+        from pytest_phase_gate.recording.shard import ShardRecorder
+
+        ShardRecorder.configure(config)
+        return None
     from pytest_phase_gate.recording.controller import Controller
 
     return Controller.configure(config)

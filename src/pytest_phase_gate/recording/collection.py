@@ -68,10 +68,14 @@ class Collection:
         assert isinstance(paths, dict)
         assert isinstance(groups, list)
         self.deselected = list(dict.fromkeys((*self.deselected, *deselected)))
-        for part, path in paths.items():
-            self._paths.setdefault(part, relative_id(Path(path), self._root))
+        self.see_paths(paths)
         # With --dist=loadgroup xdist appends the group to the id; without workers the same test has none.
         self._group_suffixes = tuple({*self._group_suffixes, *(f"@{group}" for group in groups)})
+
+    def see_paths(self, paths: Mapping[str, str]) -> None:
+        for part, path in paths.items():
+            if part not in self._paths:
+                self._paths[part] = relative_id(Path(path), self._root)
 
     def with_test_ids(self, nodes: dict[str, T]) -> dict[str, T]:
         """Return the same under our ids. Mostly they are pytest's own, and nothing has to be done."""

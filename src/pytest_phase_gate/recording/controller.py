@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,11 +21,12 @@ from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.early import early_look
-from pytest_phase_gate.recording.extensions import gather_guards, gather_workflows, tell_evaluated
+from pytest_phase_gate.recording.extensions import tell_evaluated
 from pytest_phase_gate.recording.gathering import gather_facts, make_record, missing_modules, teller
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.meaning import written_since
-from pytest_phase_gate.recording.options import Options, read_options
+from pytest_phase_gate.recording.options import Options
+from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
 from pytest_phase_gate.recording.witness import SessionWitness
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.report.story import Story
 
 #: Options under which pytest opens a session and runs no test.
-_VOID_OPTIONS = {
+VOID_OPTIONS = {
     "collectonly": "--collect-only",
     "setupplan": "--setup-plan",
     "showfixtures": "--fixtures",
@@ -53,7 +54,7 @@ class Controller:
 
     def __init__(self, config: pytest.Config, project: Project, options: Options, run: RecordedRun) -> None:
         self._config, self._project, self._options, self._run = config, project, options, run
-        self._void = next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
+        self._void = next((flag for name, flag in VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
         self._witness = SessionWitness(config, project.root)
         self._outcomes = OutcomeWitness(config, project.root)
         self._criteria = Criteria()
@@ -91,17 +92,8 @@ class Controller:
 
     @classmethod
     def _prepare(cls, config: pytest.Config) -> Controller:
-        option, typed = config.option, tuple(map(str, config.invocation_params.args))
-        project = Project.find(
-            config.invocation_params.dir,
-            environment=dict(os.environ),
-            task=option.phase_task,
-            folder=option.phase_dir,
-        )
-        options = read_options(config, project)
-        workflow = project.workflow(
-            options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
-        )
+        typed = tuple(map(str, config.invocation_params.args))
+        project, options, workflow = prepare(config)
         request = Request(
             phase=options.phase,
             exit_signal=options.exit_signal,
@@ -117,19 +109,8 @@ class Controller:
         except StateError as error:
             controller._problem = error
             run.phase = workflow.phase(options.phase) or workflow.first
-        controller._take_criteria()
+        controller._criteria, controller._marks = take_criteria(config, run, options.criteria)
         return controller
-
-    def _take_criteria(self) -> None:
-        typed, default = self._options.criteria, self._project.configuration.run.criteria
-        if typed is None and not self._run.criteria_given and default is None:
-            return
-        from pytest_phase_gate.recording.criteria import CriterionMarks, choose_criteria
-
-        self._criteria = choose_criteria(self._run, typed, here=self._config.invocation_params.dir)
-        if self._criteria.listed:
-            self._marks = CriterionMarks(self._config, self._criteria.ids)
-            self._config.pluginmanager.register(self._marks, "phase_gate_criteria")
 
     # --- the session begins --------------------------------------------------------------------------------------
 
@@ -148,7 +129,7 @@ class Controller:
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
-            self._problem = _fault(error)
+            self._problem = as_fault(error)
 
     def pytest_report_header(self) -> str:
         phase = "?" if self._run.phase is None else self._run.phase.name
@@ -179,7 +160,7 @@ class Controller:
             self._problem = error
         except Exception as error:
             # A fault of ours must not swallow the user's failures: said in the panel, and the gate stays closed.
-            self._problem = _fault(error)
+            self._problem = as_fault(error)
 
     def _finish(self, exit_status: int) -> None:
         facts = gather_facts(
@@ -287,18 +268,24 @@ class _LastWord:
         result = yield  # others, --max-warnings among them, have their say first
         # Never raise here: that would swallow the FAILURES section.
         session.exitstatus = self._controller.exit_status(int(session.exitstatus))
-        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None:
-            for line in self._controller.panel():
-                if line.is_title:
-                    terminal.write_sep("=", line.text, **line.markup)
-                else:
-                    terminal.write_line(line.text, **line.markup)
-            terminal.flush()  # whoever ends the process from here on does not take the verdict with it
+        show_panel(session.config, self._controller.panel())
         return result
 
 
-def _fault(error: Exception) -> InternalFaultError:
+def show_panel(config: pytest.Config, lines: Iterable[Line]) -> None:
+    """Write lines to the terminal, if there is one."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None:
+        return
+    for line in lines:
+        if line.is_title:
+            terminal.write_sep("=", line.text, **line.markup)
+        else:
+            terminal.write_line(line.text, **line.markup)
+    terminal.flush()  # whoever ends the process from here on does not take the verdict with it
+
+
+def as_fault(error: Exception) -> InternalFaultError:
     frames = error.__traceback__
     while frames is not None and frames.tb_next is not None:
         frames = frames.tb_next

@@ -67,7 +67,9 @@ def reaches_in(source: bytes) -> bool:
 class OutcomeWitness:
     """Collects what makes the session's outcomes doubtful."""
 
-    def __init__(self, config: pytest.Config, root: Path) -> None:
+    def __init__(self, config: pytest.Config, root: Path, *, drops_matter: bool = True) -> None:
+        #: In a shard somebody drops what others run; whether each test ran somewhere is looked at when all are there.
+        self._drops_matter = drops_matter
         self._config, self._homes = config, Homes(root)
         self._early = early_look(config)
         self._doubts: dict[str, Finding] = {}
@@ -163,7 +165,7 @@ class OutcomeWitness:
         if is_foreign:
             self._codes = test_codes(items)
         result = yield
-        if is_foreign:
+        if is_foreign and self._drops_matter:
             kept = {item.nodeid for item in items} | self._deselected
             for node in before:
                 # xdist puts a group behind the id; the test is still there.

@@ -10,6 +10,11 @@ from pytest_phase_gate.storage.owners import is_in_environment
 from pytest_phase_gate.storage.root import relative_id
 
 
+def loaded_names() -> list[str]:
+    """Return the modules that are loaded, but for Python's own."""
+    return [name for name in list(sys.modules) if name.partition(".")[0] not in sys.stdlib_module_names]
+
+
 def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
     """Return the modules that this process has loaded, each with its file relative to the root.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,22 @@ class Options(Value):
 def read_options(config: pytest.Config, project: Project) -> Options:
     """Return what this run is to do. Raises UsageError for words that are off."""
     option, defaults = config.option, project.configuration.run
-    base = config.invocation_params.dir
-    reports = tuple(base / name for name in option.phase_report or ()) or tuple(
-        project.root / name for name in defaults.report
+    return Options(
+        phase=option.phase or "",
+        exit_meaning=option.phase_exit or defaults.exit,
+        confirms=defaults.confirm if option.phase_confirm is None else option.phase_confirm,
+        exit_signal=_read_exit_signal(config),
+        criteria=option.phase_criteria,
+        reports=choose_reports(option.phase_report, config.invocation_params.dir, project),
+        workflow=option.phase_workflow,
+        confirming=_read_confirming(option.phase_confirming),
+    )
+
+
+def choose_reports(typed: Iterable[str] | None, here: Path, project: Project) -> tuple[Path, ...]:
+    """Return the reports that were typed, else those of the project's file. Raises UsageError for an odd suffix."""
+    reports = tuple(here / name for name in typed or ()) or tuple(
+        project.root / name for name in project.configuration.run.report
     )
     for path in reports:
         if path.suffix.lower() not in REPORT_SUFFIXES:
@@ -39,16 +53,7 @@ def read_options(config: pytest.Config, project: Project) -> Options:
                 f"--phase-report={path.name}: the suffix says the format, and {path.suffix or 'none'} is not known",
                 remedy=f"use one of: {', '.join(REPORT_SUFFIXES)}",
             )
-    return Options(
-        phase=option.phase or "",
-        exit_meaning=option.phase_exit or defaults.exit,
-        confirms=defaults.confirm if option.phase_confirm is None else option.phase_confirm,
-        exit_signal=_read_exit_signal(config),
-        criteria=option.phase_criteria,
-        reports=reports,
-        workflow=option.phase_workflow,
-        confirming=_read_confirming(option.phase_confirming),
-    )
+    return reports
 
 
 def _read_exit_signal(config: pytest.Config) -> str | None:

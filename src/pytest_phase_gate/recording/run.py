@@ -23,7 +23,7 @@ from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
 from pytest_phase_gate.core.state import Event, State
-from pytest_phase_gate.core.values import Value, replace
+from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, who_am_i
@@ -50,6 +50,8 @@ class Request(Value):
     arguments: tuple[str, ...] = ()
     #: The signal that lay there before the project's code ran; None if none did.
     signal: SignalFile | None = None
+    #: What the start record says beside, or other than, what is so in this process: of shards that ran elsewhere.
+    start_facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RecordedRun:
@@ -173,6 +175,7 @@ class RecordedRun:
             "python": platform.python_version(),
             "pytest": pytest.__version__,
             "optimize": sys.flags.optimize,
+            **self.request.start_facts,
         }
 
     def references(self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory) -> References:

@@ -9,10 +9,11 @@ import pytest
 
 from pytest_phase_gate.core.findings import findings_to_json
 from pytest_phase_gate.recording.genuine import OutcomeWitness
-from pytest_phase_gate.recording.modules import found_modules
+from pytest_phase_gate.recording.modules import found_modules, loaded_names
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
+    from pytest_phase_gate.recording.slices import SliceWitness
 
 #: The key in `workeroutput`, and in `workerinput`.
 OUTPUT = INPUT = "phase_gate"
@@ -24,8 +25,15 @@ class WorkerWitness:
     def __init__(self, config: pytest.Config, marks: CriterionMarks | None = None) -> None:
         self._config, self._marks = config, marks
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
-        self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")))
+        is_shard = self._told.get("is_shard", False)
+        self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")), drops_matter=not is_shard)
         self._outcomes.guard(phase_gate_outcomes=self._outcomes)
+        self._slices: SliceWitness | None = None
+        if is_shard:
+            from pytest_phase_gate.recording.slices import SliceWitness
+
+            self._slices = SliceWitness()
+            self._outcomes.guard(phase_gate_slices=self._slices)
         self._failed: set[str] = set()
         self._deselected: list[str] = []
         self._paths: dict[str, str] = {}
@@ -70,3 +78,8 @@ class WorkerWitness:
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
         }
+        if self._slices is not None:
+            output[OUTPUT] |= {
+                "slices": self._slices.to_json(),
+                "modules": found_modules(loaded_names(), self._told["root"]),
+            }

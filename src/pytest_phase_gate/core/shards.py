@@ -1,0 +1,327 @@
+"""One run of many shards: whether they belong together, and what they showed together.
+
+Pure. Refuses, by its name, whatever leaves a doubt that every collected test ran once, on the same code, by the same
+rules. Who split the suite, and how, does not matter: what was run is compared with what was collected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.outcomes import Bucket
+from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.core.session_facts import SessionFacts
+from pytest_phase_gate.core.values import Value, field
+from pytest_phase_gate.errors import ShardError
+
+#: Names in one message; the rest is counted.
+_NAMED = 5
+
+#: Places in the sorted list of collected tests, each as first and one after the last.
+Ranges = tuple[tuple[int, int], ...]
+
+
+class Split(Value, kw_only=False):
+    """Which shard, of how many."""
+
+    index: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.total}"
+
+
+class Shard(Value):
+    """What one shard wrote down."""
+
+    #: Random: a shard can be used for one run only.
+    id: str
+    split: Split
+    task: str
+    phase: str
+    began: str
+    commit: str
+    tree: str
+    python: str
+    pytest: str
+    workflow: Mapping[str, Any]
+    #: The file that it was read from, for messages.
+    file: str = ""
+    #: What it did not live to write, if there are none.
+    facts: SessionFacts | None = None
+    criteria_given: str = ""
+    criteria: tuple[str, ...] = ()
+    changed_sources: tuple[str, ...] = ()
+    #: Files that tests use and that the shard itself has written.
+    written: tuple[str, ...] = ()
+    #: Every test that pytest found, sorted, before anybody chose among them; and the digest of that.
+    collected: tuple[str, ...] = ()
+    collection: str = ""
+    #: Which of them were deselected, by the function that did it.
+    left_out: Mapping[str, Ranges] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"shard {self.split}"
+
+    @property
+    def ran(self) -> frozenset[str]:
+        """The tests that were its own. One that can't be imported is nobody's, and all shards'."""
+        assert self.facts is not None
+        outcomes = self.facts.outcomes
+        return frozenset(test_id for test_id in outcomes if outcomes[test_id] is not Bucket.UNCOLLECTABLE)
+
+
+def collection_digest(collected: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(collected).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def to_ranges(places: Iterable[int]) -> Ranges:
+    """Return sorted places as ranges."""
+    ranges: list[tuple[int, int]] = []
+    for place in places:
+        if ranges and ranges[-1][1] == place:
+            ranges[-1] = (ranges[-1][0], place + 1)
+        else:
+            ranges.append((place, place + 1))
+    return tuple(ranges)
+
+
+def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
+    """Return what the shards showed together. Raises ShardError, with names, if they are not one whole run."""
+    shards = _refuse_gaps(shards)
+    _refuse_mixed(shards)
+    _refuse_unfinished(shards)
+    return _merge(shards, _deselected(shards))
+
+
+# --- do they belong together? ----------------------------------------------------------------------------------------
+
+
+def _refuse_gaps(shards: Sequence[Shard]) -> list[Shard]:
+    """Return each shard once, in order."""
+    _refuse_odd(shards, "the number of shards", lambda shard: shard.split.total, lambda shard: str(shard.split))
+    by_index: dict[int, Shard] = {}
+    for shard in shards:
+        before = by_index.setdefault(shard.split.index, shard)
+        if before.id != shard.id:  # a copy of the same file does no harm
+            raise ShardError(
+                f"{shard.name} is there twice: {before.file} and {shard.file}",
+                remedy="remove what is left of an earlier run, or give each shard its own number",
+            )
+    total = shards[0].split.total
+    missing = [str(Split(index, total)) for index in range(1, total + 1) if index not in by_index]
+    if missing:
+        raise ShardError(
+            f"{_plural('shard', missing)} {_listed(missing)} of the run {'is' if len(missing) == 1 else 'are'} missing",
+            remedy="let every shard run, keep its record, and combine them all",
+        )
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def _refuse_mixed(shards: Sequence[Shard]) -> None:
+    for shard in shards:
+        if shard.facts is None:
+            raise ShardError(
+                f"{shard.name} began at {shard.began} and never ended: it crashed, or was stopped",
+                remedy="run that shard again",
+            )
+    alike: tuple[tuple[str, Callable[[Shard], str]], ...] = (
+        ("the task", lambda shard: shard.task),
+        ("the phase", lambda shard: shard.phase),
+        ("the commit", lambda shard: shard.commit[:12] or "none"),
+        ("the sources", lambda shard: shard.tree.partition(":")[2][:12]),
+        ("Python", lambda shard: ".".join(shard.python.split(".")[:2])),
+        ("pytest", lambda shard: shard.pytest),
+        ("the criteria", lambda shard: ", ".join(shard.criteria) or "none"),
+    )
+    for what, show in alike:
+        _refuse_odd(shards, what, show, show)
+    _refuse_odd(shards, "the workflow", lambda shard: repr(shard.workflow), lambda shard: "")
+    for name in sorted({name for shard in shards for name in _settings(shard)}):
+        _refuse_odd(
+            shards,
+            f"the setting {name!r}",
+            lambda shard, name=name: _settings(shard).get(name),  # type: ignore[misc]
+            lambda shard, name=name: repr(_settings(shard).get(name, "not set")),  # type: ignore[misc]
+        )
+    _refuse_odd(
+        shards,
+        "the collection",
+        lambda shard: (shard.collection, _facts(shard).collection_errors),
+        _describe_collection,
+    )
+
+
+def _refuse_odd(
+    shards: Sequence[Shard], what: str, key: Callable[[Shard], Hashable], show: Callable[[Shard], str]
+) -> None:
+    """Refuse shards of which one has another value than most, and name it."""
+    values = [key(shard) for shard in shards]
+    usual, times = Counter(values).most_common(1)[0]
+    if times == len(values):
+        return
+    ordinary = shards[values.index(usual)]
+    odd = next(shard for shard, value in zip(shards, values, strict=True) if value != usual)
+    mine, others = (f" ({text})" if text else "" for text in (show(odd), show(ordinary)))
+    raise ShardError(
+        f"{odd.name}{mine} and {ordinary.name}{others} are not of one run: {what} differs",
+        remedy="let all shards run on one commit, with the same settings, and combine only those",
+    )
+
+
+def _describe_collection(shard: Shard) -> str:
+    errors = _facts(shard).collection_errors
+    failed = f", and {_listed(errors)} could not be imported" if errors else ""
+    return f"{count(len(shard.collected), 'test')} collected{failed}"
+
+
+def _refuse_unfinished(shards: Sequence[Shard]) -> None:
+    for shard in shards:
+        facts = _facts(shard)
+        not_run = [test_id for test_id, bucket in facts.outcomes.items() if bucket is Bucket.NOT_RUN]
+        if facts.is_void:
+            why = "no test was meant to run"
+        elif facts.interrupted:
+            why = facts.interrupted
+        elif not_run:
+            why = f"{count(len(not_run), 'test')} of its own did not run: {_listed(sorted(not_run))}"
+        elif shard.changed_sources:
+            why = f"sources changed while it ran: {_listed(shard.changed_sources)}"
+        else:
+            continue
+        raise ShardError(f"{shard.name} is not complete: {why}", remedy="run that shard again, to its end")
+
+
+def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
+    """Return the collected tests that were left out on purpose. Raises ShardError for any that were just lost."""
+    owner: dict[str, Shard] = {}
+    for shard in shards:
+        for test_id in shard.ran:
+            before = owner.setdefault(test_id, shard)
+            if before is not shard:
+                twice = sorted(before.ran & shard.ran)
+                raise ShardError(
+                    f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {_listed(twice)}",
+                    remedy="split the suite: does each shard know its own number, and do all have the tests in the same order?",
+                )
+    collected = shards[0].collected
+    unseen = {place for place, test_id in enumerate(collected) if test_id not in owner}
+    if not unseen:
+        return frozenset()
+    places = {test_id: place for place, test_id in enumerate(collected)}
+    ran = {places[test_id] for test_id in owner if test_id in places}
+    out_of: dict[str, set[int]] = {}
+    for shard in shards:
+        for who, ranges in shard.left_out.items():
+            out_of.setdefault(who, set()).update(place for start, end in ranges for place in range(start, end))
+    # Whoever leaves out what another shard runs is who splits: a test that nobody runs is lost by it, not deselected.
+    on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(ran)))
+    lost = [collected[place] for place in sorted(unseen - on_purpose)]
+    if lost:
+        raise ShardError(
+            f"{count(len(lost), 'collected test')} ran in no shard: {_listed(lost)}",
+            remedy="split the suite so that each test is in one shard",
+        )
+    return frozenset(collected[place] for place in unseen)
+
+
+# --- what they showed together ---------------------------------------------------------------------------------------
+
+
+def _merge(shards: Sequence[Shard], deselected: frozenset[str]) -> SessionFacts:
+    facts = [_facts(shard) for shard in shards]
+    first = facts[0]
+    measured, complaints = _merge_measured(shards)
+    shared = [word for word in first.narrowed_by if all(word in each.narrowed_by for each in facts)]
+    if deselected and not shared:
+        shared.append(f"{len(deselected)} deselected by a hook")
+    statuses = {each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}
+    return SessionFacts(
+        outcomes={test_id: bucket for each in facts for test_id, bucket in each.outcomes.items()},
+        exit_status=max(statuses, default=0),
+        tally=_merge_tallies(facts, len(deselected)),
+        duration_s=max(each.duration_s for each in facts),
+        deselected=deselected,
+        sees_whole_files=all(each.sees_whole_files for each in facts),
+        narrowed_files=frozenset().union(*(each.narrowed_files for each in facts)),
+        narrowed_by=tuple(shared),
+        collection_errors=first.collection_errors,
+        skipped_modules=max(each.skipped_modules for each in facts),
+        failures={test_id: failure for each in facts for test_id, failure in each.failures.items()},
+        messages={test_id: text for each in facts for test_id, text in each.messages.items()},
+        internal_error=any(each.internal_error for each in facts),
+        marked={test_id: ids for each in facts for test_id, ids in each.marked.items()},
+        settings=first.settings,
+        testpaths=first.testpaths,
+        modules=_merge_modules(facts),
+        doubts=tuple(dict.fromkeys(doubt for each in facts for doubt in each.doubts)),
+        foreign_hooks=tuple(sorted({hook for each in facts for hook in each.foreign_hooks})),
+        measured=measured,
+        complaints=complaints,
+    )
+
+
+#: pytest's status for a session without tests: a shard may be empty where there are few.
+_NOTHING_COLLECTED = 5
+
+
+def _merge_tallies(facts: Sequence[SessionFacts], deselected: int) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for each in facts:
+        total.update(each.tally)
+    # Every shard sees these, each time the same ones.
+    total["errors"] -= sum(len(each.collection_errors) for each in facts[1:])
+    total["skipped"] -= sum(each.skipped_modules for each in facts) - max(each.skipped_modules for each in facts)
+    total["deselected"] = deselected
+    return {name: number for name, number in total.items() if number > 0}
+
+
+def _merge_modules(facts: Sequence[SessionFacts]) -> dict[str, str]:
+    """Return where modules were found; outside of the project, if that is so in one shard only."""
+    found: dict[str, str] = {}
+    for each in facts:
+        for name, path in each.modules.items():
+            if path.startswith("../") or name not in found:
+                found[name] = path
+    return found
+
+
+def _merge_measured(shards: Sequence[Shard]) -> tuple[dict[str, MetricValue], tuple[str, ...]]:
+    """Return what plugins measured, as far as all shards agree: half of a suite may measure something else."""
+    complaints = list(dict.fromkeys(text for shard in shards for text in _facts(shard).complaints))
+    first, *others = shards
+    measured: dict[str, MetricValue] = {}
+    for name in sorted({name for shard in shards for name in _facts(shard).measured}):
+        value = _facts(first).measured.get(name)
+        odd = next((shard for shard in others if _facts(shard).measured.get(name) != value), None)
+        if odd is None:
+            measured[name] = value
+        else:
+            theirs = _facts(odd).measured.get(name)
+            complaints.append(
+                f"metric {name!r} is {value!r} in {first.name} and {theirs!r} in {odd.name}: unknown in the whole run"
+            )
+    return measured, tuple(complaints)
+
+
+def _facts(shard: Shard) -> SessionFacts:
+    assert shard.facts is not None, "one that never ended was refused"
+    return shard.facts
+
+
+def _settings(shard: Shard) -> Mapping[str, str]:
+    return _facts(shard).settings
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _plural(noun: str, names: Sequence[str]) -> str:
+    return noun if len(names) == 1 else f"{noun}s"
