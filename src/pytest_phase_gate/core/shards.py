@@ -153,7 +153,7 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
         shards,
         "the collection",
         lambda shard: (shard.collection, _facts(shard).collection_errors),
-        _describe_collection,
+        lambda shard: _describe_collection(shard, shards),
     )
 
 
@@ -169,15 +169,19 @@ def _refuse_odd(
     odd = next(shard for shard, value in zip(shards, values, strict=True) if value != usual)
     mine, others = (f" ({text})" if text else "" for text in (show(odd), show(ordinary)))
     raise ShardError(
-        f"{odd.name}{mine} and {ordinary.name}{others} are not of one run: {what} differs",
+        f"{odd.name}{mine} and {ordinary.name}{others} are not of one run: they differ in {what}",
         remedy="let all shards run on one commit, with the same settings, and combine only those",
     )
 
 
-def _describe_collection(shard: Shard) -> str:
+def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
+    """Say what a shard collected; and, where that are few, what no other one did."""
     errors = _facts(shard).collection_errors
-    failed = f", and {_listed(errors)} could not be imported" if errors else ""
-    return f"{count(len(shard.collected), 'test')} collected{failed}"
+    failed = f", {_listed(errors)} not imported" if errors else ""
+    elsewhere = next((each.collected for each in shards if each.collection != shard.collection), shard.collected)
+    own = sorted(set(shard.collected).difference(elsewhere))
+    alone = f", among them {_listed(own)}" if own else ""
+    return f"{count(len(shard.collected), 'test')} collected{alone}{failed}"
 
 
 def _refuse_unfinished(shards: Sequence[Shard]) -> None:
@@ -207,7 +211,7 @@ def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
                 twice = sorted(before.ran & shard.ran)
                 raise ShardError(
                     f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {_listed(twice)}",
-                    remedy="split the suite: does each shard know its own number, and do all have the tests in the same order?",
+                    remedy="split the suite: does each shard know its number, and have all the tests in one order?",
                 )
     collected = shards[0].collected
     unseen = {place for place, test_id in enumerate(collected) if test_id not in owner}

@@ -78,11 +78,11 @@ def _refuse_spent(store: TaskStore, shards: Sequence[Shard]) -> None:
     names = {shard.id: shard.name for shard in shards}
     for line in store.lines():
         if line.event.kind == "run-started":
-            spent = [each for each in line.event.data.get("shards", ()) if each in names]
+            spent = sorted(names[each] for each in line.event.data.get("shards", ()) if each in names)
             if spent:
                 run = str(line.event.data["run"])[:8]
                 raise ShardError(
-                    f"{names[spent[0]]} is part of run {run} already: combining again is not running again",
+                    f"{spent[0]} is part of run {run} already: combining again is not running again",
                     remedy="run all shards again, and combine what they write",
                 )
 

@@ -39,7 +39,7 @@ def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
     if not exists(ignore):
         write_atomically(REAL, ignore, b"# Records of pytest-phase-gate: not for commits.\n*\n", durable=False)
     path = shard_file(folder, shard.split)
-    write_atomically(REAL, path, gzip.compress(head.encode() + b"\n" + body, compresslevel=6, mtime=0))
+    write_atomically(REAL, path, gzip.compress(head.encode() + b"\n" + body, compresslevel=1, mtime=0))
     return path
 
 

@@ -1,0 +1,355 @@
+"""Whether shards are one whole run, and what they show together. Pure: no files, no sessions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.core.failures import Failure, Reason
+from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.outcomes import Bucket
+from pytest_phase_gate.core.session_facts import SessionFacts
+from pytest_phase_gate.core.shard_json import shard_from_json, shard_to_json
+from pytest_phase_gate.core.shards import Shard, Split, collection_digest, combine_shards, to_ranges
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.errors import ShardError
+
+IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
+SPLITTER, MARKS = "splitter:choose", "_pytest.mark:deselect_by_mark"
+
+
+def shard(index: int, *own: str, total: int = 2, **changes: Any) -> Shard:
+    """A shard that ran its own tests, all of them well; the splitter deselected the others."""
+    facts = SessionFacts(
+        outcomes=dict.fromkeys(own, Bucket.PASSED),
+        exit_status=0,
+        tally={"passed": len(own), "deselected": len(IDS) - len(own)},
+        duration_s=float(index),
+    )
+    made = Shard(
+        id=f"id-{index}",
+        split=Split(index, total),
+        file=f"{index}-of-{total}",
+        task="default",
+        phase="GREEN",
+        began="2026-01-01T00:00:00.000Z",
+        commit="1" * 40,
+        tree="git:" + "2" * 64,
+        python="3.13.1",
+        pytest="9.2.0",
+        workflow={"name": "tdd"},
+        collected=IDS,
+        collection=collection_digest(IDS),
+        left_out={SPLITTER: to_ranges(place for place, each in enumerate(IDS) if each not in own)},
+        facts=facts,
+    )
+    inner = {name: changes.pop(name) for name in list(changes) if name in FACTS}
+    return replace(made, **changes, **({"facts": replace(facts, **inner)} if inner else {}))
+
+
+FACTS = {"outcomes", "settings", "interrupted", "is_void", "collection_errors", "tally", "exit_status", "measured"}
+FACTS |= {"complaints", "narrowed_by", "skipped_modules", "modules", "doubts", "failures", "messages", "marked"}
+
+
+def pair(**second: Any) -> list[Shard]:
+    return [shard(1, *IDS[:2]), shard(2, *IDS[2:], **second)]
+
+
+def collection(*ids: str) -> dict[str, Any]:
+    return {"collected": ids, "collection": collection_digest(ids)}
+
+
+@pytest.mark.parametrize(
+    ("shards", "says"),
+    [
+        pytest.param([shard(1, *IDS)], "shard 2/2 of the run is missing", id="one-is-missing"),
+        pytest.param(
+            [shard(2, *IDS, total=4)], "shards 1/4, 3/4, 4/4 of the run are missing", id="several-are-missing"
+        ),
+        pytest.param(
+            [*pair(), shard(2, *IDS[2:], id="other", file="old/2-of-2")],
+            "shard 2/2 is there twice: 2-of-2 and old/2-of-2",
+            id="one-is-repeated",
+        ),
+        pytest.param(
+            [shard(1, *IDS[:2]), shard(2, *IDS[2:], total=3)],
+            "they differ in the number of shards",
+            id="two-splittings",
+        ),
+        pytest.param(
+            pair(facts=None),
+            "shard 2/2 began at 2026-01-01T00:00:00.000Z and never ended: it crashed, or was stopped",
+            id="one-crashed",
+        ),
+        pytest.param(
+            pair(commit="3" * 40),
+            "shard 2/2 (333333333333) and shard 1/2 (111111111111) are not of one run: they differ in the commit",
+            id="another-commit",
+        ),
+        pytest.param(pair(commit=""), "shard 2/2 (none) and shard 1/2", id="without-git"),
+        pytest.param(pair(tree="git:" + "4" * 64), "they differ in the sources", id="other-sources-on-the-same-commit"),
+        pytest.param(pair(phase="RED"), "shard 2/2 (RED) and shard 1/2 (GREEN)", id="another-phase"),
+        pytest.param(pair(task="other"), "they differ in the task", id="another-task"),
+        pytest.param(pair(python="3.12.1"), "they differ in Python", id="another-python"),
+        pytest.param(pair(pytest="8.4.0"), "they differ in pytest", id="another-pytest"),
+        pytest.param(pair(criteria=("AC-1",)), "(AC-1) and shard 1/2 (none)", id="other-criteria"),
+        pytest.param(pair(workflow={"name": "mine"}), "they differ in the workflow", id="another-workflow"),
+        pytest.param(
+            pair(settings={"option --runxfail": "True"}),
+            "shard 2/2 ('True') and shard 1/2 ('not set') are not of one run: they differ in the setting 'option --runxfail'",
+            id="another-setting",
+        ),
+        pytest.param(
+            pair(**collection(*IDS[:3], "t.py::test_new")),
+            "shard 2/2 (4 tests collected, among them t.py::test_new) and"
+            " shard 1/2 (4 tests collected, among them t.py::test_d) are not of one run: they differ in the collection",
+            id="another-collection",
+        ),
+        pytest.param(
+            pair(collection_errors=("u.py",)), "4 tests collected, u.py not imported", id="a-module-failed-in-one-only"
+        ),
+        pytest.param(pair(is_void=True), "shard 2/2 is not complete: no test was meant to run", id="void"),
+        pytest.param(pair(interrupted="interrupted"), "shard 2/2 is not complete: interrupted", id="interrupted"),
+        pytest.param(
+            pair(outcomes={IDS[2]: Bucket.FAILED, IDS[3]: Bucket.NOT_RUN}),
+            "shard 2/2 is not complete: 1 test of its own did not run: t.py::test_d",
+            id="stopped-at-the-first-failure",
+        ),
+        pytest.param(
+            pair(changed_sources=("calc.py",)), "sources changed while it ran: calc.py", id="sources-changed-meanwhile"
+        ),
+        pytest.param(
+            [shard(1, *IDS[:3]), shard(2, *IDS[2:])],
+            "shard 1/2 and shard 2/2 both ran 1 test: t.py::test_c",
+            id="a-test-ran-twice",
+        ),
+        pytest.param(
+            [shard(1, *IDS), shard(2, *IDS)], "shard 1/2 and shard 2/2 both ran 4 tests", id="every-job-ran-everything"
+        ),
+        pytest.param(
+            [shard(1, IDS[0]), shard(2, *IDS[2:])],
+            "1 collected test ran in no shard: t.py::test_b",
+            id="the-splitter-lost-one",
+        ),
+        pytest.param(
+            [shard(1, IDS[0], left_out={}), shard(2, *IDS[2:], left_out={})],
+            "1 collected test ran in no shard: t.py::test_b",
+            id="dropped-without-a-word-everywhere",
+        ),
+    ],
+)
+def test_what_is_refused(shards: Sequence[Shard], says: str) -> None:
+    refusal = _refusal(shards)
+    assert says in refusal.problem
+    assert refusal.remedy
+
+
+def _refusal(shards: Sequence[Shard]) -> ShardError:
+    with pytest.raises(ShardError) as caught:
+        combine_shards(shards)
+    return caught.value
+
+
+def test_most_have_it_right_so_the_odd_one_is_named() -> None:
+    shards = [shard(index, IDS[index - 1], total=4) for index in (1, 2, 3, 4)]
+    shards[0] = replace(shards[0], commit="9" * 40)
+    assert _refusal(shards).problem.startswith("shard 1/4 (999999999999) and shard 2/4")
+
+
+def test_a_copy_of_a_record_does_no_harm() -> None:
+    assert len(combine_shards([*pair(), replace(pair()[1], file="copy/2-of-2")]).outcomes) == 4
+
+
+def test_a_patch_release_of_python_does_no_harm() -> None:
+    assert len(combine_shards(pair(python="3.13.7")).outcomes) == 4
+
+
+def test_a_shard_may_be_empty() -> None:
+    facts = combine_shards([shard(1, *IDS), shard(2, exit_status=5, tally={"deselected": 4})])
+    assert (len(facts.outcomes), facts.exit_status, facts.tally) == (4, 0, {"passed": 4})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param({MARKS: ((1, 2),)}, {MARKS: ((1, 2),)}, id="in-every-shard"),
+        pytest.param({MARKS: ((1, 2),)}, {}, id="in-the-shard-that-would-have-run-it"),
+    ],
+)
+def test_deselected_on_purpose_is_not_lost(first: Any, second: Any) -> None:
+    """A test that a mark leaves out: whether the splitter or the mark comes first."""
+    others = [{SPLITTER: ((2, 4),)}, {SPLITTER: ((0, 1),)}]
+    facts = combine_shards(
+        [
+            shard(1, IDS[0], left_out={**others[0], **first}, narrowed_by=("-m 'not slow'",)),
+            shard(2, *IDS[2:], left_out={**others[1], **second}, narrowed_by=("-m 'not slow'",)),
+        ]
+    )
+    assert facts.deselected == {"t.py::test_b"}
+    assert facts.narrowed_by == ("-m 'not slow'",)
+    assert facts.tally == {"passed": 3, "deselected": 1}
+
+
+def test_who_splits_by_marks_does_not_deselect() -> None:
+    """`-m "a"` here and `-m "b"` there: what nobody ran is lost, not left out."""
+    shards = [
+        shard(1, IDS[0], left_out={MARKS: ((1, 4),)}),
+        shard(2, *IDS[2:], left_out={MARKS: ((0, 2),)}),
+    ]
+    assert "1 collected test ran in no shard: t.py::test_b" in str(_refusal(shards))
+
+
+def test_a_hook_that_deselects_is_said() -> None:
+    hook = "conftest:pytest_collection_modifyitems"
+    facts = combine_shards(
+        [
+            shard(1, IDS[0], left_out={hook: ((1, 2),), SPLITTER: ((2, 4),)}),
+            shard(2, *IDS[2:], left_out={hook: ((1, 2),), SPLITTER: ((0, 1),)}),
+        ]
+    )
+    assert facts.narrowed_by == ("1 deselected by a hook",)
+
+
+def test_words_that_only_some_shards_were_given_narrow_nothing() -> None:
+    shards = pair(narrowed_by=("-k 'c or d'",))
+    assert combine_shards(shards).narrowed_by == ()
+
+
+def test_what_they_show_together() -> None:
+    doubt = Finding(slug="asserts-off", tier="hard", detail="python -O", guard="outcomes-genuine", id="PYTHONOPTIMIZE")
+    broken = dict.fromkeys(("u.py::test_x", "u.py::test_y"), Bucket.UNCOLLECTABLE)
+    shards = [
+        shard(
+            1,
+            outcomes={IDS[0]: Bucket.FAILED, IDS[1]: Bucket.PASSED, **broken},
+            tally={"failed": 1, "passed": 1, "errors": 1, "skipped": 1, "deselected": 2},
+            collection_errors=("u.py",),
+            skipped_modules=1,
+            exit_status=1,
+            failures={IDS[0]: Failure(reason=Reason.ASSERTION)},
+            messages={IDS[0]: "assert 1 == 2"},
+            modules={"calc": "calc.py"},
+            doubts=(doubt,),
+            marked={IDS[0]: ("AC-1",)},
+        ),
+        shard(
+            2,
+            outcomes={IDS[2]: Bucket.SKIPPED, IDS[3]: Bucket.PASSED, **broken},
+            tally={"skipped": 2, "passed": 1, "errors": 1, "deselected": 2},
+            collection_errors=("u.py",),
+            skipped_modules=1,
+            modules={"calc": "../calc.py", "other": "other.py"},
+            doubts=(doubt,),
+            marked={IDS[3]: ("AC-2",)},
+        ),
+    ]
+    facts = combine_shards(shards)
+    assert dict(facts.outcomes) == {
+        IDS[0]: Bucket.FAILED,
+        IDS[1]: Bucket.PASSED,
+        IDS[2]: Bucket.SKIPPED,
+        IDS[3]: Bucket.PASSED,
+        **broken,
+    }
+    # One module that can't be imported, and one that is skipped: all shards see them, and they are one each.
+    assert facts.tally == {"failed": 1, "passed": 2, "errors": 1, "skipped": 2}
+    assert (facts.exit_status, facts.duration_s, facts.skipped_modules) == (1, 2.0, 1)
+    assert facts.collection_errors == ("u.py",)
+    assert facts.failures.keys() == facts.messages.keys() == {IDS[0]}
+    assert facts.modules == {"calc": "../calc.py", "other": "other.py"}
+    assert facts.doubts == (doubt,)
+    assert facts.marked == {IDS[0]: ("AC-1",), IDS[3]: ("AC-2",)}
+
+
+def test_a_metric_that_shards_disagree_about_is_unknown() -> None:
+    shards = pair(measured={"coverage": 40, "license_ok": True})
+    shards[0] = replace(shards[0], facts=replace(shards[0].facts, measured={"coverage": 60, "license_ok": True}))  # type: ignore[type-var]
+    facts = combine_shards(shards)
+    assert facts.measured == {"license_ok": True}
+    assert facts.complaints == ("metric 'coverage' is 60 in shard 1/2 and 40 in shard 2/2: unknown in the whole run",)
+
+
+def test_a_record_survives_its_document() -> None:
+    made = shard(
+        1,
+        *IDS[:2],
+        failures={IDS[0]: Failure(reason=Reason.STRUCTURAL, detail="no", missing="calc", line=3)},
+        marked={IDS[0]: ("AC-1",)},
+        criteria=("AC-1",),
+        doubts=(Finding(slug="asserts-off", tier="hard", detail="x"),),
+    )
+    assert shard_from_json(shard_to_json(made), file=made.file) == made
+    begun = replace(made, facts=None)
+    assert shard_from_json(shard_to_json(begun), file=made.file) == begun
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        pytest.param([], (), id="none"),
+        pytest.param([3], ((3, 4),), id="one"),
+        pytest.param([0, 1, 2, 5, 7, 8], ((0, 3), (5, 6), (7, 9)), id="gaps"),
+    ],
+)
+def test_ranges(places: list[int], expected: Any) -> None:
+    assert to_ranges(places) == expected
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions, Python's own too, are called: no clock, so no machine is too slow."""
+    seen = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def many(each: int, *, total: int = 20) -> list[Shard]:
+    ids = tuple(sorted(f"tests/test_{number % 50}.py::test_{number}" for number in range(each * total)))
+    digest = collection_digest(ids)
+    return [
+        replace(
+            shard(index + 1, *ids[index::total], total=total),
+            collected=ids,
+            collection=digest,
+            left_out={SPLITTER: to_ranges(place for place in range(len(ids)) if place % total != index)},
+        )
+        for index in range(total)
+    ]
+
+
+def test_twenty_shards_cost_no_more_for_each_test_when_there_are_more() -> None:
+    few, more = many(50), many(500)
+    assert len(combine_shards(more).outcomes) == 10_000
+    assert calls_of(lambda: combine_shards(more)) < 10 * calls_of(lambda: combine_shards(few))
+
+
+def test_finding_what_was_left_out_is_no_dearer() -> None:
+    def with_one_left_out(shards: list[Shard]) -> list[Shard]:
+        gone = shards[0].collected[0]
+        return [
+            replace(
+                each,
+                facts=replace(
+                    each.facts,  # type: ignore[type-var]
+                    outcomes={test_id: bucket for test_id, bucket in each.facts.outcomes.items() if test_id != gone},  # type: ignore[union-attr]
+                ),
+                left_out={**each.left_out, MARKS: ((0, 1),)},
+            )
+            for each in shards
+        ]
+
+    few, more = with_one_left_out(many(50)), with_one_left_out(many(500))
+    assert len(combine_shards(more).deselected) == 1
+    assert calls_of(lambda: combine_shards(more)) < 10 * calls_of(lambda: combine_shards(few))

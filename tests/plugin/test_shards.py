@@ -1,0 +1,392 @@
+"""Shards by real sessions: what each writes, and the one run that `combine` makes of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.plugin.looking import history_of, state_of
+from tests.support import CALC, Ran, Sample
+
+FOLDER = "phase-gate-shards"
+SPLIT = ("pytest_split.plugin",)
+
+#: Thirteen tests in two files: with parameters, a class and a mark.
+SUITE = {
+    "pytest.ini": "[pytest]\nmarkers = slow\n",
+    "calc.py": CALC,
+    "tests/test_add.py": "import pytest\n\nfrom calc import add\n\n\n"
+    "@pytest.mark.parametrize('n', range(8))\ndef test_add(n):\n    assert add(n, 1) == n + 1\n\n\n"
+    "@pytest.mark.slow\ndef test_slow():\n    assert add(2, 2) == 4\n",
+    "tests/test_sub.py": "from calc import sub\n\n\nclass TestSub:\n"
+    + "".join(f"    def test_{name}(self):\n        assert sub(3, 1) == 2\n\n" for name in "abcd"),
+}
+#: Hashes as pytest-shard does: drops what is not its own, and tells nobody.
+HASHING = """
+import hashlib, os
+
+def pytest_collection_modifyitems(items):
+    number, total = int(os.environ["SHARD"]), int(os.environ["SHARDS"])
+    items[:] = [
+        item for item in items
+        if int.from_bytes(hashlib.sha256(item.nodeid.encode()).digest(), "little") % total == number - 1
+    ]
+"""
+
+
+@pytest.fixture
+def suite(sample: Sample) -> Sample:
+    sample.environment.syspath_prepend(str(sample.root))
+    return sample.write(SUITE)
+
+
+def run_shard(sample: Sample, index: int, total: int, *arguments: str, phase: str = "green") -> Ran:
+    """One shard, split by pytest-split."""
+    split = ("--splits", str(total), "--group", str(index))
+    return sample.pytest(f"--phase={phase}", f"--phase-shard={index}/{total}", *split, *arguments, plugins=SPLIT)
+
+
+def run_shards(sample: Sample, total: int, *arguments: str, phase: str = "green") -> list[Ran]:
+    return [run_shard(sample, index, total, *arguments, phase=phase) for index in range(1, total + 1)]
+
+
+def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Sample) -> None:
+    ran = run_shard(suite, 2, 3)
+    assert ran.code == 0
+    assert ran.has("shard 2/3 of GREEN", f"recorded in {FOLDER}/", "a shard alone has no verdict")
+    assert [path.name for path in (suite.root / FOLDER).glob("*.gz")] == ["2-of-3.shard.gz"]
+    assert not (suite.root / ".phase-gate").exists()
+
+
+def test_combined_they_are_one_run(suite: Sample) -> None:
+    run_shards(suite, 3)
+    first = suite.gate("combine")
+    assert first.code == 10
+    assert first.has("GREEN · iteration 1 · 13 tests", "1 >= 2")
+    run_shards(suite, 3)
+    assert suite.gate("combine", FOLDER).code == 0
+    rows = history_of(suite)
+    assert [(row["kind"], row["iteration"], row["counts"]) for row in rows] == [
+        ("complete", 1, {"passed": 13}),
+        ("complete", 2, {"passed": 13}),
+    ]
+    assert state_of(suite).streak == 2
+    # The tree is what that run left, so a signal may speak of it.
+    assert suite.gate("signal", "--reason", "green in all shards, twice").code == 0
+
+
+def test_combining_again_is_not_running_again(suite: Sample) -> None:
+    run_shards(suite, 2)
+    assert suite.gate("combine").code == 10
+    again = suite.gate("combine")
+    assert again.code == 11
+    assert again.has("shard 1/2 is part of run", "combining again is not running again")
+    run_shard(suite, 1, 2)  # one new record does not make the other one new
+    assert suite.gate("combine").has("shard 2/2 is part of run")
+    assert len(history_of(suite)) == 1
+
+
+# --- who splits, and how
+
+
+def test_split_by_hashing_that_tells_nobody(suite: Sample) -> None:
+    suite.write({"conftest.py": HASHING})
+    for index in (1, 2, 3):
+        suite.environment.setenv("SHARD", str(index))
+        suite.environment.setenv("SHARDS", "3")
+        assert suite.pytest("--phase=green", f"--phase-shard={index}/3").code == 0
+    document = suite.gate("combine", "--json").document
+    assert document["metrics"]["tests_passing"] == 13
+    assert document["metrics"]["outcomes_doubtful"] == 0
+
+
+def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Sample) -> None:
+    suite.write({"conftest.py": HASHING})
+    suite.environment.setenv("SHARDS", "3")
+    for index in (1, 2):
+        suite.environment.setenv("SHARD", str(index))
+        suite.pytest("--phase=green", f"--phase-shard={index}/2")
+    refused = suite.gate("combine")
+    assert refused.code == 11
+    assert refused.has("ran in no shard: tests/test_")
+    assert not (suite.root / ".phase-gate").exists()
+
+
+def test_workers_inside_each_shard(suite: Sample) -> None:
+    for index in (1, 2):
+        split = ("--splits", "2", "--group", str(index), f"--phase-shard={index}/2")
+        ran = suite.pytest_process("--phase=green", *split, "-n", "2", "-m", "not slow", plugins=("xdist", *SPLIT))
+        assert ran.code == 0, ran.out
+        assert ran.has("6 tests of 13 recorded")
+    document = suite.gate("combine", "--json").document
+    assert (document["metrics"]["tests_passing"], document["metrics"]["tests_deselected"]) == (12, 1)
+    assert "narrowed: -m 'not slow'" in document["notes"]
+
+
+def test_hashing_on_workers(suite: Sample) -> None:
+    suite.write({"conftest.py": HASHING})
+    for index in (1, 2):
+        own = {"SHARD": str(index), "SHARDS": "2"}
+        ran = suite.pytest_process("--phase=green", f"--phase-shard={index}/2", "-n", "2", plugins=("xdist",), **own)
+        assert ran.code == 0, ran.out
+    document = suite.gate("combine", "--json").document
+    assert document["metrics"]["tests_passing"] == 13
+    assert document["metrics"]["outcomes_doubtful"] == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "arguments", "expected"),
+    [
+        pytest.param({"CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "3"}, (), "2-of-3", id="gitlab"),
+        pytest.param(
+            {"BUILDKITE_PARALLEL_JOB": "0", "BUILDKITE_PARALLEL_JOB_COUNT": "4"}, (), "1-of-4", id="buildkite"
+        ),
+        pytest.param({"CIRCLE_NODE_INDEX": "1", "CIRCLE_NODE_TOTAL": "2"}, (), "2-of-2", id="circle"),
+        pytest.param({"TEST_SHARD_INDEX": "2", "TEST_TOTAL_SHARDS": "3"}, (), "3-of-3", id="bazel"),
+        pytest.param(
+            {"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "9"}, ("--splits", "3", "--group", "2"), "2-of-3", id="pytest-split"
+        ),
+    ],
+)
+def test_auto_reads_what_is_there(
+    suite: Sample, variables: Mapping[str, str], arguments: tuple[str, ...], expected: str
+) -> None:
+    for name, value in variables.items():
+        suite.environment.setenv(name, value)
+    assert suite.pytest("--phase=green", "--phase-shard=auto", *arguments, plugins=SPLIT).code == 0
+    assert [path.name for path in (suite.root / FOLDER).glob("*.gz")] == [f"{expected}.shard.gz"]
+
+
+def test_bazel_gets_its_sign(suite: Sample, tmp_path: Path) -> None:
+    for name, value in {"TEST_SHARD_INDEX": "0", "TEST_TOTAL_SHARDS": "2"}.items():
+        suite.environment.setenv(name, value)
+    suite.environment.setenv("TEST_SHARD_STATUS_FILE", str(tmp_path / "sign"))
+    suite.pytest("--phase=green", "--phase-shard=auto")
+    assert (tmp_path / "sign").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(("--phase-shard=auto",), "neither an option of a plugin that splits nor a variable", id="auto"),
+        pytest.param(("--phase-shard=0/3",), "not I/N with I from 1 to N", id="from-zero"),
+        pytest.param(("--phase-shard=4/3",), "not I/N with I from 1 to N", id="beyond"),
+        pytest.param(("--phase-shard=half",), "not I/N", id="no-number"),
+        pytest.param(
+            ("--phase-shard=1/3", "--splits", "3", "--group", "2"), "pytest-split was told 2/3", id="two-answers"
+        ),
+        pytest.param(("--phase-shard=1/3", "--exit-signal=x"), "--exit-signal speaks of a verdict", id="signal"),
+        pytest.param(("--phase-shard=1/3", "--phase-confirm"), "--phase-confirm speaks of a verdict", id="confirm"),
+        pytest.param(("--phase-shard=1/3", "--phase-report=x.md"), "phase-gate combine", id="report"),
+        pytest.param(("--phase-shard=1/3", "--phase=auto"), "a shard has to name its phase", id="phase-auto"),
+    ],
+)
+def test_words_that_are_off(suite: Sample, arguments: tuple[str, ...], says: str) -> None:
+    ran = suite.pytest("--phase=green", *arguments, plugins=SPLIT)
+    assert ran.code == 4
+    assert ran.has(says)
+    assert not (suite.root / FOLDER).exists()
+
+
+def test_a_shard_without_a_phase_is_said(suite: Sample) -> None:
+    ran = suite.pytest("--phase-shard=1/3")
+    assert ran.code == 4
+    assert ran.has("--phase-shard without --phase records nothing")
+
+
+def test_a_variable_that_names_no_shard(suite: Sample) -> None:
+    suite.environment.setenv("CI_NODE_INDEX", "0")
+    suite.environment.setenv("CI_NODE_TOTAL", "3")
+    ran = suite.pytest("--phase=green", "--phase-shard=auto")
+    assert ran.code == 4
+    assert ran.has("GitLab says CI_NODE_INDEX 0 of 3: there is no such shard")
+
+
+# --- the same path as one run
+
+
+OUTCOMES = {
+    "tests/test_all.py": "import pytest\n\nfrom calc import add\n\n\n"
+    "def test_wrong():\n    assert add(1, 1) == 3\n\n\n"
+    "@pytest.fixture\ndef broken():\n    raise RuntimeError('no')\n\n\n"
+    "def test_setup(broken):\n    pass\n\n\n"
+    "@pytest.mark.skip\ndef test_skipped():\n    pass\n\n\n"
+    "@pytest.mark.xfail\ndef test_expected():\n    assert 0\n\n\n"
+    "@pytest.mark.xfail\ndef test_better():\n    assert add(1, 1) == 2\n\n\n"
+    "@pytest.mark.criterion('AC-1')\ndef test_linked():\n    assert add(1, 2) == 4\n",
+    "tests/test_missing.py": "import mul\n\n\ndef test_mul():\n    assert mul.mul(2, 2) == 4\n",
+    "tests/test_optional.py": "import pytest\n\npytest.importorskip('not_installed_at_all')\n\n\ndef test_x():\n    pass\n",
+    "criteria.md": "- AC-1: adds\n- AC-2: multiplies\n",
+}
+
+
+def comparable(document: dict[str, Any]) -> dict[str, Any]:
+    """Without what differs between any two runs."""
+    for name in ("run", "at", "shards"):
+        document.pop(name, None)
+    document["metrics"].pop("duration_s")
+    return document
+
+
+def both_ways(sample: Sample, total: int, *arguments: str, phase: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The verdict on one run, and on the same as shards."""
+    sample.pytest(f"--phase={phase}", "--phase-report=whole.json", "--phase-dir=.whole", *arguments)
+    run_shards(sample, total, *arguments, phase=phase)
+    parts = sample.gate("combine", "--json", "--dir=.parts", "--report", "parts.json").document
+    sample.remove(*(f"{FOLDER}/{index}-of-{total}.shard.gz" for index in range(1, total + 1)))
+    assert {**sample.report("parts.json"), "shards": total} == parts
+    return comparable(sample.report("whole.json")), comparable(parts)
+
+
+@pytest.mark.parametrize(
+    ("phase", "arguments"),
+    [
+        pytest.param("red", ("--phase-criteria=criteria.md",), id="red-with-criteria"),
+        pytest.param("red", (), id="red"),
+        pytest.param("green", ("-m", "not slow", "--ignore=tests/test_missing.py"), id="narrowed"),
+    ],
+)
+def test_the_verdict_is_that_of_one_run(suite: Sample, phase: str, arguments: tuple[str, ...]) -> None:
+    suite.write(OUTCOMES)
+    whole, parts = both_ways(suite, 3, *arguments, phase=phase)
+    assert parts == whole
+    assert whole["metrics"]["suite_failing"] > 0
+
+
+def test_a_cycle_in_shards(suite: Sample) -> None:
+    """RED, freeze and GREEN: each judged as if one session had run."""
+    suite.remove("calc.py")
+    suite.write({"tests/data.txt": "3"})
+    assert [ran.code for ran in run_shards(suite, 2, phase="red")] == [0, 0]
+    whole, parts = both_ways(suite, 2, phase="red")
+    assert parts == whole
+    assert parts["gate_1"]["satisfied"]
+    for folder in (".whole", ".parts"):
+        assert suite.gate("signal", f"--dir={folder}", "--reason", "red").code == 0
+    suite.write({"calc.py": CALC})
+    whole, parts = both_ways(suite, 2, phase="green")
+    assert parts == whole
+    assert parts["gate_1"]["values"]["consecutive_green_runs"] == 1
+    # What was frozen is still compared: a test gone, another altered, data changed.
+    suite.write({"tests/test_sub.py": "def test_nothing():\n    pass\n", "tests/data.txt": "4"})
+    whole, parts = both_ways(suite, 2, phase="green")
+    assert parts == whole
+    assert {row["slug"] for row in parts["findings"]} >= {"tests-kept", "tests-unchanged"}
+
+
+def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> None:
+    run_shards(suite, 2)
+    assert suite.gate("combine").code == 10
+    run_shards(suite, 2, "-m", "not slow")
+    ran = suite.gate("combine")
+    assert ran.code == 10
+    assert ran.has("partial run", "1 known test did not run (-m 'not slow')")
+    assert state_of(suite).streak == 1
+
+
+def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
+    suite.write(
+        {"tests/test_log.py": "from pathlib import Path\n\n\ndef test_log():\n"
+         "    log = Path(__file__).with_name('log.txt')\n    log.write_text('x')\n    assert not log.read_text()\n"}
+    )  # fmt: skip
+    run_shards(suite, 2, phase="red")
+    suite.gate("combine")
+    assert suite.gate("signal", "--reason", "red").code in (0, 10)
+    frozen = json.dumps(json.loads(suite.gate("history", "--events", "--json").out))
+    assert "log.txt" not in frozen
+
+
+# --- what is refused, by real shards
+
+
+def test_one_that_dies_is_named(suite: Sample) -> None:
+    run_shard(suite, 1, 2)
+    suite.write({"tests/test_sub.py": "import os\n\n\ndef test_dies():\n    os._exit(3)\n"})
+    suite.pytest_process("--phase=green", "--phase-shard=2/2", "tests/test_sub.py")
+    refused = suite.gate("combine")
+    assert refused.code == 11
+    assert refused.has("shard 2/2 began at", "and never ended", "run that shard again")
+
+
+def test_one_that_is_stopped_is_named(suite: Sample) -> None:
+    suite.write({"tests/test_sub.py": "def test_a():\n    assert 0\n\n\ndef test_b():\n    pass\n"})
+    assert [ran.code for ran in run_shards(suite, 2, "-x")] == [0, 1]
+    refused = suite.gate("combine")
+    assert refused.code == 11
+    assert refused.has("shard 2/2 is not complete", "1 test of its own did not run: tests/test_sub.py::test_b")
+
+
+def test_sources_that_are_not_those_here_are_refused(suite: Sample) -> None:
+    run_shards(suite, 2)
+    suite.write({"calc.py": CALC + "\n# later\n"})
+    refused = suite.gate("combine")
+    assert refused.code == 11
+    assert refused.has("the shards ran on other sources than what lies here")
+    assert not (suite.root / ".phase-gate").exists()
+
+
+def test_shards_of_clones_are_combined_in_another_clone(suite: Sample, tmp_path: Path) -> None:
+    """As CI does it: each shard in a checkout of its own, its record carried in a folder of its own."""
+    suite.commit_all()
+    records = tmp_path / "records"
+    for index in (1, 2):
+        clone = tmp_path / f"clone-{index}"
+        suite.git("clone", "-q", str(suite.root), str(clone))
+        suite.pytester.chdir()
+        suite.environment.chdir(clone)
+        assert run_shard(suite, index, 2).code == 0
+        shutil.copytree(clone / FOLDER, records / f"shard-{index}")
+    suite.environment.chdir(suite.root)
+    assert suite.gate("combine", str(records), "--exit=gate1").has("13 tests", "1 >= 2")
+    suite.write({"README.md": "more"})
+    suite.commit_all()
+    again = suite.gate("combine", str(records), "--dir=.other")
+    assert again.code == 11
+    assert again.has("the shards ran on commit", "and here is")
+
+
+def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Sample) -> None:
+    suite.remove("calc.py")
+    run_shards(suite, 2, phase="red")
+    assert suite.gate("combine").code == 0
+    refused = run_shard(suite, 1, 2, phase="green")
+    assert refused.code == 13
+    assert refused.has("RED has not exited")
+
+
+def test_combine_refuses_the_phase_that_may_not_be_now(suite: Sample) -> None:
+    suite.remove("calc.py")
+    run_shards(suite, 2, phase="red")
+    assert suite.gate("combine").code == 0
+    shutil.move(suite.root / ".phase-gate", suite.root / "aside")
+    run_shards(suite, 2, phase="green")
+    shutil.move(suite.root / "aside", suite.root / ".phase-gate")
+    refused = suite.gate("combine")
+    assert refused.code == 13
+    assert len(history_of(suite)) == 1
+
+
+def test_a_record_that_can_not_be_written_is_said(suite: Sample) -> None:
+    suite.write({FOLDER: "a file in its place"})
+    ran = run_shard(suite, 1, 2)
+    assert ran.code == 11
+    assert ran.has("nothing recorded, so this shard is missing")
+
+
+def test_the_exit_signal_goes_with_the_whole_run(suite: Sample) -> None:
+    suite.remove("calc.py")
+    run_shards(suite, 2, phase="red")
+    ran = suite.gate("combine", "--exit-signal", "all fail for the missing module", "--exit=dual")
+    assert ran.code == 0
+    assert ran.has("RED has exited")
+
+
+def test_a_shard_with_no_tests_of_its_own_ends_well(suite: Sample) -> None:
+    codes = [ran.code for ran in run_shards(suite, 15)]
+    assert codes == [0] * 15
+    assert suite.gate("combine").has("13 tests")

@@ -1,0 +1,106 @@
+"""The files that shards write: whole, or refused by their name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.shards import Shard, Split
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.errors import ShardError
+from pytest_phase_gate.storage.shard_files import read_shards, write_shard
+from tests.core.test_shards import IDS, shard
+
+KEY = b"secret"
+
+
+def written(folder: Path, *shards: Shard, key: bytes | None = None) -> list[Path]:
+    return [write_shard(folder, each, key=key) for each in shards]
+
+
+def test_what_was_written_is_read_at_any_depth(tmp_path: Path) -> None:
+    first, second = shard(1, *IDS[:2]), shard(2, *IDS[2:])
+    written(tmp_path / "shard-1", first)
+    written(tmp_path / "shard-2", second)
+    found = read_shards(tmp_path, key=None)
+    assert found == [
+        replace(first, file="shard-1/1-of-2.shard.gz"),
+        replace(second, file="shard-2/2-of-2.shard.gz"),
+    ]
+    # One list of what was collected, not one a shard.
+    assert found[0].collected is found[1].collected
+
+
+def test_the_end_takes_the_beginnings_place(tmp_path: Path) -> None:
+    written(tmp_path, replace(shard(1, *IDS), facts=None), shard(1, *IDS))
+    assert [each.facts is None for each in read_shards(tmp_path, key=None)] == [False]
+
+
+def test_nothing_of_it_is_for_commits(tmp_path: Path) -> None:
+    written(tmp_path / "folder", shard(1, *IDS))
+    assert (tmp_path / "folder" / ".gitignore").read_text().splitlines()[-1] == "*"
+
+
+@pytest.mark.parametrize("folder", ["empty", "not-there"])
+def test_no_record_at_all(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ShardError, match=f"no record of a shard is in {folder}"):
+        read_shards(tmp_path / folder, key=None)
+
+
+def _unpacked(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    return lambda data: gzip.compress(change(gzip.decompress(data)))
+
+
+def _with_schema(schema: int) -> Callable[[bytes], bytes]:
+    def change(data: bytes) -> bytes:
+        head, _, body = data.partition(b"\n")
+        return json.dumps({**json.loads(head), "schema": schema}).encode() + b"\n" + body
+
+    return _unpacked(change)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        pytest.param(lambda data: data[: len(data) // 2], "damaged", id="cut-short"),
+        pytest.param(lambda data: b"", "damaged", id="empty"),
+        pytest.param(lambda data: b"PK\3\4 something else", "damaged", id="another-format"),
+        pytest.param(_unpacked(lambda data: b"[]\n"), "damaged", id="another-document"),
+        pytest.param(_unpacked(lambda data: b"[" * 100_000), "damaged", id="deeply-nested"),
+        pytest.param(
+            _unpacked(lambda data: data.replace(b'"passed"', b'"failed"')), "not what the shard wrote", id="edited"
+        ),
+        pytest.param(_with_schema(2), "schema 2, and this version reads 1", id="another-schema"),
+    ],
+)
+def test_a_file_that_is_not_what_a_shard_wrote_is_named(
+    tmp_path: Path, damage: Callable[[bytes], bytes], says: str
+) -> None:
+    good, bad = written(tmp_path, shard(1, *IDS[:2]), shard(2, *IDS[2:]))
+    bad.write_bytes(damage(bad.read_bytes()))
+    with pytest.raises(ShardError, match=says) as caught:
+        read_shards(tmp_path, key=None)
+    assert caught.value.problem.startswith("2-of-2.shard.gz")
+
+
+def test_a_document_with_a_good_digest_that_is_no_shard(tmp_path: Path) -> None:
+    (path,) = written(tmp_path, replace(shard(1, *IDS), split=Split("one", 2)))  # type: ignore[arg-type]
+    with pytest.raises(ShardError, match=f"{path.name} is not the record of a shard"):
+        read_shards(tmp_path, key=None)
+
+
+def test_with_a_key_nobody_else_can_write_one(tmp_path: Path) -> None:
+    written(tmp_path, shard(1, *IDS), key=KEY)
+    assert len(read_shards(tmp_path, key=KEY)) == 1
+    with pytest.raises(ShardError, match="made with another key"):
+        read_shards(tmp_path, key=b"other")
+    with pytest.raises(ShardError, match="it has PHASE_GATE_KEY and this command has not"):
+        read_shards(tmp_path, key=None)
+    written(tmp_path, shard(1, *IDS))
+    with pytest.raises(ShardError, match="this command has PHASE_GATE_KEY and it has not"):
+        read_shards(tmp_path, key=KEY)
