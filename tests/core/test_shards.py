@@ -99,8 +99,8 @@ def collection(*ids: str) -> dict[str, Any]:
         pytest.param(pair(criteria=("AC-1",)), "(AC-1) and shard 1/2 (none)", id="other-criteria"),
         pytest.param(pair(workflow={"name": "mine"}), "they differ in the workflow", id="another-workflow"),
         pytest.param(
-            pair(settings={"option --runxfail": "True"}),
-            "shard 2/2 ('True') and shard 1/2 ('not set') are not of one run: they differ in the setting 'option --runxfail'",
+            pair(settings={"option -W": "True"}),
+            "shard 2/2 ('True') and shard 1/2 ('not set') are not of one run: they differ in the setting 'option -W'",
             id="another-setting",
         ),
         pytest.param(

@@ -81,7 +81,7 @@ def _with_schema(schema: int) -> Callable[[bytes], bytes]:
 def test_a_file_that_is_not_what_a_shard_wrote_is_named(
     tmp_path: Path, damage: Callable[[bytes], bytes], says: str
 ) -> None:
-    good, bad = written(tmp_path, shard(1, *IDS[:2]), shard(2, *IDS[2:]))
+    _, bad = written(tmp_path, shard(1, *IDS[:2]), shard(2, *IDS[2:]))
     bad.write_bytes(damage(bad.read_bytes()))
     with pytest.raises(ShardError, match=says) as caught:
         read_shards(tmp_path, key=None)
