@@ -47,8 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--phase-report",
         metavar="FILE",
         action="append",
-        help="Write the evaluation to FILE, as JSON (.json) or Markdown (.md), or the task's whole story (.html)."
-        " May be repeated.",
+        help="Write the evaluation to FILE, by its suffix: .json, .md, .xml (JUnit), .env (dotenv); .html tells the"
+        " task's whole story. May be repeated.",
     )
     add(
         "--phase-shard",

@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exit", choices=("gate1", "dual"), help="what 0 means: Gate 1 (default), or both gates")
     parser.add_argument("--exit-signal", metavar="REASON", help="give the exit signal 'done' for this very run")
     parser.add_argument(
-        "--report", metavar="FILE", action="append", help="write the verdict to FILE (.json, .md); may be repeated"
+        "--report",
+        metavar="FILE",
+        action="append",
+        help="write the verdict to FILE (.json, .md, .xml, .env); may be repeated",
     )
 
 
@@ -34,6 +37,7 @@ def run(call: Call) -> Answer:
     # Loads pytest: only where there is something to combine.
     from pytest_phase_gate.recording.combining import combine_run
     from pytest_phase_gate.recording.options import choose_reports
+    from pytest_phase_gate.report.ci import Told, shown_in_ci, tell_ci
     from pytest_phase_gate.report.files import write_reports
     from pytest_phase_gate.report.panel import panel_text, render_panel
 
@@ -43,10 +47,14 @@ def run(call: Call) -> Answer:
     evaluation = finished.evaluation
     assert evaluation is not None, "shards of a void run are refused, and none runs inside another run"
     write_reports(reports, evaluation)
-    is_dual = (arguments.exit or defaults.exit) == "dual"
+    meaning = arguments.exit or defaults.exit
+    told = Told() if defaults.ci == "off" else tell_ci(evaluation, call.environment, meaning=meaning, reports=reports)
+    is_dual = meaning == "dual"
     holds = evaluation.can_exit if is_dual else evaluation.gate_1.satisfied
     code = exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED
     if evaluation.breaker.is_open:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
-    return Answer(text=panel_text(render_panel(evaluation)), document=document, exit_code=code)
+    panel = panel_text(render_panel(evaluation, complaints=told.complaints))
+    text = "\n".join((*shown_in_ci(panel.splitlines(), call.environment), *told.lines))
+    return Answer(text=text, document=document, exit_code=code)

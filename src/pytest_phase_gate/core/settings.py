@@ -6,7 +6,7 @@ Light on purpose: commands that only look need the defaults and never the parser
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_phase_gate.core.values import Value, as_dict, field
 
@@ -80,6 +80,8 @@ class RunDefaults(Value):
     criteria: int | str | None = None
     report: tuple[str, ...] = ()
     dir: str | None = None
+    #: Whether to tell the CI system that we run in: summary, outputs, annotations.
+    ci: Literal["auto", "off"] = "auto"
 
 
 class EvidenceCommand(Value):

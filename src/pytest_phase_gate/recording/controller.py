@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +29,7 @@ from pytest_phase_gate.recording.options import Options
 from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
+from pytest_phase_gate.recording.telling import add_to_junit, show_lines, tell_ci_system
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
@@ -240,14 +241,18 @@ class Controller:
             has_collection_errors=bool(self._witness.collection.errors) and not self._witness.interrupted,
         )
 
-    def confirm(self) -> int | None:
-        """Run again in fresh processes while green and short; return the last status, None if nothing was run."""
+    def _further_runs(self) -> int:
+        """Return how many runs will follow this one by themselves."""
         evaluation = self._evaluation
-        if evaluation is None or evaluation.subject.iteration is None or self._options.confirming != (0, 0):
-            return None
+        if evaluation is None or evaluation.subject.iteration is None or not self._is_green:
+            return 0
         streak = evaluation.metrics["consecutive_green_runs"]
         assert isinstance(streak, int)
-        further = self._run.further_runs(streak) if self._is_green else 0
+        return self._run.further_runs(streak)
+
+    def confirm(self) -> int | None:
+        """Run again in fresh processes while green and short; return the last status, None if nothing was run."""
+        further = self._further_runs() if self._options.confirming == (0, 0) else 0
         if not further:
             return None
         from pytest_phase_gate.recording.confirm import confirm_runs
@@ -255,6 +260,20 @@ class Controller:
         return confirm_runs(
             self._run.store, self._run.request.arguments, further=further, exit_signal=self._options.exit_signal
         )
+
+    def tell(self) -> tuple[str, ...]:
+        """Tell those who want to know the verdict; return what the CI system is to read in the log."""
+        if self._evaluation is None:
+            return ()
+        complaint = add_to_junit(self._config, self._evaluation)
+        if complaint:
+            self._complaints.append(complaint)
+        # The last of several runs speaks for all.
+        told = None if self._further_runs() else tell_ci_system(self._project, self._options, self._evaluation)
+        if told is None:
+            return ()
+        self._complaints += told.complaints
+        return told.lines
 
 
 class _LastWord:
@@ -268,21 +287,9 @@ class _LastWord:
         result = yield  # others, --max-warnings among them, have their say first
         # Never raise here: that would swallow the FAILURES section.
         session.exitstatus = self._controller.exit_status(int(session.exitstatus))
-        show_panel(session.config, self._controller.panel())
+        commands = self._controller.tell()
+        show_lines(session.config, self._controller.panel(), commands=commands)
         return result
-
-
-def show_panel(config: pytest.Config, lines: Iterable[Line]) -> None:
-    """Write lines to the terminal, if there is one."""
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is None:
-        return
-    for line in lines:
-        if line.is_title:
-            terminal.write_sep("=", line.text, **line.markup)
-        else:
-            terminal.write_line(line.text, **line.markup)
-    terminal.flush()  # whoever ends the process from here on does not take the verdict with it
 
 
 def as_fault(error: Exception) -> InternalFaultError:

@@ -25,7 +25,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
-from pytest_phase_gate.recording.controller import VOID_OPTIONS, as_fault, show_panel
+from pytest_phase_gate.recording.controller import VOID_OPTIONS, as_fault
 from pytest_phase_gate.recording.gathering import gather_facts
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.meaning import support_files, written_since
@@ -37,6 +37,7 @@ from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
 from pytest_phase_gate.recording.slices import SliceWitness
 from pytest_phase_gate.recording.splits import read_split
+from pytest_phase_gate.recording.telling import show_lines, write_properties
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT, OUTPUT
 from pytest_phase_gate.report.panel import Line, render_problem
@@ -238,6 +239,11 @@ class ShardRecorder:
             Line(f"Next     phase-gate combine {FOLDER}   (when all {self._split.total} are there)", {"bold": True}),
         ]
 
+    def tell(self) -> None:
+        """Say in pytest's JUnit report which shard it is of."""
+        if getattr(self._config.option, "xmlpath", None):
+            write_properties(self._config, {"phase-gate.shard": str(self._split), "phase-gate.phase": self._phase.name})
+
     def exit_status(self, pytest_said: int) -> int:
         """Return pytest's own status; where the phase wants failing tests, whether the record was written."""
         if self._void:
@@ -265,7 +271,8 @@ class _LastWord:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
         session.exitstatus = self._recorder.exit_status(int(session.exitstatus))
-        show_panel(session.config, self._recorder.panel())
+        self._recorder.tell()
+        show_lines(session.config, self._recorder.panel())
         return result
 
 

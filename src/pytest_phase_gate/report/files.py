@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.errors import StorageError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.report.story import Story
 
 #: Of one run's verdict; a page tells the whole story of the task.
-REPORT_SUFFIXES = (".json", ".md", ".html")
+REPORT_SUFFIXES = (".json", ".md", ".html", ".xml", ".env")
 #: Of a task's story.
 STORY_SUFFIXES = (".html", ".md")
 
@@ -31,7 +31,21 @@ def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable
         if suffix == ".html":
             write_story(path, story())
         else:
-            _write(path, render_markdown(document) if suffix == ".md" else json.dumps(document, indent=2) + "\n")
+            _write(path, _render(suffix, document))
+
+
+def _render(suffix: str, document: Mapping[str, Any]) -> str:
+    if suffix == ".md":
+        return render_markdown(document)
+    if suffix == ".env":
+        from pytest_phase_gate.report.gitlab import render_dotenv
+
+        return render_dotenv(document)
+    if suffix == ".xml":
+        from pytest_phase_gate.report.junit import render_junit
+
+        return render_junit(document)
+    return json.dumps(document, indent=2) + "\n"
 
 
 def write_story(path: Path, story: Story) -> int:

@@ -136,6 +136,7 @@ def _read_run(fields: Fields) -> tuple[RunDefaults, str | None]:
         criteria=_read_criteria(fields),
         report=fields.text_list("report", (), or_one=True),
         dir=fields.text("dir", None),
+        ci=fields.choice("ci", ("auto", "off"), "auto"),
     )
     workflow = fields.text("workflow", None)
     fields.finish()

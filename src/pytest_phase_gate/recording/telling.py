@@ -1,0 +1,92 @@
+"""Tell others of a verdict: the terminal, the CI system, pytest's own JUnit report.
+
+Nothing of this changes the verdict: what goes wrong is said. What is not asked for is not even imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.evaluation import Evaluation
+    from pytest_phase_gate.project import Project
+    from pytest_phase_gate.recording.options import Options
+    from pytest_phase_gate.report.ci import Told
+    from pytest_phase_gate.report.panel import Line
+
+#: Without it there is nobody whom we could tell.
+_CI_VARIABLE = "GITHUB_ACTIONS"
+
+
+def tell_ci_system(project: Project, options: Options, evaluation: Evaluation) -> Told | None:
+    """Write what the CI system asks for; None if there is none, or the project does not want it."""
+    if project.configuration.run.ci == "off" or _CI_VARIABLE not in project.environment:
+        return None
+    from pytest_phase_gate.report.ci import tell_ci
+
+    return tell_ci(evaluation, project.environment, meaning=options.exit_meaning, reports=options.reports)
+
+
+def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:
+    """Put the verdict into pytest's JUnit report, if it writes one; return what went wrong."""
+    if not getattr(config.option, "xmlpath", None):
+        return ""
+    from pytest_phase_gate.core.evaluation import evaluation_to_json
+    from pytest_phase_gate.report.junit import suite_properties
+
+    return write_properties(config, suite_properties(evaluation_to_json(evaluation)))
+
+
+def write_properties(config: pytest.Config, properties: Mapping[str, str]) -> str:
+    """Write the JUnit report once more, with these: pytest has written it before anybody knew them.
+
+    `record_testsuite_property` does not work with workers (pytest issue 7767); this does.
+    """
+    try:
+        report = _junit_report(config)
+        if report is not None:
+            for name, value in properties.items():
+                report.add_global_property(name, value)
+            report.pytest_sessionfinish()
+    except Exception as error:  # it is not public: a report without our properties is still one
+        return f"the JUnit report has no properties of ours: {type(error).__name__}: {error}"
+    return ""
+
+
+def _junit_report(config: pytest.Config) -> Any:
+    from _pytest.junitxml import xml_key
+
+    return config.stash.get(xml_key, None)
+
+
+def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterable[str] = ()) -> None:
+    """Write a panel to the terminal, if there is one, and what the CI system is to read below it."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None:
+        return
+    before, after = _guard(lines)
+    for text in before:
+        terminal.write_line(text)
+    for line in lines:
+        if line.is_title:
+            terminal.write_sep("=", line.text, **line.markup)
+        else:
+            terminal.write_line(line.text, **line.markup)
+    for text in (*after, *commands):
+        terminal.write_line(text)
+    terminal.flush()  # whoever ends the process from here on does not take the verdict with it
+
+
+def _guard(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
+    """Return what stands around lines that the CI's runner might take for commands."""
+    if _CI_VARIABLE not in os.environ:
+        return [], []
+    from pytest_phase_gate.report.ci import shown_in_ci
+
+    texts = [line.text for line in lines]
+    shown = shown_in_ci(texts, os.environ)
+    return (shown[:1], shown[-1:]) if len(shown) > len(texts) else ([], [])
