@@ -29,6 +29,8 @@ COMMANDS: dict[str, str] = {
     "hook": "Answer a coding agent that is about to stop, or to use a tool",
     "baseline": "Record the tests and outcomes that the next cycle starts from",
     "combine": "Make one run of the records that shards wrote",
+    "badge": "Print where the task stands as the document of a shields.io badge",
+    "attest": "Print the last run and its verdict as in-toto statements",
     "audit": "Verify every line of the ledger; repair a damaged one",
     "doctor": "Look at the installation; --prove tries cheats against it",
     "schema": "Print a JSON Schema of our files",
