@@ -1,0 +1,186 @@
+"""What a CI system is told, by real runs: summary, outputs, annotations, and properties of the JUnit report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support import CALC, Sample
+
+PASSING = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+
+
+class Runner:
+    """What GitHub's runner gives a step: three names, and two files."""
+
+    def __init__(self, sample: Sample, folder: Path) -> None:
+        self.summary, self.output = folder / "summary", folder / "output"
+        sample.environment.setenv("GITHUB_ACTIONS", "true")
+        for name, path in (("GITHUB_STEP_SUMMARY", self.summary), ("GITHUB_OUTPUT", self.output)):
+            path.touch()
+            sample.environment.setenv(name, str(path))
+
+    def outputs(self) -> dict[str, str]:
+        """Read the file as the runner does."""
+        found: dict[str, str] = {}
+        rows = iter(self.output.read_text(encoding="utf-8").splitlines())
+        for row in rows:
+            name, _, delimiter = row.partition("<<")
+            lines: list[str] = []
+            while (line := next(rows)) != delimiter:
+                lines.append(line)
+            found[name] = "\n".join(lines)
+        return found
+
+
+@pytest.fixture
+def github(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    sample.write({"calc.py": CALC, "test_calc.py": PASSING})
+    sample.environment.syspath_prepend(str(sample.root))
+    return Runner(sample, tmp_path_factory.mktemp("runner"))
+
+
+def commands(out: str) -> list[str]:
+    return [row for row in out.splitlines() if row.startswith("::")]
+
+
+def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
+    ran = sample.pytest("--phase=green", "--phase-report=verdict.json")
+    assert ran.code == 10
+    assert commands(ran.out) == [
+        "::error title=Gate 1 is closed (GREEN%2C iteration 1)::go on: one more green run on this tree is needed:"
+        " run again%0Anext: pytest --phase=green"
+    ]
+    assert github.summary.read_text(encoding="utf-8").startswith("## Phase gate: GREEN, iteration 1\n")
+    assert github.outputs() == {
+        "can-exit": "false",
+        "gate1": "false",
+        "gate2": "false",
+        "phase": "GREEN",
+        "iteration": "1",
+        "streak": "1",
+        "run-kind": "complete",
+        "reason": "go on: one more green run on this tree is needed: run again",
+        "next": "pytest --phase=green",
+        "report-path": str(sample.root / "verdict.json"),
+    }
+
+
+def test_only_the_last_of_several_runs_is_told(sample: Sample, github: Runner) -> None:
+    ran = sample.pytest_process("--phase=green", "--phase-confirm")
+    assert ran.code == 0
+    assert commands(ran.out) == []
+    assert github.summary.read_text(encoding="utf-8").count("## Phase gate") == 1
+    assert github.outputs()["streak"] == "2"
+
+
+def test_both_gates_are_told_where_both_are_asked_for(sample: Sample, github: Runner) -> None:
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "--phase-exit=dual")
+    assert ran.code == 10
+    assert commands(ran.out) == [
+        "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 holds; Gate 2 waits for the exit signal"
+        '%0Anext: phase-gate signal --reason "..."'
+    ]
+
+
+def test_a_project_may_say_that_it_wants_none_of_it(sample: Sample, github: Runner) -> None:
+    sample.write({"phase-gate.yaml": "run: {ci: off}\n"})
+    ran = sample.pytest("--phase=green")
+    assert commands(ran.out) == []
+    assert github.summary.read_text(encoding="utf-8") == github.output.read_text(encoding="utf-8") == ""
+
+
+def test_nothing_is_told_where_nobody_asks(sample: Sample, github: Runner) -> None:
+    sample.environment.delenv("GITHUB_ACTIONS")
+    ran = sample.pytest("--phase=green")
+    assert commands(ran.out) == []
+    assert github.output.read_text(encoding="utf-8") == ""
+
+
+def test_a_file_that_can_not_be_written_changes_no_verdict(sample: Sample, github: Runner) -> None:
+    sample.environment.setenv("GITHUB_STEP_SUMMARY", str(sample.root))
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 0
+    assert "of the CI system could not be written: " in " ".join(ran.out.split())
+
+
+def test_a_name_that_looks_like_a_command_is_only_shown(sample: Sample, github: Runner) -> None:
+    sample.write(
+        {
+            "conftest.py": "def pytest_phase_gate_evaluated(evaluation):\n"
+            "    raise RuntimeError('look here:' + ' ::error::boo' * 40)\n"
+        }
+    )
+    rows = sample.pytest("--phase=green").out.splitlines()
+    dangerous = next(number for number, row in enumerate(rows) if row.lstrip().startswith("::error::boo"))
+    before = [row for row in rows[:dangerous] if row.startswith("::stop-commands::")]
+    token = before[-1].removeprefix("::stop-commands::")
+    assert f"::{token}::" in rows[dangerous:]
+    # Our own command comes once commands are on again.
+    assert rows.index(f"::{token}::") < next(n for n, row in enumerate(rows) if row.startswith("::error title="))
+
+
+def test_a_summary_that_is_full_stays_readable(sample: Sample, github: Runner) -> None:
+    github.summary.write_text("x" * (1024 * 1024 - 200), encoding="utf-8")
+    sample.pytest("--phase=green")
+    assert github.summary.stat().st_size <= 1024 * 1024
+    assert "left out" in github.summary.read_text(encoding="utf-8")
+
+
+# --- reports by suffix, and JUnit
+
+
+def test_dotenv_and_junit_of_the_gates(sample: Sample, github: Runner) -> None:
+    sample.pytest("--phase=green", "--phase-report=gate.env", "--phase-report=gates.xml")
+    rows = (sample.root / "gate.env").read_text(encoding="utf-8").splitlines()
+    assert rows[:4] == [
+        "PHASE_GATE_CAN_EXIT=false",
+        "PHASE_GATE_GATE1=false",
+        "PHASE_GATE_GATE2=false",
+        "PHASE_GATE_PHASE=GREEN",
+    ]
+    suite = ElementTree.parse(sample.root / "gates.xml").getroot()[0]
+    assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "1")
+
+
+def properties_of(path: Path) -> dict[str, Any]:
+    suite = ElementTree.parse(path).getroot()[0]
+    names = [each.attrib["name"] for each in suite.iter("property")]
+    assert len(names) == len(set(names)), "each once"
+    return {each.attrib["name"]: each.attrib["value"] for each in suite.iter("property")}
+
+
+@pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="with-workers")])
+def test_the_junit_report_of_the_tests_has_the_verdict(
+    sample: Sample, github: Runner, workers: tuple[str, ...]
+) -> None:
+    sample.write({"test_more.py": "def test_more():\n    assert 0\n"})
+    run = sample.pytest_process if workers else sample.pytest
+    assert run("--phase=green", "--junitxml=tests.xml", *workers, plugins=("xdist",)).code == 1
+    suite = ElementTree.parse(sample.root / "tests.xml").getroot()[0]
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
+    assert len(suite.findall("testcase")) == 2
+    found = {each.attrib["name"]: each.attrib["value"] for each in suite.findall("properties/property")}
+    assert found["phase-gate.phase"] == "GREEN"
+    assert found["phase-gate.gate1"] == "false"
+    assert found["phase-gate.reason"] == "go on: 1 of 2 tests fails"
+
+
+def test_the_junit_report_of_a_shard_says_which_one(sample: Sample, github: Runner) -> None:
+    sample.pytest("--phase=green", "--phase-shard=1/2", "--junitxml=tests.xml")
+    assert properties_of(sample.root / "tests.xml") == {"phase-gate.shard": "1/2", "phase-gate.phase": "GREEN"}
+
+
+def test_combine_tells_the_same(sample: Sample, github: Runner) -> None:
+    sample.pytest("--phase=green", "--phase-shard=1/1")
+    assert github.output.read_text(encoding="utf-8") == ""
+    ran = sample.gate("combine", "--report", "verdict.xml")
+    assert ran.code == 10
+    assert commands(ran.out)[0].startswith("::error title=Gate 1 is closed")
+    assert github.outputs()["streak"] == "1"
+    assert github.summary.read_text(encoding="utf-8").startswith("## Phase gate: GREEN")

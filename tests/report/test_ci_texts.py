@@ -1,0 +1,287 @@
+"""What CI systems get of a verdict, as texts: escaped, bounded, and at most one annotation a gate."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_phase_gate.core.outcomes import Bucket
+from pytest_phase_gate.core.standing import Standing
+from pytest_phase_gate.core.state import State
+from pytest_phase_gate.report.badge import render_badge
+from pytest_phase_gate.report.github import annotate, cut_summary, guard_lines, outputs
+from pytest_phase_gate.report.gitlab import render_dotenv
+from pytest_phase_gate.report.in_toto import state_outcomes, state_verdict
+from pytest_phase_gate.report.junit import render_junit
+from pytest_phase_gate.report.outputs import verdict_words
+
+HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
+
+
+def guard(name: str, *, satisfied: bool | None = True, waived: bool = False) -> dict[str, Any]:
+    return {"name": name, "satisfied": satisfied, "detail": "what is wrong", "remedy": "mend it", "waived": waived}
+
+
+def finding(slug: str, **fields: Any) -> dict[str, Any]:
+    plain = {"tier": "hard", "detail": "odd", "id": "", "file": "", "line": None, "guard": "", "proof": ""}
+    return {"slug": slug, **plain, **fields}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """An evaluation's document, with both gates open unless a test says otherwise."""
+    gate_1 = {"satisfied": True, "name": "All tests passing", "clauses": [], "guards": [guard("tests-kept")]}
+    gate_2 = {"satisfied": True, "answer": "done", "reason": "it is", "by": "dev", "problem": ""}
+    made = {
+        "phase": "GREEN",
+        "iteration": 3,
+        "run_kind": "complete",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "can_exit": True,
+        "forced_exit": False,
+        "reason": "both gates hold",
+        "next": "pytest --phase=refactor",
+        "findings": [],
+        "metrics": {"consecutive_green_runs": 2},
+        "gate_1": {**gate_1, **changes.pop("gate_1", {})},
+        "gate_2": {**gate_2, **changes.pop("gate_2", {})},
+    }
+    return {**made, **changes}
+
+
+CLOSED: Any = {"gate_1": {"satisfied": False}, "can_exit": False, "reason": "go on: 1 test fails"}
+ABSENT: Any = {"gate_2": {"satisfied": False, "answer": "absent", "reason": "", "by": ""}, "can_exit": False}
+BLOCKED: Any = {"gate_2": {"satisfied": False, "answer": "blocked", "reason": "no key"}, "can_exit": False}
+
+
+# --- GitHub
+
+
+@pytest.mark.parametrize(
+    ("changes", "meaning", "expected"),
+    [
+        pytest.param({}, "dual", [], id="both-hold"),
+        pytest.param(CLOSED, "gate1", ["error"], id="gate-1-closed"),
+        pytest.param({**CLOSED, **ABSENT}, "dual", ["error"], id="gate-2-waits-for-gate-1"),
+        pytest.param(CLOSED, "tests", ["warning"], id="only-observed"),
+        pytest.param(ABSENT, "gate1", [], id="nobody-asked-for-gate-2"),
+        pytest.param(ABSENT, "dual", ["error"], id="gate-2-absent"),
+        pytest.param({**CLOSED, **BLOCKED}, "gate1", ["error", "warning"], id="a-person-is-needed"),
+    ],
+)
+def test_at_most_one_annotation_a_gate(changes: Any, meaning: Any, expected: list[str]) -> None:
+    rows = annotate(document(**changes), meaning=meaning)
+    assert [row.removeprefix("::").partition(" ")[0] for row in rows] == expected
+
+
+def test_an_annotation_says_what_and_what_next() -> None:
+    (row,) = annotate(document(**CLOSED), meaning="gate1")
+    assert row == (
+        "::error title=Gate 1 is closed (GREEN%2C iteration 3)::go on: 1 test fails%0Anext: pytest --phase=refactor"
+    )
+
+
+def test_a_run_that_did_not_count_is_named_by_its_kind() -> None:
+    (row,) = annotate(document(**CLOSED, iteration=None, run_kind="partial"), meaning="gate1")
+    assert "(GREEN%2C partial run)" in row
+
+
+def test_an_annotation_stands_at_the_place_that_closed_the_gate() -> None:
+    gate_1 = {"satisfied": False, "guards": [guard("tests-kept"), guard("tests-unchanged", satisfied=False)]}
+    findings = [
+        finding("looks-odd", tier="advisory", file="a.py", line=1),
+        finding("tests-kept", file="b.py", line=2),
+        finding("tests-unchanged", file="tests/c, d.py", line=3),
+    ]
+    (row,) = annotate(document(gate_1=gate_1, findings=findings), meaning="gate1")
+    assert row.startswith("::error file=tests/c%2C d.py,line=3,title=")
+    assert "::tests/c, d.py:3: both gates hold" in row
+
+
+def test_no_text_can_leave_its_annotation() -> None:
+    findings = [finding("tests-kept", file=HOSTILE, id=HOSTILE)]
+    gate_1 = {"satisfied": False, "guards": [guard("tests-kept", satisfied=False)]}
+    rows = annotate(
+        document(reason=HOSTILE, next=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
+    )
+    for row in rows:
+        assert "\n" not in row
+        assert "\r" not in row
+        properties = row.partition(" ")[2].partition("::")[0]
+        assert all("=" in part for part in properties.split(","))
+        assert {part.partition("=")[0] for part in properties.split(",")} <= {"file", "line", "title"}
+
+
+def test_outputs_are_one_line_each_and_can_not_end_their_own_text() -> None:
+    words = verdict_words(document(reason=HOSTILE, **ABSENT))
+    text = outputs(words, delimiter="END")
+    rows = text.splitlines()
+    assert len(rows) == 3 * len(words)
+    assert rows[:3] == ["can-exit<<END", "false", "END"]
+    read = {rows[at].removesuffix("<<END"): rows[at + 1] for at in range(0, len(rows), 3)}
+    assert (read["gate1"], read["gate2"], read["phase"], read["streak"]) == ("true", "false", "GREEN", "2")
+    assert "\x1b" not in text
+
+
+def test_long_sentences_are_cut() -> None:
+    assert len(verdict_words(document(reason="a" * 10_000))["reason"]) == 500
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        pytest.param(1000, "one\ntwo\nthree\n", id="enough"),
+        pytest.param(60, "one\n", id="cut-at-a-line"),
+        pytest.param(20, "", id="not-even-for-the-word-that-it-was-cut"),
+        pytest.param(-5, "", id="none"),
+    ],
+)
+def test_a_summary_is_cut_in_whole_lines(room: int, expected: str) -> None:
+    text = f"one\ntwo\nthree\n{'x' * 500 if room < 100 else ''}"
+    cut = cut_summary(text, room=room)
+    assert cut.startswith(expected)
+    assert len(cut.encode()) <= max(0, room)
+    assert ("left out" in cut) is (bool(expected) and room < 100)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_guarded"),
+    [
+        pytest.param(["Gate 1  holds", "  tests/test_a.py::test_b fails"], False, id="plain"),
+        pytest.param(["Note", "   ::error::boo"], True, id="a-command-after-blanks"),
+        pytest.param(["Note ##[error]boo"], True, id="the-old-form"),
+        pytest.param(["Note\n::warning::boo"], True, id="in-a-second-row"),
+    ],
+)
+def test_commands_are_off_where_a_line_looks_like_one(lines: list[str], is_guarded: bool) -> None:
+    shown = guard_lines(lines, token="t0k3n")
+    assert shown == (["::stop-commands::t0k3n", *lines, "::t0k3n::"] if is_guarded else lines)
+
+
+# --- GitLab, JUnit
+
+
+def test_dotenv_has_one_plain_variable_a_line() -> None:
+    text = render_dotenv(document(reason=HOSTILE, next="n" * 10_000))
+    rows = text.split("\n")
+    assert rows.pop() == ""
+    assert all(row.partition("=")[0].replace("_", "").isalnum() for row in rows)
+    assert "PHASE_GATE_CAN_EXIT=true" in rows
+    assert len(rows) < 20
+    assert len(text.encode()) < 5 * 1024
+
+
+@pytest.mark.parametrize(
+    ("changes", "failures", "skipped"),
+    [
+        pytest.param({}, 0, 0, id="both-hold"),
+        pytest.param(ABSENT, 0, 1, id="nobody-gave-the-signal"),
+        pytest.param(CLOSED, 1, 0, id="gate-1-closed"),
+        pytest.param({**CLOSED, **BLOCKED}, 2, 0, id="blocked"),
+    ],
+)
+def test_junit_has_one_case_a_gate(changes: Any, failures: int, skipped: int) -> None:
+    suite = ElementTree.fromstring(render_junit(document(**changes)))[0]
+    counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "skipped", "errors")}
+    assert counts == {"tests": 2, "failures": failures, "skipped": skipped, "errors": 0}
+    assert len(suite.findall("testcase")) == 2
+    assert len(suite.findall(".//failure")) == failures
+    assert len(suite.findall(".//skipped")) == skipped
+    properties = {each.attrib["name"]: each.attrib["value"] for each in suite.iter("property")}
+    assert properties["phase-gate.phase"] == "GREEN"
+
+
+def test_junit_says_what_is_open() -> None:
+    gate_1 = {
+        "satisfied": False,
+        "clauses": [{"text": "tests_failing == 0", "satisfied": False, "shown": "1"}],
+        "guards": [guard("tests-kept", satisfied=False), guard("no-new-skips", satisfied=False, waived=True)],
+    }
+    text = render_junit(document(gate_1=gate_1, findings=[finding("tests-kept", id="t.py::test_a", detail="is gone")]))
+    failure = ElementTree.fromstring(text).find(".//failure")
+    assert failure is not None
+    assert failure.text == (
+        "tests_failing == 0: 1\ntests-kept: what is wrong\n  t.py::test_a is gone\nnext: pytest --phase=refactor"
+    )
+
+
+def test_no_text_can_leave_the_xml() -> None:
+    text = render_junit(document(**{**CLOSED, "reason": HOSTILE}))
+    suite = ElementTree.fromstring(text.encode("utf-8"))[0]
+    assert suite.attrib["failures"] == "1"
+
+
+# --- badge
+
+
+@pytest.mark.parametrize(
+    ("state", "standing", "message", "color"),
+    [
+        pytest.param(State(), {"holds": False}, "no run yet", "lightgrey", id="no-run"),
+        pytest.param(State(phase="GREEN"), {"holds": False}, "GREEN closed", "orange", id="closed"),
+        pytest.param(State(phase="GREEN"), {"holds": True}, "GREEN holds", "brightgreen", id="holds"),
+        pytest.param(State(phase="GREEN", forced=True), {"holds": True}, "GREEN forced", "yellow", id="forced"),
+        pytest.param(
+            State(phase="GREEN"), {"holds": False, "is_halted": True}, "GREEN stuck", "critical", id="circuit-open"
+        ),
+        pytest.param(State(phase="DONE"), {"holds": True}, "DONE holds", "brightgreen", id="done"),
+    ],
+)
+def test_a_badge_is_what_shields_reads(state: State, standing: Any, message: str, color: str) -> None:
+    badge = render_badge(state, Standing(reason="", next="", **standing), label="phase gate")
+    assert badge == {
+        "schemaVersion": 1,
+        "label": "phase gate",
+        "message": message,
+        "color": color,
+        "isError": standing.get("is_halted", False),
+    }
+
+
+# --- in-toto
+
+
+SUBJECT = {"digest": {"gitCommit": "1" * 40}}
+RULES = {"name": "workflow tdd", "digest": {"sha256": "2" * 64}}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "result"),
+    [
+        pytest.param({"a": Bucket.PASSED}, "PASSED", id="passed"),
+        pytest.param({"a": Bucket.PASSED, "b": Bucket.SKIPPED}, "WARNED", id="skipped"),
+        pytest.param({"a": Bucket.FLAKY}, "WARNED", id="flaky"),
+        pytest.param({}, "WARNED", id="nothing-at-all-is-no-pass"),
+        pytest.param({"a": Bucket.PASSED, "b": Bucket.XFAILED, "c": Bucket.ERROR}, "FAILED", id="an-error"),
+        pytest.param({"a": Bucket.UNCOLLECTABLE}, "FAILED", id="not-imported"),
+    ],
+)
+def test_the_result_of_a_run(outcomes: dict[str, Bucket], result: str) -> None:
+    predicate = state_outcomes(SUBJECT, outcomes, rules=RULES)["predicate"]
+    assert predicate["result"] == result
+    assert sorted((*predicate["passedTests"], *predicate["warnedTests"], *predicate["failedTests"])) == sorted(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, {"GREEN_GATE_1", "GREEN_GATE_2", "GREEN_EXIT", "TESTS_KEPT"}, id="both-hold"),
+        pytest.param(CLOSED, {"GREEN_GATE_2", "TESTS_KEPT"}, id="closed"),
+        pytest.param(ABSENT, {"GREEN_GATE_1", "TESTS_KEPT"}, id="no-signal"),
+        pytest.param({"forced_exit": True}, {"GREEN_GATE_1", "GREEN_GATE_2", "TESTS_KEPT"}, id="forced"),
+        pytest.param(
+            {"gate_1": {"guards": [guard("tests-kept", satisfied=False, waived=True), guard("complete-run")]}},
+            {"GREEN_GATE_2", "COMPLETE_RUN"},
+            id="what-is-waived-is-not-verified",
+        ),
+        pytest.param(
+            {"findings": [finding("tests-kept", tier="advisory")]},
+            {"GREEN_GATE_1", "GREEN_GATE_2", "GREEN_EXIT"},
+            id="a-guard-that-holds-with-a-doubt",
+        ),
+    ],
+)
+def test_only_what_holds_is_a_property(changes: Any, expected: set[str]) -> None:
+    statement = state_verdict(SUBJECT, document(**changes), rules=RULES, verifier="https://example.org/v1")
+    assert set(statement["predicate"]["properties"]) == {f"PHASE_GATE_{name}" for name in expected}
