@@ -9,7 +9,8 @@ Kinds, by the words behind the fence:
   `yaml executor-result`, `yaml verdict`: read by our own parsers.
 - `sh set-up`: the README's commands, compared and not run.
 
-A page that says `<!-- installed: quality -->` is read with the extras installed; the others, with the plugin alone.
+A page that says `<!-- installed: quality -->` is read with the extras installed; the others, with the plugin alone. One
+that says `<!-- plugins: NAME -->` has another plugin of pytest besides.
 
 `python -m tests.docs.blocks PAGE ...` runs pages and puts the real output where another one stands.
 """
@@ -39,6 +40,7 @@ _ANY_LINES = "..."
 _ANY_TEXT = "[...]"
 _LAST_STATUS = "echo $?"
 _EXTRAS = "<!-- installed: quality -->"
+_PLUGINS = re.compile(r"<!-- plugins: (\S+) -->")
 
 
 class Block(Value):
@@ -143,10 +145,14 @@ class Session:
 
     :param packages: a folder with packages that are installed besides.
     :param extras: whether our extras are.
+    :param plugins: plugins of pytest besides ours.
     """
 
-    def __init__(self, base: Path, *, packages: Path | None = None, extras: bool = False) -> None:
+    def __init__(
+        self, base: Path, *, packages: Path | None = None, extras: bool = False, plugins: Iterable[str] = ()
+    ) -> None:
         self.folder = base / "project"
+        self._plugins = ("pytest_phase_gate.plugin", *plugins)
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
         self._status = 0
@@ -170,7 +176,7 @@ class Session:
             "COLUMNS": "80",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTEST_PLUGINS": "pytest_phase_gate.plugin",
+            "PYTEST_PLUGINS": ",".join(self._plugins),
             "GIT_CONFIG_GLOBAL": str(self._home / "gitconfig"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_AUTHOR_NAME": "dev",
@@ -203,6 +209,10 @@ class Session:
 
 def wants_extras(page: Path) -> bool:
     return _EXTRAS in page.read_text(encoding="utf-8")
+
+
+def wanted_plugins(page: Path) -> list[str]:
+    return _PLUGINS.findall(page.read_text(encoding="utf-8"))
 
 
 def run_page(page: Path, session: Session) -> Iterator[Ran]:
@@ -257,7 +267,7 @@ def _merged(lines: Iterable[str]) -> list[str]:
 def update_page(page: Path) -> int:
     """Put the real output into the page where it shows another one; return how many commands that were."""
     with tempfile.TemporaryDirectory() as base:
-        session = Session(Path(base), extras=wants_extras(page))
+        session = Session(Path(base), extras=wants_extras(page), plugins=wanted_plugins(page))
         ran = list(run_page(page, session))
         wrong = [each for each in ran if not each.matches]
         rows = page.read_text(encoding="utf-8").splitlines()

@@ -13,7 +13,18 @@ from pytest_phase_gate.rules.criteria import read_criteria
 from pytest_phase_gate.rules.task_files import parse_tasks
 from pytest_phase_gate.rules.task_results import read_executor_result, read_verdict
 from pytest_phase_gate.storage.signal_file import parse_signal
-from tests.docs.blocks import ROOT, Block, Session, blocks_of, matches, pages, run_page, unsaid_statuses, wants_extras
+from tests.docs.blocks import (
+    ROOT,
+    Block,
+    Session,
+    blocks_of,
+    matches,
+    pages,
+    run_page,
+    unsaid_statuses,
+    wanted_plugins,
+    wants_extras,
+)
 
 #: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
 SET_UP = (
@@ -84,7 +95,7 @@ CHECKS = {
 @needs_a_shell
 @pytest.mark.parametrize("page", [page for page in pages() if runs_commands(page)], ids=name)
 def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
-    ran = list(run_page(page, Session(tmp_path, extras=wants_extras(page))))
+    ran = list(run_page(page, Session(tmp_path, extras=wants_extras(page), plugins=wanted_plugins(page))))
     for each in ran:
         assert each.matches, (
             f"{name(page)}:{each.command.line}: $ {each.command.typed}\n"

@@ -22,6 +22,7 @@ DRIVEN = {
     "feature-with-criteria",
     "refactor-session",
     "ci-gate",
+    "sharded-ci",
     "custom-rules",
     "custom-evidence",
     "agent-loop",

@@ -1,0 +1,165 @@
+"""The pipelines that we offer, the composite action and the pre-commit hook: their own commands, in a real shell."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.docs.blocks import ROOT, blocks_of
+from tests.docs.ci_systems import Machine, Step, fill
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("bash") is None or shutil.which("git") is None, reason="the templates are for a shell, with git"
+)
+
+EXAMPLES = ROOT / "examples"
+WRONG = "class Basket:\n    def __init__(self, *prices):\n        pass\n\n    def total(self):\n        return 0\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Callable[..., Machine]:
+    def build(example: str, **files: str) -> Machine:
+        project = tmp_path / "source"
+        shutil.copytree(EXAMPLES / example, project)
+        for name, text in files.items():
+            (project / f"{name}.py").write_text(text, encoding="utf-8")
+        return Machine(tmp_path / "machine", project)
+
+    return build
+
+
+def read(example: str, name: str) -> str:
+    return (EXAMPLES / example / name).read_text(encoding="utf-8")
+
+
+# --- templates
+
+
+def test_one_job_on_github(machine: Callable[..., Machine]) -> None:
+    gate, check = machine("ci-gate").github(read("ci-gate", "github.yml"))
+    assert (gate.code, check.code) == (0, 0), gate.out
+    assert (gate.outputs["gate1"], gate.outputs["streak"]) == ("true", "2")
+    assert gate.summary.startswith("## Phase gate: GREEN")
+    assert "::error" not in gate.out
+
+
+def test_one_job_on_github_that_fails(machine: Callable[..., Machine]) -> None:
+    (gate,) = machine("ci-gate", basket=WRONG).github(read("ci-gate", "github.yml"))
+    assert gate.code == 1
+    assert gate.outputs["gate1"] == "false"
+    assert gate.out.count("::error title=Gate 1 is closed") == 1
+
+
+def test_one_job_on_gitlab(machine: Callable[..., Machine]) -> None:
+    gate, say = machine("ci-gate").gitlab(read("ci-gate", "gitlab.yml"))
+    assert gate.code == 0, gate.out
+    assert say.out == "GREEN, 2 in a row, Gate 1 holds; Gate 2 waits for the exit signal\n"
+
+
+def by_job(steps: list[Step]) -> tuple[list[Step], list[Step]]:
+    return [step for step in steps if step.job == "shard"], [step for step in steps if step.job == "gate"]
+
+
+def test_shards_on_github(machine: Callable[..., Machine]) -> None:
+    shards, gate = by_job(machine("sharded-ci").github(read("sharded-ci", "github.yml")))
+    assert [step.code for step in shards] == [0] * 6, shards[0].out
+    assert [step.code for step in gate] == [0, 0], gate[-1].out
+    assert "GREEN · iteration 2 · 13 tests" in gate[-1].out
+
+
+def test_shards_on_gitlab_of_which_some_fail(machine: Callable[..., Machine]) -> None:
+    shards, gate = by_job(machine("sharded-ci", basket=WRONG).gitlab(read("sharded-ci", "gitlab.yml")))
+    assert [step.code for step in shards] == [1] * 6, shards[0].out
+    assert gate[0].code == 10
+    assert gate[0].out.count("12 of 13 tests fail") == 2
+
+
+@pytest.mark.parametrize(
+    ("page", "example"), [("docs/how-to/ci.md", "ci-gate"), ("docs/how-to/shards.md", "sharded-ci")]
+)
+def test_a_page_shows_the_templates_that_were_run(page: str, example: str) -> None:
+    shown = {block.title: block.text for block in blocks_of(ROOT / page) if block.title is not None}
+    for name in ("github.yml", "gitlab.yml"):
+        assert shown[name] == read(example, name), f"{page}: {name} is not examples/{example}/{name}"
+
+
+# --- the composite action
+
+
+ACTION: Any = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+
+
+def act(machine: Machine, folder: Path, **given: str) -> Step:
+    """Run the action's steps as the runner does."""
+    values = {f"inputs.{name}": str(row["default"]) for name, row in ACTION["inputs"].items()}
+    values |= {f"inputs.{name.replace('_', '-')}": text for name, text in given.items()}
+    (step,) = ACTION["runs"]["steps"]
+    assert "${{" not in step["run"], "inputs go by way of the environment"
+    environment = {name: fill(text, values) for name, text in step["env"].items()}
+    return machine.github_step(folder / fill(step["working-directory"], values), "action", step["run"], **environment)
+
+
+def test_the_action_is_whole() -> None:
+    assert ACTION["runs"]["using"] == "composite"
+    (step,) = ACTION["runs"]["steps"]
+    used = set(re.findall(r"inputs\.([a-z-]+)", (ROOT / "action.yml").read_text(encoding="utf-8")))
+    assert used == ACTION["inputs"].keys()
+    for name, row in ACTION["outputs"].items():
+        assert row["value"] == f"${{{{ steps.{step['id']}.outputs.{name} }}}}"
+
+
+def test_the_action_gates(machine: Callable[..., Machine]) -> None:
+    host = machine("ci-gate")
+    folder = host.clone()
+    step = act(host, folder)
+    assert step.code == 0, step.out
+    assert ACTION["outputs"].keys() <= step.outputs.keys()
+    assert (folder / "verdict.json").is_file()
+    assert "GREEN: holds" in step.out
+    # One argument a line, blanks and all, and nothing of it is a command.
+    narrow = act(host, folder, arguments="-k\nprices or $(touch pwned)\n", confirm="false")
+    assert narrow.code == 4
+    assert not (folder / "pwned").exists()
+    partial = act(host, folder, arguments="-k\nprices", confirm="false")
+    assert (partial.code, partial.outputs["run-kind"]) == (10, "partial")
+
+
+def test_the_action_asks_for_both_gates(machine: Callable[..., Machine]) -> None:
+    host = machine("ci-gate")
+    step = act(host, host.clone(), exit="dual")
+    assert (step.code, step.outputs["gate1"], step.outputs["can-exit"]) == (10, "true", "false")
+    assert "::error title=Gate 2 is closed" in step.out
+
+
+def test_the_action_shards_and_combines(machine: Callable[..., Machine]) -> None:
+    host = machine("sharded-ci")
+    folder = host.clone()
+    for index in ("1", "2"):
+        step = act(host, folder, shard=f"{index}/2", arguments=f"--splits=2\n--group={index}")
+        assert (step.code, step.outputs) == (0, {}), step.out
+    combined = act(host, folder, combine="phase-gate-shards")
+    assert (combined.code, combined.outputs["streak"]) == (10, "1")
+
+
+# --- pre-commit
+
+
+def test_the_pre_commit_hook(machine: Callable[..., Machine]) -> None:
+    hooks = {row["id"]: row for row in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    hook = hooks["phase-gate-check"]
+    assert (hook["language"], hook["pass_filenames"], hook["always_run"]) == ("python", False, True)
+    assert hook["stages"] == ["pre-commit", "pre-push"]
+    host = machine("ci-gate")
+    folder = host.clone()
+    entry = [*hook["entry"].split(), "--gate1"]
+    assert host.run(folder, entry)[0] == 10
+    host.run(folder, ["pytest", "--phase=green", "--phase-confirm"])
+    assert host.run(folder, entry)[0] == 0
+    (folder / "basket.py").write_text(WRONG, encoding="utf-8")
+    assert host.run(folder, entry)[0] == 10
