@@ -62,7 +62,7 @@ def test_run_and_verdict_are_valid_statements(green: Desk) -> None:
     assert verdict["predicateType"] == SVR
     assert predicate.keys() == {"verifier", "timeCreated", "properties"}
     assert predicate["verifier"].keys() == {"id", "policies"}
-    assert re.fullmatch(r"https://\S+", predicate["verifier"]["id"])
+    assert re.fullmatch(r"urn:pytest-phase-gate:\S+", predicate["verifier"]["id"])
     for each in predicate["verifier"]["policies"]:
         descriptor = ResourceDescriptor()
         json_format.ParseDict(each, descriptor.pb)

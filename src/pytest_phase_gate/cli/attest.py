@@ -20,7 +20,7 @@ from pytest_phase_gate.storage.git import NoGitError, run_git
 from pytest_phase_gate.storage.store import TaskStore
 
 #: Who verified: with the version, for its rules may change.
-VERIFIER = f"https://pypi.org/project/pytest-phase-gate/{__version__}/"
+VERIFIER = f"urn:pytest-phase-gate:{__version__}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
