@@ -14,7 +14,8 @@ from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.outcomes import Bucket
 from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.shard_json import shard_from_json, shard_to_json
-from pytest_phase_gate.core.shards import Shard, Split, collection_digest, combine_shards, to_ranges
+from pytest_phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
+from pytest_phase_gate.core.shards import combine_shards
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ShardError
 

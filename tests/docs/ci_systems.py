@@ -161,8 +161,8 @@ class Machine:
                 _copy(path, left / path.name)
         reports = artifacts.get("reports", {})
         junit = reports.get("junit", [])
-        for path in [junit] if isinstance(junit, str) else junit:
-            assert (folder / path).is_file(), path
+        for name_of_report in [junit] if isinstance(junit, str) else junit:
+            assert (folder / name_of_report).is_file(), name_of_report
         if "dotenv" in reports:
             rows = (folder / reports["dotenv"]).read_text(encoding="utf-8").splitlines()
             found |= dict(row.split("=", 1) for row in rows)

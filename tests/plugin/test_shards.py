@@ -278,6 +278,21 @@ def test_a_cycle_in_shards(suite: Sample) -> None:
     assert {row["slug"] for row in parts["findings"]} >= {"tests-kept", "tests-unchanged"}
 
 
+def test_a_module_that_was_missing_and_comes_from_elsewhere(suite: Sample, tmp_path: Path) -> None:
+    """No shard knows what RED missed; whoever combines them does."""
+    suite.write({"tests/test_missing.py": OUTCOMES["tests/test_missing.py"]})
+    suite.write({"calc.py": "def add(a, b): ...\n\n\ndef sub(a, b): ...\n"})
+    both_ways(suite, 2, phase="red")
+    for folder in (".whole", ".parts"):
+        assert suite.gate("signal", f"--dir={folder}", "--reason", "red").code == 0
+    (tmp_path / "mul.py").write_text("def mul(a, b):\n    return a * b\n", encoding="utf-8")
+    suite.environment.syspath_prepend(str(tmp_path))
+    suite.write({"calc.py": CALC})
+    whole, parts = both_ways(suite, 2, phase="green")
+    assert parts == whole
+    assert parts["metrics"]["red_resolved_elsewhere"] == 1
+
+
 def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> None:
     run_shards(suite, 2)
     assert suite.gate("combine").code == 10

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.shards import Shard, Split
+from pytest_phase_gate.core.shard_record import Shard, Split
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ShardError
 from pytest_phase_gate.storage.shard_files import read_shards, write_shard

@@ -10,7 +10,7 @@ from pytest_phase_gate.core.findings import findings_from_json, findings_to_json
 from pytest_phase_gate.core.inventory import join_id, split_id
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
 from pytest_phase_gate.core.session_facts import SessionFacts
-from pytest_phase_gate.core.shards import Shard, Split
+from pytest_phase_gate.core.shard_record import Shard, Split
 from pytest_phase_gate.core.values import as_dict
 
 #: Of the documents that this version writes and reads.

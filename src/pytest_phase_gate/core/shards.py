@@ -6,89 +6,18 @@ rules. Who split the suite, and how, does not matter: what was run is compared w
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Bucket
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.session_facts import SessionFacts
-from pytest_phase_gate.core.values import Value, field
+from pytest_phase_gate.core.shard_merging import merge_shards
+from pytest_phase_gate.core.shard_record import Shard, Split
 from pytest_phase_gate.errors import ShardError
 
 #: Names in one message; the rest is counted.
 _NAMED = 5
-
-#: Places in the sorted list of collected tests, each as first and one after the last.
-Ranges = tuple[tuple[int, int], ...]
-
-
-class Split(Value, kw_only=False):
-    """Which shard, of how many."""
-
-    index: int
-    total: int
-
-    def __str__(self) -> str:
-        return f"{self.index}/{self.total}"
-
-
-class Shard(Value):
-    """What one shard wrote down."""
-
-    #: Random: a shard can be used for one run only.
-    id: str
-    split: Split
-    task: str
-    phase: str
-    began: str
-    commit: str
-    tree: str
-    python: str
-    pytest: str
-    workflow: Mapping[str, Any]
-    #: The file that it was read from, for messages.
-    file: str = ""
-    #: What it did not live to write, if there are none.
-    facts: SessionFacts | None = None
-    criteria_given: str = ""
-    criteria: tuple[str, ...] = ()
-    changed_sources: tuple[str, ...] = ()
-    #: Files that tests use and that the shard itself has written.
-    written: tuple[str, ...] = ()
-    #: Every test that pytest found, sorted, before anybody chose among them; and the digest of that.
-    collected: tuple[str, ...] = ()
-    collection: str = ""
-    #: Which of them were deselected, by the function that did it.
-    left_out: Mapping[str, Ranges] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return f"shard {self.split}"
-
-    @property
-    def ran(self) -> frozenset[str]:
-        """The tests that were its own. One that can't be imported is nobody's, and all shards'."""
-        assert self.facts is not None
-        outcomes = self.facts.outcomes
-        return frozenset(test_id for test_id in outcomes if outcomes[test_id] is not Bucket.UNCOLLECTABLE)
-
-
-def collection_digest(collected: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(collected).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def to_ranges(places: Iterable[int]) -> Ranges:
-    """Return sorted places as ranges."""
-    ranges: list[tuple[int, int]] = []
-    for place in places:
-        if ranges and ranges[-1][1] == place:
-            ranges[-1] = (ranges[-1][0], place + 1)
-        else:
-            ranges.append((place, place + 1))
-    return tuple(ranges)
 
 
 def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
@@ -96,7 +25,7 @@ def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
     shards = _refuse_gaps(shards)
     _refuse_mixed(shards)
     _refuse_unfinished(shards)
-    return _merge(shards, _deselected(shards))
+    return merge_shards(shards, deselected=_deselected(shards))
 
 
 # --- do they belong together? ----------------------------------------------------------------------------------------
@@ -152,7 +81,7 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
     _refuse_odd(
         shards,
         "the collection",
-        lambda shard: (shard.collection, _facts(shard).collection_errors),
+        lambda shard: (shard.collection, shard.shown.collection_errors),
         lambda shard: _describe_collection(shard, shards),
     )
 
@@ -176,7 +105,7 @@ def _refuse_odd(
 
 def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
     """Say what a shard collected; and, where that are few, what no other one did."""
-    errors = _facts(shard).collection_errors
+    errors = shard.shown.collection_errors
     failed = f", {_listed(errors)} not imported" if errors else ""
     elsewhere = next((each.collected for each in shards if each.collection != shard.collection), shard.collected)
     own = sorted(set(shard.collected).difference(elsewhere))
@@ -186,7 +115,7 @@ def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
 
 def _refuse_unfinished(shards: Sequence[Shard]) -> None:
     for shard in shards:
-        facts = _facts(shard)
+        facts = shard.shown
         not_run = [test_id for test_id, bucket in facts.outcomes.items() if bucket is Bucket.NOT_RUN]
         if facts.is_void:
             why = "no test was meant to run"
@@ -234,92 +163,8 @@ def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
     return frozenset(collected[place] for place in unseen)
 
 
-# --- what they showed together ---------------------------------------------------------------------------------------
-
-
-def _merge(shards: Sequence[Shard], deselected: frozenset[str]) -> SessionFacts:
-    facts = [_facts(shard) for shard in shards]
-    first = facts[0]
-    measured, complaints = _merge_measured(shards)
-    shared = [word for word in first.narrowed_by if all(word in each.narrowed_by for each in facts)]
-    if deselected and not shared:
-        shared.append(f"{len(deselected)} deselected by a hook")
-    statuses = {each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}
-    return SessionFacts(
-        outcomes={test_id: bucket for each in facts for test_id, bucket in each.outcomes.items()},
-        exit_status=max(statuses, default=0),
-        tally=_merge_tallies(facts, len(deselected)),
-        duration_s=max(each.duration_s for each in facts),
-        deselected=deselected,
-        sees_whole_files=all(each.sees_whole_files for each in facts),
-        narrowed_files=frozenset().union(*(each.narrowed_files for each in facts)),
-        narrowed_by=tuple(shared),
-        collection_errors=first.collection_errors,
-        skipped_modules=max(each.skipped_modules for each in facts),
-        failures={test_id: failure for each in facts for test_id, failure in each.failures.items()},
-        messages={test_id: text for each in facts for test_id, text in each.messages.items()},
-        internal_error=any(each.internal_error for each in facts),
-        marked={test_id: ids for each in facts for test_id, ids in each.marked.items()},
-        settings=first.settings,
-        testpaths=first.testpaths,
-        modules=_merge_modules(facts),
-        doubts=tuple(dict.fromkeys(doubt for each in facts for doubt in each.doubts)),
-        foreign_hooks=tuple(sorted({hook for each in facts for hook in each.foreign_hooks})),
-        measured=measured,
-        complaints=complaints,
-    )
-
-
-#: pytest's status for a session without tests: a shard may be empty where there are few.
-_NOTHING_COLLECTED = 5
-
-
-def _merge_tallies(facts: Sequence[SessionFacts], deselected: int) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for each in facts:
-        total.update(each.tally)
-    # Every shard sees these, each time the same ones.
-    total["errors"] -= sum(len(each.collection_errors) for each in facts[1:])
-    total["skipped"] -= sum(each.skipped_modules for each in facts) - max(each.skipped_modules for each in facts)
-    total["deselected"] = deselected
-    return {name: number for name, number in total.items() if number > 0}
-
-
-def _merge_modules(facts: Sequence[SessionFacts]) -> dict[str, str]:
-    """Return where modules were found; outside of the project, if that is so in one shard only."""
-    found: dict[str, str] = {}
-    for each in facts:
-        for name, path in each.modules.items():
-            if path.startswith("../") or name not in found:
-                found[name] = path
-    return found
-
-
-def _merge_measured(shards: Sequence[Shard]) -> tuple[dict[str, MetricValue], tuple[str, ...]]:
-    """Return what plugins measured, as far as all shards agree: half of a suite may measure something else."""
-    complaints = list(dict.fromkeys(text for shard in shards for text in _facts(shard).complaints))
-    first, *others = shards
-    measured: dict[str, MetricValue] = {}
-    for name in sorted({name for shard in shards for name in _facts(shard).measured}):
-        value = _facts(first).measured.get(name)
-        odd = next((shard for shard in others if _facts(shard).measured.get(name) != value), None)
-        if odd is None:
-            measured[name] = value
-        else:
-            theirs = _facts(odd).measured.get(name)
-            complaints.append(
-                f"metric {name!r} is {value!r} in {first.name} and {theirs!r} in {odd.name}: unknown in the whole run"
-            )
-    return measured, tuple(complaints)
-
-
-def _facts(shard: Shard) -> SessionFacts:
-    assert shard.facts is not None, "one that never ended was refused"
-    return shard.facts
-
-
 def _settings(shard: Shard) -> Mapping[str, str]:
-    return _facts(shard).settings
+    return shard.shown.settings
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from pytest_phase_gate.core.criteria import Criteria
 from pytest_phase_gate.core.finishing import Finished
-from pytest_phase_gate.core.shards import Shard, combine_shards
+from pytest_phase_gate.core.shard_record import Shard
+from pytest_phase_gate.core.shards import combine_shards
 from pytest_phase_gate.core.workflow_json import workflow_from_json
 from pytest_phase_gate.errors import ShardError
 from pytest_phase_gate.project import Project

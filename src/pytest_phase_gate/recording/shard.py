@@ -20,7 +20,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.exit_status import exit_status_for
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.session_facts import SessionFacts
-from pytest_phase_gate.core.shards import Shard, Split, collection_digest, to_ranges
+from pytest_phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.core.workflow_json import workflow_to_json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.shards import Split
+from pytest_phase_gate.core.shard_record import Split
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import UsageError
 

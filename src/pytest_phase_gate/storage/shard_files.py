@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.core.shard_json import SCHEMA, shard_from_json, shard_to_json
-from pytest_phase_gate.core.shards import Shard, Split
+from pytest_phase_gate.core.shard_record import Shard, Split
 from pytest_phase_gate.errors import ShardError
 from pytest_phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 
