@@ -50,7 +50,7 @@ EVENTS: Mapping[str, str] = {
     "rollback-accepted": "A person accepted a folder that came back from an old copy",
     "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
     "run-lost": "A run began and never ended, which was noticed later",
-    "run-started": "A run began: phase, tree, arguments, versions",
+    "run-started": "A run began: phase, tree, arguments, versions; the shards that it is made of, if it is",
     "signal-refused": "A signal file appeared while a run was open, and was not taken",
     "signal-spent": "A verdict read the signal; it can't be read again",
     "signal-withdrawn": "Somebody took back a signal that was waiting",

@@ -126,15 +126,9 @@ def test_the_action_gates(machine: Callable[..., Machine]) -> None:
     narrow = act(host, folder, arguments="-k\nprices or $(touch pwned)\n", confirm="false")
     assert narrow.code == 4
     assert not (folder / "pwned").exists()
-    partial = act(host, folder, arguments="-k\nprices", confirm="false")
-    assert (partial.code, partial.outputs["run-kind"]) == (10, "partial")
-
-
-def test_the_action_asks_for_both_gates(machine: Callable[..., Machine]) -> None:
-    host = machine("ci-gate")
-    step = act(host, host.clone(), exit="dual")
-    assert (step.code, step.outputs["gate1"], step.outputs["can-exit"]) == (10, "true", "false")
-    assert "::error title=Gate 2 is closed" in step.out
+    both = act(host, folder, exit="dual", confirm="false")
+    assert (both.code, both.outputs["gate1"], both.outputs["can-exit"]) == (10, "true", "false")
+    assert "::error title=Gate 2 is closed" in both.out
 
 
 def test_the_action_shards_and_combines(machine: Callable[..., Machine]) -> None:
