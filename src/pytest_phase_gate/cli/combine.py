@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--report",
         metavar="FILE",
         action="append",
-        help="write the verdict to FILE (.json, .md, .xml, .env); may be repeated",
+        help="write the verdict to FILE (.json, .md, .html, .xml, .env); may be repeated",
     )
 
 
@@ -40,13 +40,14 @@ def run(call: Call) -> Answer:
     from pytest_phase_gate.report.ci import Told, shown_in_ci, tell_ci
     from pytest_phase_gate.report.files import write_reports
     from pytest_phase_gate.report.panel import panel_text, render_panel
+    from pytest_phase_gate.report.reading import read_story
 
     defaults = project.configuration.run
     reports = choose_reports(arguments.report, call.start, project)
     finished = combine_run(project, store, shards, exit_signal=arguments.exit_signal)
     evaluation = finished.evaluation
     assert evaluation is not None, "shards of a void run are refused, and none runs inside another run"
-    write_reports(reports, evaluation)
+    write_reports(reports, evaluation, lambda: read_story(project, store))
     meaning = arguments.exit or defaults.exit
     told = Told() if defaults.ci == "off" else tell_ci(evaluation, call.environment, meaning=meaning, reports=reports)
     is_dual = meaning == "dual"
