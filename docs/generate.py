@@ -14,6 +14,8 @@ from pathlib import Path
 
 from _pytest.config.argparsing import Parser
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # where this is called as a script
+from docs.shell_files import FILES, help_of, is_required, own_actions, subparsers, word_of
 from pytest_phase_gate import exit_codes, hookspecs, plugin
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._dispatch import build_full_parser
@@ -92,31 +94,18 @@ def options() -> str:
 
 
 def commands() -> str:
-    actions = build_full_parser()._actions
-    choices = next(action.choices for action in actions if isinstance(action, argparse._SubParsersAction))
+    choices = subparsers(build_full_parser())
     parts = []
     for name, summary in COMMANDS.items():
-        own = [action for action in choices[name]._actions if not _COMMON.intersection(action.option_strings)]
+        own = own_actions(choices[name])
         usage = " ".join(
-            ("phase-gate", name, *(_word(each) if _is_required(each) else f"[{_word(each)}]" for each in own))
+            ("phase-gate", name, *(word_of(each) if is_required(each) else f"[{word_of(each)}]" for each in own))
         )
         text = f"## {name}\n\n{summary}.\n\n`{usage}`\n"
         if own:
-            text += "\n" + table(("argument", "meaning"), ((f"`{_word(each)}`", str(each.help)) for each in own))
+            text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
         parts.append(text)
     return "\n".join(parts)
-
-
-#: Every command has these; the page says so once.
-_COMMON = {"--help", "--json", "--task", "--dir"}
-
-
-def _word(action: argparse.Action) -> str:
-    return " ".join((*action.option_strings[-1:], str(action.metavar or ""))).strip()
-
-
-def _is_required(action: argparse.Action) -> bool:
-    return action.required if action.option_strings else action.nargs not in ("?", "*")
 
 
 # Codes, metrics, messages
@@ -221,6 +210,10 @@ PARTS: Mapping[str, Callable[[], str]] = {
 # Pages
 
 
+#: Files of which nothing is written by hand.
+WHOLE_FILES: Mapping[Path, Callable[[], str]] = {COMPILED_FILE: compile_shipped, **FILES}
+
+
 def part_names(text: str) -> list[str]:
     return [found["name"] for found in _PART.finditer(text)]
 
@@ -236,9 +229,9 @@ def pages() -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     outdated = []
-    for page in (*pages(), COMPILED_FILE):
-        text = page.read_text(encoding="utf-8")
-        fresh = compile_shipped() if page == COMPILED_FILE else render(text)
+    for page in (*pages(), *WHOLE_FILES):
+        text = page.read_text(encoding="utf-8") if page.exists() else ""
+        fresh = WHOLE_FILES[page]() if page in WHOLE_FILES else render(text)
         if fresh != text:
             outdated.append(page.relative_to(DOCS.parent))
             if "--check" not in arguments:

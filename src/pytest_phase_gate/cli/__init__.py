@@ -27,12 +27,14 @@ COMMANDS: dict[str, str] = {
     "skip": "Give a phase up whose circuit is open: a person, with a reason",
     "force": "End a phase against everything that was measured: a person, with a word",
     "hook": "Answer a coding agent that is about to stop, or to use a tool",
+    "mcp": "Serve the state to coding agents over MCP, read-only",
     "baseline": "Record the tests and outcomes that the next cycle starts from",
     "combine": "Make one run of the records that shards wrote",
     "badge": "Print where the task stands as the document of a shields.io badge",
     "attest": "Print the last run and its verdict as in-toto statements",
     "audit": "Verify every line of the ledger; repair a damaged one",
     "doctor": "Look at the installation; --prove tries cheats against it",
+    "completion": "Print the completion script of a shell",
     "schema": "Print a JSON Schema of our files",
 }
 

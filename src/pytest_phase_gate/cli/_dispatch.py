@@ -29,6 +29,14 @@ class _Parser(argparse.ArgumentParser):
         sys.stdout.flush()  # here, where a broken pipe is still caught
         super().exit(status, message)
 
+    def format_help(self) -> str:
+        from pytest_phase_gate.cli._help import render_end, render_overview
+
+        called = self.prog.split()[1:]
+        if not called:
+            return render_overview(self, _width())
+        return super().format_help() + (render_end(called[0], _width()) if len(called) == 1 else "")
+
 
 def dispatch(given: list[str]) -> int:
     """Print the answer to a command line and return its exit code."""
@@ -64,12 +72,17 @@ def _answer(given: list[str]) -> Answer:
 
 
 def _call(given: list[str]) -> Answer:
+    return call_in(Path.cwd(), given, environment=dict(os.environ), interactive=_is_interactive())
+
+
+def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Answer:
+    """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
     name = next((word for word in given if not word.startswith("-")), None)
     parser = _parser(name, only=bool(given) and given[0] in COMMANDS)
     arguments = parser.parse_args(given)
     if not hasattr(arguments, "command"):
         return Answer(text=parser.format_help().rstrip())
-    call = Call(arguments=arguments, start=Path.cwd(), environment=dict(os.environ), interactive=_is_interactive())
+    call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
     answer: Answer = _module(arguments.command).run(call)
     return answer
 
@@ -117,14 +130,18 @@ def _indented(value: object, columns: int) -> str:
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
     # With a width, argparse does not import shutil to find one out, which it does for every argument.
+    return argparse.HelpFormatter(prog, width=_width())
+
+
+def _width() -> int:
     try:
         width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError, AttributeError):
         width = 80
-    return argparse.HelpFormatter(prog, width=width - 2)
+    return width - 2
 
 
-def _parser(wanted: str | None, *, only: bool = False) -> argparse.ArgumentParser:
+def _parser(wanted: str | None, *, only: bool = False, full: bool = False) -> argparse.ArgumentParser:
     """Return the parser; with `only`, of the one command that is called: `check` must not pay for `demo`."""
     parser = _Parser(
         prog="phase-gate",
@@ -132,30 +149,35 @@ def _parser(wanted: str | None, *, only: bool = False) -> argparse.ArgumentParse
         allow_abbrev=False,
         formatter_class=_formatter,
     )
-    parser.add_argument("--version", action="version", version=f"pytest-phase-gate {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"pytest-phase-gate {__version__}", help="print the version"
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phase-gate")
     for name, summary in COMMANDS.items():
         if only and name != wanted:
             continue
         command = commands.add_parser(
-            name, help=summary, description=f"{summary}.", allow_abbrev=False, formatter_class=_formatter
+            name,
+            help=summary,
+            description=f"{summary}.",
+            allow_abbrev=False,
+            formatter_class=_formatter,
+            add_help=False,
         )
         command.set_defaults(command=name)
-        command.add_argument("--json", action="store_true", help="answer as JSON")
-        command.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")
-        command.add_argument("--dir", metavar="DIR", help="other state folder (also PHASE_GATE_DIR)")
-        if name == wanted:
+        if full or name == wanted:
             _module(name).add_arguments(command)
+        common = command.add_argument_group("options of every command")
+        common.add_argument("-h", "--help", action="help", help="show this text")
+        common.add_argument("--json", action="store_true", help="answer as JSON")
+        common.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")
+        common.add_argument("--dir", metavar="DIR", help="other state folder (also PHASE_GATE_DIR)")
     return parser
 
 
 def build_full_parser() -> argparse.ArgumentParser:
-    """Return the parser with every command's own arguments, for the reference."""
-    parser = _parser(None)
-    actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
-    for name in COMMANDS:
-        _module(name).add_arguments(actions[0].choices[name])
-    return parser
+    """Return the parser with every command's own arguments, for the reference, the man page and completion."""
+    return _parser(None, full=True)
 
 
 def _module(name: str) -> ModuleType:
