@@ -36,6 +36,8 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
     "hook": (0, ("hook", "stop", "--agent", "claude")),
     "uninstall": (0, ("uninstall",)),
+    "mcp": (2, ("mcp",)),
+    "completion": (0, ("completion", "bash")),
     "baseline": (13, ("baseline",)),
     "combine": (11, ("combine",)),
     "badge": (0, ("badge",)),
@@ -67,6 +69,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
     "hook": (0, "{}\n"),
+    "mcp": (2, "[bad-usage]\n  try: pip install 'pytest-phase-gate[mcp]'"),
     "uninstall": (0, "there is nothing of ours in the settings of agents"),
     "prompt": (0, "# RED: Tests generated and failing"),
     "combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
@@ -77,13 +80,19 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
 
 #: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people
 #: and one to agents, for whom an error would be an open gate.
-NEVER_REFUSED = ("schema", "demo", "doctor", "hook")
+NEVER_REFUSED = ("schema", "demo", "doctor", "hook", "completion", "mcp")
 
 
 @pytest.fixture(autouse=True)
 def short_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo has a test of its own; here it has nothing to tell."""
     monkeypatch.setattr("pytest_phase_gate.cli.demo.STEPS", ())
+
+
+@pytest.fixture(autouse=True)
+def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server would wait for a client; without its extra it does not."""
+    monkeypatch.setitem(sys.modules, "mcp", None)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ from docs import generate
 from pytest_phase_gate.core.fold import EVENT_KINDS
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
 
 #: Classes that others derive from; nobody raises these.
 BASES = {"phase-gate-error", "state-unusable"}
@@ -28,8 +27,9 @@ def test_a_page_is_up_to_date(page: Path) -> None:
     assert generate.render(text) == text, "run: python docs/generate.py"
 
 
-def test_the_compiled_workflows_are_up_to_date() -> None:
-    assert COMPILED_FILE.read_text(encoding="utf-8") == compile_shipped(), "run: python docs/generate.py"
+@pytest.mark.parametrize("path", generate.WHOLE_FILES, ids=name)
+def test_a_file_that_nobody_writes_by_hand_is_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == generate.WHOLE_FILES[path](), "run: python docs/generate.py"
 
 
 def test_every_part_stands_on_a_page() -> None:

@@ -1,0 +1,71 @@
+"""`--help`: commands in groups, an example and the exit codes of each."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from docs.shell_files import man_page
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.cli._dispatch import build_full_parser
+from pytest_phase_gate.cli._help import ABOUT, GROUPS, grouped
+from pytest_phase_gate.exit_codes import MEANINGS
+from tests.cli.conftest import Begin
+from tests.cli.test_dispatch import CALLS
+
+
+def test_help_has_every_command_in_a_group() -> None:
+    assert set(ABOUT) == set(COMMANDS), "cli/_help.py: give each command a group, an example and its exit codes"
+    assert list(grouped()) == list(GROUPS)
+    assert sorted(name for names in grouped().values() for name in names) == sorted(COMMANDS)
+
+
+def test_the_overview_shows_groups_codes_and_where_to_begin(begin: Begin) -> None:
+    ran = begin("").gate("--help")
+    text = ran.out.splitlines()
+    assert [row.rstrip(":") for row in text if row.rstrip(":") in GROUPS] == list(GROUPS)
+    assert ran.has("exit codes:", *(f"\n  {code:<4}" for code, _, _ in MEANINGS), "begin with:\n  phase-gate demo")
+
+
+@pytest.mark.parametrize("width", [50, 80, 200])
+def test_no_row_is_wider_than_the_terminal(begin: Begin, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert max(map(len, begin("").gate("--help").out.splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_help_ends_with_an_example_and_its_codes(begin: Begin, name: str) -> None:
+    out = begin("").gate(name, "--help").out
+    about = ABOUT[name]
+    before, _, end = out.partition("\nexample:\n")
+    assert end.startswith(f"  {about.example}\n\nexit codes:\n")
+    assert "options of every command:\n  -h, --help" in before
+    assert [int(row.split()[0]) for row in end.splitlines() if row[2:3].isdigit()] == sorted(c for c, _ in about.codes)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_example_can_be_typed(name: str) -> None:
+    program, *words = shlex.split(ABOUT[name].example)
+    assert program == "phase-gate"
+    assert build_full_parser().parse_args(words).command == name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_ends_with_no_code_that_help_leaves_out(name: str) -> None:
+    code, _ = CALLS[name]
+    assert code in dict(ABOUT[name].codes)
+
+
+def test_the_man_page_has_every_command_and_option() -> None:
+    page = man_page().replace("\\", "")
+    for name, parser in next(iter(build_full_parser()._subparsers._group_actions)).choices.items():  # type: ignore[union-attr]
+        assert f".SS phase-gate {name}" in page
+        for action in parser._actions:
+            assert not action.option_strings or f".B &{action.option_strings[-1]}" in page
+
+
+def test_the_man_page_has_no_text_that_roff_takes_for_a_request() -> None:
+    known = {".TH", ".SH", ".SS", ".TP", ".B", ".I", ".BR", ".PP", ".RS", ".RE", ".nf", ".fi", ".br", '.\\"'}
+    requests = {row.split()[0] for row in man_page().splitlines() if row.startswith((".", "'"))}
+    assert requests <= known
