@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
+import yaml
 
 from tests.cli.conftest import Begin
 
@@ -11,7 +13,10 @@ def test_it_writes_a_file_that_changes_nothing(begin: Begin) -> None:
     desk = begin("")
     ran = desk.gate("init")
     path = desk.root / "phase-gate.yaml"
-    assert (ran.code, ran.out) == (0, f"wrote {path}\n  next: pytest --phase=red\n")
+    assert (ran.code, ran.out) == (
+        0,
+        f"wrote {path}, and phase-gate.schema.json for editors\n  next: pytest --phase=red\n",
+    )
     before = desk.json("explain", "green")
     path.unlink()
     assert desk.json("explain", "green") == before
@@ -20,8 +25,10 @@ def test_it_writes_a_file_that_changes_nothing(begin: Begin) -> None:
 def test_what_it_shows_in_comments_can_be_switched_on(begin: Begin) -> None:
     desk = begin("")
     content = desk.json("init", "--dry-run")["content"]
-    rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[1:]]
+    rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[2:]]
     desk.sample.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
+    document = yaml.safe_load((desk.root / "phase-gate.yaml").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(desk.json("schema", "configuration")).validate(document)
     assert desk.gate("status").code == 10
     assert "tests_skipped == 0" in desk.json("explain", "green")["text"]
 
@@ -30,7 +37,7 @@ def test_a_dry_run_writes_nothing(begin: Begin) -> None:
     desk = begin("")
     ran = desk.gate("init", "--dry-run")
     assert ran.code == 0
-    assert ran.out.startswith("# Rules of pytest-phase-gate")
+    assert ran.out.splitlines()[1].startswith("# Rules of pytest-phase-gate")
     document = desk.json("init", "--dry-run")
     assert (document["path"], document["written"]) == (str(desk.root / "phase-gate.yaml"), False)
     assert desk.files() == {}
@@ -57,3 +64,19 @@ def test_from_a_subfolder_it_goes_to_the_root(begin: Begin, monkeypatch: pytest.
     (desk.root / "src" / "deep").mkdir(parents=True)
     monkeypatch.chdir(desk.root / "src" / "deep")
     assert desk.json("init")["path"] == str(desk.root / "phase-gate.yaml")
+
+
+def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
+    desk = begin("")
+    document = desk.json("init")
+    first = (desk.root / "phase-gate.yaml").read_text(encoding="utf-8").splitlines()[0]
+    mark, _, place = first.partition("=")
+    assert mark == "# yaml-language-server: $schema"
+    assert document["schema"] == str(desk.root / place)
+    assert (desk.root / place).read_text(encoding="utf-8") == desk.gate("schema", "configuration").out
+
+
+def test_a_refusal_leaves_the_schema_alone(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"phase-gate.yaml": "workflow: tdd\n", "phase-gate.schema.json": "{}\n"})
+    assert desk.error("init")[0] == 13  # which looks at all files

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 
-from pytest_phase_gate.cli.schema import schema_names
+from pytest_phase_gate.cli.schema import read_schema, schema_names
 from tests.cli.conftest import Begin
 
 
@@ -38,3 +40,39 @@ def test_it_needs_no_project_and_minds_no_broken_one(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"phase-gate.yaml": "[\n"})
     assert desk.gate("schema").code == 0
+
+
+ROOT = Path(__file__).parents[2]
+#: The files that people write, with their schemas: examples of each in this very project.
+WRITTEN = {
+    "configuration": ("examples/*/phase-gate.yaml",),
+    "criteria-file": ("criteria.yaml",),
+    "workflow": ("src/pytest_phase_gate/workflows/*.yaml", "examples/*/rules/*.yaml"),
+}
+#: Has a form of its own, and is not for people.
+OURS = "guards.yaml"
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_people_write_fits_its_schema(name: str) -> None:
+    validator = jsonschema.Draft7Validator(json.loads(read_schema(name)))
+    paths = [path for pattern in WRITTEN[name] for path in sorted(ROOT.glob(pattern)) if path.name != OURS]
+    assert paths
+    for path in paths:
+        for document in yaml.load_all(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader):
+            errors = [f"{path.name}: {error.message}" for error in validator.iter_errors(_typed(document))]
+            assert errors == []
+
+
+def _typed(value: object) -> object:
+    """Return what our reader makes of plain words: `on` and `no` stay texts."""
+    if isinstance(value, dict):
+        return {key: _typed(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_typed(each) for each in value]
+    if isinstance(value, str):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

@@ -6,9 +6,14 @@ import argparse
 
 from pytest_phase_gate.agents.table import AGENT_NAMES
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli.schema import read_schema
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 
+#: Beside phase-gate.yaml, for editors: everybody who clones the project has it.
+SCHEMA_FILE = "phase-gate.schema.json"
+
 TEMPLATE = """\
+# yaml-language-server: $schema=phase-gate.schema.json
 # Rules of pytest-phase-gate for this project. Everything here is optional; the values shown are the defaults.
 
 workflow: tdd                    # a shipped workflow, or the path of your own file
@@ -57,11 +62,13 @@ def run(call: Call) -> Answer:
         return _install(call)
     project = call.project()
     path = project.root / "phase-gate.yaml"
+    document = {"path": str(path), "content": TEMPLATE, "schema": str(project.root / SCHEMA_FILE)}
     if call.arguments.dry_run:
-        return Answer(text=TEMPLATE.rstrip(), document={"path": str(path), "content": TEMPLATE, "written": False})
+        return Answer(text=TEMPLATE.rstrip(), document={**document, "written": False})
     try:
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
+        (project.root / SCHEMA_FILE).write_text(read_schema("configuration"), encoding="utf-8")
     except FileExistsError:
         raise NotAllowedError(f"{path.name} is there already", remedy="edit it; nothing was changed") from None
     except OSError as error:
@@ -69,8 +76,8 @@ def run(call: Call) -> Answer:
             f"{path.name} could not be written: {error.strerror}", remedy="make the folder writable"
         ) from error
     return Answer(
-        text=f"wrote {path}\n  next: pytest --phase=red",
-        document={"path": str(path), "content": TEMPLATE, "written": True},
+        text=f"wrote {path}, and {SCHEMA_FILE} for editors\n  next: pytest --phase=red",
+        document={**document, "written": True},
     )
 
 
