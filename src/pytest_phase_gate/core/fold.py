@@ -27,6 +27,21 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.waivers import Waiver
 from pytest_phase_gate.core.words import DONE
 
+#: What happens to a task of the verification gate.
+VERIFICATION_KINDS = (
+    "task-taken",
+    "attempt-began",
+    "executor-reported",
+    "verify-started",
+    "verify-ran",
+    "reviewed",
+    "attempt-failed",
+    "verification-skipped",
+    "committed",
+    "task-resumed",
+    "wave-resumed",
+)
+
 
 def apply(state: State, event: Event) -> State:
     """Return the state after one more event. Kinds that change nothing are kept for history only."""
@@ -304,6 +319,10 @@ def _file_spent(state: State, event: Event) -> State:
 
 def _phase_exited(state: State, event: Event) -> State:
     state = replace(state, breaker=Breaker())
+    if state.verification is not None and not event.data.get("forced"):
+        from pytest_phase_gate.core.verification_fold import exit_phase
+
+        state = replace(state, verification=exit_phase(state.verification))
     if event.data.get("freezes"):
         state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
     state = replace(state, exit_memory=event.data.get("remembered", {}))
@@ -361,6 +380,18 @@ def _doubted(state: State, event: Event) -> State:
     )
 
 
+def _known_taken(state: State, event: Event) -> State:
+    return replace(state, known=event.data["known"])
+
+
+def _verification_step(state: State, event: Event) -> State:
+    # Imported where there is such a task: no other one pays for it.
+    from pytest_phase_gate.core.verification_fold import advance
+
+    verification = advance(state.verification, event)
+    return replace(state, verification=verification, rules=event.data.get("rules") or state.rules)
+
+
 def _snapshot(data: Json | None) -> Snapshot | None:
     return None if data is None else Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
 
@@ -386,6 +417,8 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "claimed": _claimed,
     "repaired": _doubted,
     "rollback-accepted": _doubted,
+    "known-taken": _known_taken,
+    **dict.fromkeys(VERIFICATION_KINDS, _verification_step),
 }
 
 #: Kinds that are kept for history and change no state.

@@ -13,9 +13,10 @@ from pytest_phase_gate.core.words import DONE
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricValue
+    from pytest_phase_gate.core.verification import Verification
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 4
+SCHEMA = 5
 
 Json = Mapping[str, Any]
 
@@ -157,6 +158,8 @@ class State(Value):
     #: Claims with little behind them, and done signals in a row.
     claims_low: int = 0
     claims_done: int = 0
+    #: A task of the verification gate; None for every other one.
+    verification: Verification | None = None
     undo: Undo | None = None
 
     @property

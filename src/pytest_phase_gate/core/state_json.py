@@ -17,11 +17,19 @@ from pytest_phase_gate.core.waivers import Waiver
 
 def state_to_json(state: State) -> dict[str, Any]:
     """Return the state as plain JSON; absent and empty fields are left out, so that additions stay readable."""
-    return {
+    document = {
         name: value
         for name in fields(State)
-        if (value := _plain(getattr(state, name))) not in (None, [], {}, "") and value is not False
+        if name != "verification"
+        and (value := _plain(getattr(state, name))) not in (None, [], {}, "")
+        and value is not False
     }
+    if state.verification is not None:
+        # Imported where there is such a task: no other one pays for it.
+        from pytest_phase_gate.core.verification import verification_to_json
+
+        document["verification"] = verification_to_json(state.verification)
+    return document
 
 
 def _plain(value: object) -> Any:
@@ -66,6 +74,12 @@ def _measurement(data: Json) -> Measurement:
     )
 
 
+def _verification(data: Json) -> object:
+    from pytest_phase_gate.core.verification import verification_from_json
+
+    return verification_from_json(data)
+
+
 _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "open_runs": lambda rows: tuple(OpenRun(**row) for row in rows),
     "facts": lambda rows: tuple(Fact(**row) for row in rows),
@@ -77,5 +91,6 @@ _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "latest": lambda row: Snapshot(**row),
     "breaker": breaker_from_json,
     "flakiness": lambda row: Flakiness(**row),
+    "verification": _verification,
     "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
 }
