@@ -57,6 +57,18 @@ EVENTS: Mapping[str, str] = {
     "signal-spent": "A verdict read the signal; it can't be read again",
     "signal-withdrawn": "Somebody took back a signal that was waiting",
     "waived": "A person let a guard's findings pass: which ones, why, who, until when",
+    "known-taken": "The tests that a task's verify command selected when it was taken: what it knows",
+    "task-taken": "`verify start` took a task of the verification gate: its text, limits, rules, and what git showed",
+    "attempt-began": "An attempt of the task began; nothing of the one before counts in it",
+    "executor-reported": "Step 1: the executor's report, by whom, on which files",
+    "verify-started": "Step 2 began: the command, its time-out, the files that it begins with",
+    "verify-ran": "Step 2 ended: exit code, output, tests, the files that it left; or it was interrupted",
+    "reviewed": "Step 3: the reviewer's verdict, by whom, on which files",
+    "attempt-failed": "A step did not pass: the type of failure, the error, its first lines",
+    "verification-skipped": "A person completed the task unverified, or forced it: kind, reason, name",
+    "committed": "An approved task was committed; with the commit's id",
+    "task-resumed": "A person let a task go on that waited for one",
+    "wave-resumed": "A person let a halted wave go on",
     "breaker-reset": "A person let an open circuit try again",
     "overridden": "A person decided against the evidence: a skip, a forced exit, a reset of the breaker",
 }
@@ -97,15 +109,23 @@ def commands() -> str:
     choices = subparsers(build_full_parser())
     parts = []
     for name, summary in COMMANDS.items():
-        own = own_actions(choices[name])
-        usage = " ".join(
-            ("phase-gate", name, *(word_of(each) if is_required(each) else f"[{word_of(each)}]" for each in own))
-        )
-        text = f"## {name}\n\n{summary}.\n\n`{usage}`\n"
-        if own:
-            text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
-        parts.append(text)
+        parts.append(_command(f"phase-gate {name}", f"## {name}", f"{summary}.", choices[name]))
+        if any(isinstance(action, argparse._SubParsersAction) for action in choices[name]._actions):
+            parts += [
+                _command(f"phase-gate {name} {inner}", f"### {name} {inner}", str(parser.description), parser)
+                for inner, parser in subparsers(choices[name]).items()
+            ]
     return "\n".join(parts)
+
+
+def _command(called: str, title: str, summary: str, parser: argparse.ArgumentParser) -> str:
+    own = own_actions(parser)
+    usage = " ".join((called, *(word_of(each) if is_required(each) else f"[{word_of(each)}]" for each in own)))
+    text = f"{title}\n\n{summary}\n\n`{usage}`\n"
+    own = [action for action in own if not isinstance(action, argparse._SubParsersAction)]
+    if own:
+        text += "\n" + table(("argument", "meaning"), ((f"`{word_of(each)}`", help_of(each)) for each in own))
+    return text
 
 
 # Codes, metrics, messages

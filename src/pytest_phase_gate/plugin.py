@@ -10,6 +10,7 @@ PYTEST_DONT_REWRITE: there is no assert in here, and rewriting would cost every 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,19 @@ _controller_key: pytest.StashKey[Controller] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("phase gate", "phase gate: is this test-driven step really done?")
     add = group.addoption
-    add("--phase", metavar="NAME", help="Record this run in that phase: red, green, refactor, document, or auto")
+    # Set by `phase-gate verify run` for whatever its command starts; a phase that is typed wins over it.
+    verifying = os.environ.get("PHASE_GATE_PHASE")
+    add(
+        "--phase",
+        metavar="NAME",
+        default=verifying,
+        help="Record this run in that phase: red, green, refactor, document, or auto",
+    )
     add("--phase-task", metavar="NAME", help="Which task the run belongs to (also PHASE_GATE_TASK)")
     add(
         "--phase-exit",
         choices=("tests", "gate1", "dual"),
+        default=None if verifying is None else "tests",
         help="What the exit status means: pytest's own, Gate 1 (default), or both gates",
     )
     add(

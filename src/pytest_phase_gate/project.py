@@ -121,6 +121,18 @@ class Project(Value):
         )
         return apply_overlay(workflow, self.configuration.overlay)
 
+    def verification_workflow(self) -> Workflow:
+        """Return the workflow of the verification gate, with what the project's file says of its one phase."""
+        from pytest_phase_gate.core.values import replace
+        from pytest_phase_gate.core.verification import PHASE, WORKFLOW
+
+        overlay = self.configuration.overlay
+        # The rest of the file speaks of the project's own workflow, which this is not.
+        own = Overlay()
+        if PHASE in overlay.phases:
+            own = replace(overlay, phases={PHASE: overlay.phases[PHASE]}, parameters={})
+        return replace(self, configuration=replace(self.configuration, overlay=own)).workflow(WORKFLOW)
+
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)

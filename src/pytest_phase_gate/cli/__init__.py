@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "declare": "Declare a fact that the workflow asks for",
     "advance": "Enter the next phase, or evaluate a phase that needs no tests",
     "rewind": "Go back to an earlier phase",
+    "verify": "Take a task through executor, verify command and reviewer",
+    "review": "Give the reviewer's verdict on a task that was verified",
     "waive": "Let one guard's present findings pass: a person, with a reason",
     "breaker": "Show the circuit breaker and what was tried, or let it try again",
     "skip": "Give a phase up whose circuit is open: a person, with a reason",

@@ -83,7 +83,26 @@ def refuse_while_running(store: TaskStore, opened: Opened) -> None:
         )
 
 
-def require_task(project: Project, store: TaskStore) -> None:
-    """Refuse to change a task that does not exist yet. Looks first: a refused command writes nothing."""
-    if store.look().state.phase is None:
+def require_task(project: Project, store: TaskStore, *, verification: bool = False) -> None:
+    """Refuse to change a task that does not exist yet. Looks first: a refused command writes nothing.
+
+    :param verification: whether a task of the verification gate will do; its steps are those of `verify`.
+    """
+    state = store.look().state
+    if state.phase is None:
         raise NotAllowedError(f"task {project.task} has no run yet", remedy=project.begin_command)
+    if state.verification is not None and not verification:
+        raise NotAllowedError(
+            f"{project.task} is a task of the verification gate: executor, verify command and reviewer decide about it",
+            remedy=f"phase-gate verify status --task {project.task}",
+        )
+
+
+def take_standing_tree(project: Project, opened: Opened) -> str:
+    """Return the files now, as the task's verdict speaks of them."""
+    verification = opened.state.verification
+    if verification is None:
+        return project.take_tree().digest
+    from pytest_phase_gate.cli._verify_desk import take_task_tree
+
+    return take_task_tree(project, verification.spec).digest

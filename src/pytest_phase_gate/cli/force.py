@@ -22,15 +22,20 @@ def run(call: Call) -> Answer:
 
 
 def _check(call: Call, state: State, at: str) -> None:
+    ask_for_word(call, f"This ends {state.phase} whatever the gates say, and every later report of the cycle shows it.")
+
+
+def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
+    """Refuse what overrides everything, unless the word is given. Raises NotAllowedError."""
     word = call.arguments.word
     if word is None and call.interactive:
-        print(f"This ends {state.phase} whatever the gates say, and every later report of the cycle shows it.")
+        print(warning)
         try:
             word = input(f"Type {WORD} to go on: ")
         except EOFError:
             word = ""
     if word != WORD:
         raise NotAllowedError(
-            f"a forced exit needs the word {WORD}, and nothing was changed",
+            f"{what} needs the word {WORD}, and nothing was changed",
             remedy=f"type it when asked, or give --word={WORD}",
         )

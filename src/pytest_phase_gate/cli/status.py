@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._answer import Answer, Call, take_standing_tree
 from pytest_phase_gate.core.breaker import Status, at_time, breaker_to_json
 from pytest_phase_gate.core.metrics import show_value
 from pytest_phase_gate.core.standing import Standing, assess
@@ -42,7 +42,7 @@ def _look(call: Call) -> Answer:
     store = call.store(project)
     opened = store.look()
     state, lost = opened.state, store.lost_runs(opened.state)
-    tree = project.take_tree().digest if opened.exists else ""
+    tree = take_standing_tree(project, opened) if opened.exists else ""
     standing = assess(state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
     waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
     if call.arguments.block and state.evaluation is not None:

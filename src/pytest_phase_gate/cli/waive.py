@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
-    require_task(project, store)
+    require_task(project, store, verification=True)
     with store.transaction() as change:
         refuse_while_running(store, change.opened)
         covered = _present_findings(change.state, call.arguments.guard)

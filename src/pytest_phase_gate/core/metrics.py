@@ -97,6 +97,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("has_adr", "bool", "A complete architecture decision record exists"),
     Metric("has_c4_diagrams", "bool", "A C4 diagram exists that is not known to be broken"),
+    Metric("attempt", "int", "Attempts of a task of the verification gate, this one included"),
+    Metric("executor_status", "text", "What the executor of this attempt reports: success, failure or blocked"),
+    Metric("done_criteria_met", "bool", "The executor of this attempt says that the done-criteria are met"),
+    Metric("verify_ran", "bool", "We ran the task's verify command in this attempt, to its end"),
+    Metric("verify_exit_code", "int", "What the verify command ended with"),
+    Metric("verify_fresh", "bool", "The files are what the verify command left"),
+    Metric("verify_problems", "int", "Reasons why the verify command proves nothing, whatever it ended with"),
+    Metric("verify_tests", "int", "Tests that the verify command ran, as far as that can be told"),
+    Metric("files_unlisted", "int", "Files that changed since the task was taken, and that it does not list"),
 )
 
 #: Other spellings that conditions may use, and what they stand for.

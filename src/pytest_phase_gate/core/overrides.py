@@ -18,7 +18,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE, run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
-Kind = Literal["skip", "force", "breaker-reset"]
+Kind = Literal["skip", "force", "breaker-reset", "amend"]
 
 #: What has to be typed before everything is overridden.
 WORD = "OVERRIDE"
@@ -26,9 +26,11 @@ WORD = "OVERRIDE"
 #: Words that give no reason. Whoever overrides has to say why this time is different.
 _EXCUSES = re.compile(
     r"(?:it|this|that|the code|code)?\s*(?:just|probably|should|surely)?\s*"
-    r"(?:works?|is fine|looks? (?:good|fine|ok)|is ok|is done|done|ok|okay|fine|lgtm|good enough|trust me|n/?a|none|"
+    r"(?:works?|is fine|looks? (?:good|fine|ok)(?: to me)?|is ok|is done|done|ok|okay|fine|lgtm|good enough|"
+    r"trust me|n/?a|none|"
     r"no reason|because|tbd|todo|x+|-+|\.+|test(?:ing)?|skip|force|override|(?:small|minor|trivial|tiny) change|"
-    r"no time|later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
+    r"no time|(?:the )?(?:tests?|gate|verif\w+) takes? too long|"
+    r"later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
     re.IGNORECASE,
 )
 

@@ -206,6 +206,17 @@ class AgentSettings(Value):
     until: Until = "cycle"
 
 
+class VerificationSettings(Value):
+    """How tasks of the verification gate are treated, where neither the call nor the task says otherwise."""
+
+    #: Seconds by step: executor, verify, review.
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    #: Executor and reviewer are people: nobody waits for them with a clock.
+    untimed: bool = False
+    #: Where the state of all tasks is written for people, from the root; None: into the state folder.
+    state_file: str | None = None
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -224,3 +235,4 @@ class Configuration(Value):
     exit_gate: ExitGate = field(default_factory=ExitGate)
     confidence: ConfidenceRules = field(default_factory=ConfidenceRules)
     agents: AgentSettings = field(default_factory=AgentSettings)
+    verification: VerificationSettings = field(default_factory=VerificationSettings)

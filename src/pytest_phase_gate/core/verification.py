@@ -273,3 +273,8 @@ def _plain(value: object) -> Any:
     if isinstance(value, StrEnum):
         return str(value)
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def check_to_json(check: Check) -> dict[str, Any]:
+    document: dict[str, Any] = _plain(check)
+    return document

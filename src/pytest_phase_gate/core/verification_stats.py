@@ -18,6 +18,7 @@ from pytest_phase_gate.core.verification import (
     Verification,
     failure_from_json,
 )
+from pytest_phase_gate.core.verification_result import skip_to_json
 from pytest_phase_gate.core.verification_rules import WAVE
 
 #: Failures that the log of all tasks shows.
@@ -42,6 +43,8 @@ class TaskRow(Value):
     last_step_at: str = ""
     wave_resumed_at: str = ""
     failures: tuple[Failure, ...] = ()
+    #: The entry of a task that a person took out of the gate.
+    skip: Mapping[str, Any] | None = None
 
 
 class Wave(Value):
@@ -174,6 +177,7 @@ def row_of(task: str, verification: Verification) -> TaskRow:
         wave_resumed_at=verification.wave_resumed_at,
         # What they printed is asked of the task itself.
         failures=tuple(replace(each, lines=()) for each in verification.failures),
+        skip=None if verification.skip is None else skip_to_json(verification),
     )
 
 

@@ -45,10 +45,19 @@ def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
     }
 
 
+#: What somebody did to a phase.
+_DONE = {
+    "skip": "skipped",
+    "force": "forced",
+    "breaker-reset": "let the breaker try again in",
+    "amend": "gave the task another text in",
+}
+
+
 def describe_override(document: Mapping[str, Any]) -> str:
     """Return who let what pass, how long and why, from the document of an override."""
     if document["kind"] != "waive":
-        what = {"skip": "skipped", "force": "forced", "breaker-reset": "let the breaker try again in"}[document["kind"]]
+        what = _DONE[document["kind"]]
         return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"
     until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
     findings = len(document["findings"])

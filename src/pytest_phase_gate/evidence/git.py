@@ -71,6 +71,7 @@ class Since(Value):
     now: Any = None
     #: None: not known.
     changed: int | None = None
+    files: frozenset[str] | None = None
 
 
 def look_since(scene: Scene, before: Any) -> Since:
@@ -80,7 +81,8 @@ def look_since(scene: Scene, before: Any) -> Since:
     except NoGitError:
         return Since()
     try:
-        return Since(now=now, changed=len(_changed(scene, before, now)))
+        files = frozenset(_changed(scene, before, now))
+        return Since(now=now, changed=len(files), files=files)
     except (_NothingKnownError, NoGitError):
         return Since(now=now)
 

@@ -34,6 +34,11 @@ def start(config: pytest.Config) -> Controller | None:
 
             config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
         return None
+    if config.option.phase is None and config.option.phase_baseline.startswith("known="):
+        from pytest_phase_gate.recording.known import KnownRecorder
+
+        KnownRecorder.configure(config)
+        return None
     if config.option.phase is None:
         from pytest_phase_gate.recording.baseline import BaselineRecorder
 

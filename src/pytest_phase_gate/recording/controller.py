@@ -30,6 +30,7 @@ from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
 from pytest_phase_gate.recording.telling import add_to_junit, show_lines, tell_ci_system
+from pytest_phase_gate.recording.verifying import recorded_for
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
@@ -218,6 +219,8 @@ class Controller:
         if self._evaluation is None:
             why = "it ran inside another run of this task" if self._kind is Kind.NESTED else "no test was meant to run"
             return render_problem(f"not counted: {why}", remedy="")
+        if self._options.verifies:
+            return recorded_for(self._project.task, self._evaluation)
         return render_panel(
             self._evaluation,
             is_quiet=self._config.get_verbosity() < 0,
@@ -229,6 +232,8 @@ class Controller:
         phase, evaluation = self._run.phase, self._evaluation
         if phase is None or self._kind in (Kind.NESTED, Kind.VOID):
             return pytest_said
+        if self._options.verifies and self._problem is not None and pytest_said == 0:
+            return exit_codes.NOT_TRUSTED  # whoever waits for this status has nothing else to look at
         is_dual = self._options.exit_meaning == "dual"
         holds = evaluation is not None and (evaluation.can_exit if is_dual else evaluation.gate_1.satisfied)
         return exit_status_for(

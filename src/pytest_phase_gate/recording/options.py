@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.report.files import REPORT_SUFFIXES
+
+#: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
+PHASE_VARIABLE = "PHASE_GATE_PHASE"
 
 
 class Options(Value):
@@ -25,15 +29,20 @@ class Options(Value):
     workflow: str | None
     #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
     confirming: tuple[int, int]
+    #: The verify command of a task started it, and nobody typed a phase.
+    verifies: bool = False
 
 
 def read_options(config: pytest.Config, project: Project) -> Options:
     """Return what this run is to do. Raises UsageError for words that are off."""
     option, defaults = config.option, project.configuration.run
+    verifies = _is_verifying(config)
     return Options(
         phase=option.phase or "",
+        verifies=verifies,
         exit_meaning=option.phase_exit or defaults.exit,
-        confirms=defaults.confirm if option.phase_confirm is None else option.phase_confirm,
+        # A verify command is run as often as its task says, and no more.
+        confirms=False if verifies else (defaults.confirm if option.phase_confirm is None else option.phase_confirm),
         exit_signal=_read_exit_signal(config),
         criteria=option.phase_criteria,
         reports=choose_reports(option.phase_report, config.invocation_params.dir, project),
@@ -54,6 +63,11 @@ def choose_reports(typed: Iterable[str] | None, here: Path, project: Project) ->
                 remedy=f"use one of: {', '.join(REPORT_SUFFIXES)}",
             )
     return reports
+
+
+def _is_verifying(config: pytest.Config) -> bool:
+    typed = any(str(each).partition("=")[0] == "--phase" for each in config.invocation_params.args)
+    return os.environ.get(PHASE_VARIABLE) == config.option.phase and not typed
 
 
 def _read_exit_signal(config: pytest.Config) -> str | None:

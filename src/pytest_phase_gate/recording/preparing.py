@@ -12,6 +12,7 @@ from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.extensions import gather_guards, gather_workflows
 from pytest_phase_gate.recording.options import Options, read_options
+from pytest_phase_gate.recording.verifying import task_rules
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
@@ -27,9 +28,11 @@ def prepare(config: pytest.Config) -> tuple[Project, Options, Workflow]:
         folder=config.option.phase_dir,
     )
     options = read_options(config, project)
-    workflow = project.workflow(
-        options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
-    )
+    workflow = task_rules(project, options)
+    if workflow is None:
+        workflow = project.workflow(
+            options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
+        )
     return project, options, workflow
 
 

@@ -41,6 +41,7 @@ from pytest_phase_gate.rules.parts import (
     read_types,
     read_values,
 )
+from pytest_phase_gate.rules.verification import read_verification
 from pytest_phase_gate.rules.yaml_fields import Fields
 from pytest_phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
 
@@ -110,6 +111,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),
         confidence=read_confidence(fields.mapping("confidence", None)),
         agents=_read_agents(fields.mapping("agents", None)),
+        verification=read_verification(fields.mapping("verification", None)),
     )
     fields.finish()
     return configuration

@@ -1,0 +1,183 @@
+"""`phase-gate verify commit`: what was approved, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._verify_desk import Board, Desk, require_verification
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.verification import Status, Verification
+from pytest_phase_gate.core.verification_advice import advise_task, holds_back
+from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
+from pytest_phase_gate.evidence.task_changes import list_matcher
+from pytest_phase_gate.storage.git import GIT_SETTINGS, try_git
+from pytest_phase_gate.storage.git_files import hash_files
+
+#: In the commit's message: by it a commit is found again whose record was lost.
+TRAILER = "Phase-Gate"
+
+
+def run(call: Call) -> Answer:
+    board = Board(call)
+    desk = board.desk(board.named() or _waiting(board))
+    with desk.store.transaction() as change:
+        current = require_verification(change.state, desk.task)
+        _refuse(desk, current)
+        root = desk.project.root
+        commit = _find_lost(root, current, desk.task) or _commit(desk, current)
+        change.record(Event(kind="committed", data={"commit": commit}))
+    board.forget()
+    from pytest_phase_gate.cli._verify_desk import write_state
+
+    write_state(board)
+    current = desk.verification()
+    files = _files_of(desk.project.root, commit)
+    advice = advise_task(current)
+    rows = [f"{desk.task}: committed as {commit[:10]}", *(f"  {name}" for name in files), f"  next: {advice.next}"]
+    return Answer(
+        text="\n".join(rows), document={**desk.document(current), "commit_sha": commit, "committed_files": files}
+    )
+
+
+def _waiting(board: Board) -> str:
+    found = [row.task for row in board.overview.rows if row.status is Status.APPROVED and not row.commit]
+    return found[0] if len(found) == 1 else board.waiting((Status.APPROVED,), "its commit")
+
+
+def _refuse(desk: Desk, current: Verification) -> None:
+    if current.status is Status.SKIPPED:
+        raise NotAllowedError(
+            f"{desk.task} is {current.word}: only what was approved is committed",
+            remedy="commit it yourself, if you answer for it",
+        )
+    if current.status is not Status.APPROVED:
+        advice = advise_task(current)
+        raise NotAllowedError(f"{desk.task} is {current.status}: only APPROVED commits", remedy=advice.next)
+    if current.commit:
+        raise NotAllowedError(
+            f"{desk.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
+        )
+    why = holds_back(current)
+    if why:
+        raise NotAllowedError(
+            f"{desk.task} is approved, but {why}: manual review", remedy="look at it, and commit it yourself"
+        )
+
+
+def _commit(desk: Desk, current: Verification) -> str:
+    """Commit the task's files that changed, as they were approved. Returns the commit's id."""
+    root = desk.project.root
+    before = _head(root)
+    tree = desk.tree(current.spec)
+    if tree.digest != current.verified_tree:
+        raise StaleSignalError(
+            "files were changed after the approval: they are not what was verified",
+            remedy="take the change back; or give the new work a task of its own",
+        )
+    paths = _changed(root, current)
+    if not paths:
+        raise NotAllowedError(
+            f"git sees no change in the files of {desk.task}", remedy="they are committed already: git log tells"
+        )
+    approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)])
+    new = [path for path in paths if path in approved and not try_git(root, "ls-files", "-z", "--", path)]
+    try:
+        if new:
+            _git(root, "add", "--intent-to-add", "--", *new)
+        # --only: what else is staged stays staged, and out of it.
+        _git(root, "commit", "--quiet", "--only", "-m", _message(desk, current), "--", *paths)
+    except NotAllowedError:
+        if new:
+            try_git(root, "reset", "--quiet", "--", *new)
+        raise
+    commit = _head(root)
+    changed = _not_as_approved(root, commit, paths, approved)
+    if changed or desk.tree(current.spec).digest != current.verified_tree:
+        _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
+        raise StaleSignalError(
+            f"a hook of git changed what was approved ({', '.join(changed) or 'the files themselves'}); the commit was"
+            " taken back",
+            remedy="let the executor run what the hook runs, then report and verify again",
+        )
+    return commit
+
+
+def _changed(root: Path, current: Verification) -> list[str]:
+    """Return the task's files that are not what HEAD has."""
+    is_listed = list_matcher(current.spec.files)
+    said = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+    prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
+    paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]
+    return sorted({path for path in paths if is_listed(path)})
+
+
+def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: dict[str, str]) -> list[str]:
+    """Return the files that the commit has in another form than they were approved in."""
+    said = _git(root, "ls-tree", "-r", "-z", commit, "--", *paths)
+    there = {}
+    for record in said.split("\0"):
+        meta, _, path = record.partition("\t")
+        if path:
+            there[path] = meta.split()[2]
+    named = {path: content.rpartition(":")[2] for path, content in approved.items()}
+    touched = set(_files_of(root, commit))
+    return sorted({path for path in paths if there.get(path) != named.get(path)} | (touched - set(paths)))
+
+
+def _message(desk: Desk, current: Verification) -> str:
+    given = desk.call.arguments.message
+    assert current.review is not None
+    assert current.check is not None
+    title = given or current.spec.name
+    weak = "".join(f"\nWeak: {why}" for why in current.weak_because)
+    return (
+        f"{title}\n\nVerified: {current.spec.verify}\nReviewed-by: {current.review.by}{weak}\n"
+        f"{TRAILER}: {desk.task} {current.check.id}"
+    )
+
+
+def _find_lost(root: Path, current: Verification, task: str) -> str:
+    """Return the commit that was made, and not recorded because somebody died in between; empty if there is none."""
+    assert current.check is not None
+    line = f"{TRAILER}: {task} {current.check.id}"
+    found = try_git(root, "log", "-n", "1", "--format=%H", "--fixed-strings", f"--grep={line}")
+    return "" if found is None else found.decode("ascii", "replace").strip()
+
+
+def _files_of(root: Path, commit: str) -> list[str]:
+    said = _git(root, "diff-tree", "--root", "--no-commit-id", "--name-only", "--relative", "-r", "-z", commit)
+    return [path for path in said.split("\0") if path]
+
+
+def _head(root: Path) -> str:
+    found = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
+    return "" if found is None else found.decode("ascii").strip()
+
+
+def _git(root: Path, *arguments: str) -> str:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith((*GIT_SETTINGS, "GIT_AUTHOR_", "GIT_COMMITTER_"))
+    }
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=300,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NotAllowedError(f"git {arguments[0]}: {error}", remedy="commit it yourself") from None
+    if done.returncode != 0:
+        said = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
+        raise NotAllowedError(
+            f"git {arguments[0]}: {said[-1]}", remedy="mend what git says, then phase-gate verify commit again"
+        )
+    return os.fsdecode(done.stdout)

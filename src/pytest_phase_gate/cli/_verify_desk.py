@@ -1,0 +1,258 @@
+"""What the steps of the verification gate share: which task is meant, its files, its verdict, and what is shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from pytest_phase_gate.core.signals import ABSENT, Reading
+from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.task_spec import TaskSpec, task_slug
+from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.verdicts import judgement_events
+from pytest_phase_gate.core.verification import PHASE, Check, FailureType, Status, Verification
+from pytest_phase_gate.core.verification_judging import Look, judge
+from pytest_phase_gate.core.verification_result import status_to_json
+from pytest_phase_gate.core.verification_rules import escalate
+from pytest_phase_gate.core.verification_stats import Overview
+from pytest_phase_gate.core.workflow import Phase, Workflow
+from pytest_phase_gate.errors import NotAllowedError, UsageError
+from pytest_phase_gate.evidence.task_changes import list_matcher, look_at
+from pytest_phase_gate.project import Project, rules_of
+from pytest_phase_gate.storage.lock import is_free
+from pytest_phase_gate.storage.store import TaskStore, Transaction
+from pytest_phase_gate.storage.tree import Tree
+from pytest_phase_gate.storage.untracked import list_files
+from pytest_phase_gate.storage.verifications import load_overview
+
+#: Characters of a text that the ledger's lines have; the whole is a stored object.
+LONGEST = 2000
+
+
+class Board:
+    """The project with all of its tasks."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        named = {name: value for name, value in call.environment.items() if name != "PHASE_GATE_TASK"}
+        # A task may be named as people name it, which is no folder's name.
+        self.project = Project.find(call.start, environment=named, folder=call.arguments.dir)
+        self._overview: Overview | None = None
+        self.damaged: tuple[str, ...] = ()
+
+    @property
+    def overview(self) -> Overview:
+        if self._overview is None:
+            self._overview, self.damaged = load_overview(
+                self.project.state_folder, lambda task: self.call.store(replace(self.project, task=task))
+            )
+        return self._overview
+
+    def forget(self) -> None:
+        """Something was written: look anew when somebody asks."""
+        self._overview = None
+
+    def named(self) -> str | None:
+        """Return the task that the call names, by its folder, its name, or the beginning of that."""
+        given = self.call.arguments.task or self.call.environment.get("PHASE_GATE_TASK")
+        return None if not given else self.find(given)
+
+    def find(self, given: str) -> str:
+        tasks = [row.task for row in self.overview.rows]
+        slug = task_slug(given)
+        if slug in tasks or given in tasks:
+            return slug if slug in tasks else given
+        begin = [task for task in tasks if task.startswith(f"{slug}-")]
+        if len(begin) == 1:
+            return begin[0]
+        problem = f"{given!r} is no task of the verification gate" if not begin else f"{given!r} is not one task"
+        known = ", ".join((begin or tasks)[:10])
+        raise UsageError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
+
+    def waiting(self, statuses: Collection[Status], what: str) -> str:
+        """Return the one task in one of these statuses, where the call names none."""
+        found = [row.task for row in self.overview.rows if row.status in statuses]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
+            raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
+        raise UsageError(
+            f"{len(found)} tasks wait for {what}", remedy=f"add --task, with one of: {', '.join(found[:10])}"
+        )
+
+    def desk(self, task: str) -> Desk:
+        return Desk(self, task)
+
+
+class Desk:
+    """One task of the verification gate."""
+
+    def __init__(self, board: Board, task: str) -> None:
+        self.board, self.call, self.task = board, board.call, task
+        self.project = replace(board.project, task=task)
+        self.store: TaskStore = self.call.store(self.project)
+
+    # --- looking -------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        return self.store.look().state
+
+    def verification(self) -> Verification:
+        return require_verification(self.state(), self.task)
+
+    def tree(self, spec: TaskSpec) -> Tree:
+        """Return the files now: the sources, and all that the task lists, whatever they are."""
+        return take_task_tree(self.project, spec)
+
+    def look(self, state: State, verification: Verification, tree: Tree) -> Look:
+        scene = self.project.scene(frozenset(), self.store, state, phase=PHASE)
+        before = self.store.objects.load(verification.memory)
+        return look_at(scene, verification, tree, before, others=lambda: self.board.overview)
+
+    def rules(self, change: Transaction) -> tuple[Workflow, Phase]:
+        workflow = rules_of(self.project, self.store, change.opened)
+        phase = workflow.phase(PHASE)
+        assert phase is not None, "a task of the gate has the gate's phase"
+        return workflow, phase
+
+    def refuse_halted(self, verification: Verification) -> None:
+        wave = verification.spec.wave
+        why = self.board.overview.halted(wave)
+        if why:
+            raise NotAllowedError(
+                why, remedy=f'look into it, then: phase-gate verify resume --wave {wave} --reason "..." --by NAME'
+            )
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    def close_lost(self, change: Transaction) -> None:
+        """Record that a verify run will never end, if that is so. Refuses while it goes on."""
+        verification = require_verification(change.state, self.task)
+        check = verification.check
+        if check is None or check.how != "running":
+            return
+        if not is_free(self.store.run_lock_file(check.id), self.store.files):
+            raise NotAllowedError(
+                f"the verify command of {self.task} runs since {check.at}", remedy="wait for it to end, then try again"
+            )
+        change.record(lost_check(check))
+
+    def judge(self, change: Transaction, look: Look, reading: Reading = ABSENT) -> Evaluation:
+        """Judge the task as it stands now, and record the verdict."""
+        workflow, phase = self.rules(change)
+        evaluation = judge(change.state, workflow, phase, reading, look, at=change.at, root=str(self.project.root))
+        change.record(*judgement_events(evaluation, phase, at=change.at))
+        return evaluation
+
+    def fail(
+        self,
+        change: Transaction,
+        kind: FailureType,
+        *,
+        step: int,
+        error: str,
+        tree: Tree,
+        lines: tuple[str, ...] = (),
+        counts: bool = True,
+    ) -> None:
+        """Record that the attempt failed, with the files as they are."""
+        failure = {
+            "type": str(kind),
+            "step": step,
+            "error": error[:LONGEST],
+            "lines": [line[:300] for line in lines],
+            "tree": tree.digest,
+            "counts": counts,
+        }
+        files = self.store.keep("files", dict(tree.files))
+        change.record(Event(kind="attempt-failed", data={"failure": failure, "files": files}))
+
+    # --- answering -----------------------------------------------------------------------------------------------
+
+    def answer(
+        self, evaluation: Evaluation, *, code: int | None = None, more: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """Return a step's answer, after writing what people read between two steps."""
+        self.board.forget()
+        write_state(self.board)
+        verification = self.verification()
+        holds = verification.status not in (Status.FAILED, Status.REJECTED, Status.BLOCKED)
+        return Answer(
+            text="\n".join(self.rows(verification, evaluation)),
+            document={**self.document(verification), **(more or {}), "evaluation": evaluation_to_json(evaluation)},
+            exit_code=(exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED) if code is None else code,
+        )
+
+    def document(self, verification: Verification) -> dict[str, Any]:
+        halted = self.board.overview.halted(verification.spec.wave)
+        return status_to_json(self.task, verification, escalate(verification, halted))
+
+    def rows(self, verification: Verification, evaluation: Evaluation | None) -> list[str]:
+        from pytest_phase_gate.report.verification import step_rows
+
+        halted = self.board.overview.halted(verification.spec.wave)
+        return step_rows(self.task, verification, evaluation, escalate(verification, halted))
+
+
+def require_verification(state: State, task: str) -> Verification:
+    if state.verification is None:
+        raise NotAllowedError(
+            f"{task} is no task of the verification gate", remedy="phase-gate verify status lists them"
+        )
+    return state.verification
+
+
+def take_task_tree(project: Project, spec: TaskSpec) -> Tree:
+    """Return the fingerprint of the sources and of all files that a task lists."""
+    plain = [each for each in spec.files if not set(each) & set("*?") and not (project.root / each).is_dir()]
+    if len(plain) < len(spec.files):
+        plain += list_files(project.root, state_folder=project.state_folder, keep=list_matcher(spec.files))
+    return project.take_tree(always=tuple(plain))
+
+
+def lost_check(check: Check) -> Event:
+    """Return the end of a verify run that began and never ended."""
+    ended = replace(check, how="interrupted", why="it began and never ended: it was killed, or the machine stopped")
+    return check_event(ended)
+
+
+def check_event(check: Check) -> Event:
+    from pytest_phase_gate.core.verification import check_to_json
+
+    return Event(kind="verify-ran", data={"check": check_to_json(check)})
+
+
+def write_state(board: Board) -> None:
+    """Write STATE.md from the state. Nobody reads it back."""
+    from pytest_phase_gate.report.state_file import write_state_file
+
+    write_state_file(board.project, board.overview, lambda task: board.desk(task).state().verification)
+
+
+def read_paper(call: Call, given: str) -> tuple[bytes, str, str | None]:
+    """Return a result or verdict as it was handed in: its bytes, its name, and its path from the root if it has one."""
+    if given == "-":
+        return sys.stdin.buffer.read(), "standard input", None
+    path = call.start / given
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{given}: {error.strerror or error}", remedy="name a file that can be read, or - for input"
+        ) from None
+    return data, Path(given).name, given
+
+
+def paper_path(project: Project, call: Call, given: str | None) -> str | None:
+    """Return a handed-in file's path from the root; None for one that lies elsewhere."""
+    if given is None:
+        return None
+    path = os.path.relpath(os.path.realpath(call.start / given), os.path.realpath(project.root)).replace(os.sep, "/")
+    return None if path.startswith("../") else path

@@ -1,0 +1,205 @@
+"""`phase-gate verify status`, `stats`, `failures`, `feedback`, `bundle` and `result`: they only look."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pytest_phase_gate import exit_codes
+from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._verify_desk import Board, Desk
+from pytest_phase_gate.core.task_spec import spec_to_json
+from pytest_phase_gate.core.verification import FINISHED, Status, Verification
+from pytest_phase_gate.core.verification_feedback import feedback as feedback_text
+from pytest_phase_gate.core.verification_feedback import find_dependency
+from pytest_phase_gate.core.verification_result import evidence_chain, gate_result, is_complete
+from pytest_phase_gate.core.verification_rules import late
+from pytest_phase_gate.core.verification_stats import failures_to_json, row_to_json, stats_to_json
+from pytest_phase_gate.errors import NotAllowedError
+from pytest_phase_gate.report.state_file import state_file
+from pytest_phase_gate.report.verification import failure_rows, stats_rows, task_rows
+from pytest_phase_gate.storage.lock import is_free
+from pytest_phase_gate.storage.store import now
+from pytest_phase_gate.storage.tree import describe_difference
+
+
+def status(call: Call) -> Answer:
+    board = Board(call)
+    task = board.named()
+    if task is not None:
+        return _one(board.desk(task))
+    overview = board.overview
+    if not overview.rows:
+        return Answer(
+            text="there is no task yet\n  next: phase-gate verify start --task-file FILE",
+            document={"tasks": [], "gate_stats": stats_to_json(overview), "damaged": list(board.damaged)},
+            exit_code=exit_codes.GATE_CLOSED,
+        )
+    rows = [*task_rows(overview.rows), "", *stats_rows(overview)]
+    rows += [f"{task}: can't be read: phase-gate audit --task {task}" for task in board.damaged]
+    document = {
+        "tasks": [{**row_to_json(row), "status": str(row.status)} for row in overview.rows],
+        "gate_stats": stats_to_json(overview),
+        "damaged": list(board.damaged),
+    }
+    is_done = all(row.status in FINISHED for row in overview.rows) and not board.damaged
+    return Answer(
+        text="\n".join(rows),
+        document=document,
+        exit_code=exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS if is_done else exit_codes.GATE_CLOSED,
+    )
+
+
+def _one(desk: Desk) -> Answer:
+    verification = desk.verification()
+    rows = desk.rows(verification, None)
+    check = verification.check
+    if check is not None and check.how == "running" and is_free(desk.store.run_lock_file(check.id), desk.store.files):
+        rows.append("Note     the verify run was killed: the next command records it as interrupted")
+    overdue = late(verification, now())
+    if overdue:
+        rows.append(f"Note     late: {overdue}")
+    holds = verification.status in FINISHED
+    return Answer(
+        text="\n".join(rows),
+        document={**desk.document(verification), "late": overdue or None},
+        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+    )
+
+
+def stats(call: Call) -> Answer:
+    board = Board(call)
+    return Answer(text="\n".join(stats_rows(board.overview)), document={"gate_stats": stats_to_json(board.overview)})
+
+
+def failures(call: Call) -> Answer:
+    board = Board(call)
+    task = board.named()
+    pairs = [pair for pair in board.overview.failures if task is None or pair[0].task == task]
+    rows = failure_rows(pairs)
+    return Answer(text="\n".join(rows) or "nothing has failed", document={"recent_failures": failures_to_json(pairs)})
+
+
+def feedback(call: Call) -> Answer:
+    board = Board(call)
+    wanted = (Status.FAILED, Status.REJECTED, Status.BLOCKED)
+    desk = board.desk(board.named() or board.waiting(wanted, "its next attempt"))
+    verification = desk.verification()
+    changed = _changed_since(desk, verification)
+    text = feedback_text(verification, changed=changed, overview=board.overview)
+    last = verification.last_failure
+    document: dict[str, Any] = {
+        "task": desk.task,
+        "failure_type": None if last is None or not text else str(last.type),
+        "feedback": text,
+        "changed": changed,
+    }
+    if verification.status is Status.BLOCKED:
+        dependency = find_dependency(verification, board.overview)
+        document["dependency"] = {
+            "name": dependency.name or None,
+            "status": dependency.status or None,
+            "completed": dependency.is_complete,
+            "way": dependency.way,
+        }
+    if call.arguments.prompt:
+        return Answer(text=text, document=document)
+    if not text:
+        return Answer(text=f"{desk.task}: there is nothing to mend", document=document)
+    following = f"phase-gate verify executor FILE --task {desk.task}"
+    return Answer(text=f"{text}\n\n  next: {following}", document=document)
+
+
+def _changed_since(desk: Desk, verification: Verification) -> list[str]:
+    if not verification.files:
+        return []
+    before = desk.store.objects.load(verification.files)
+    found = describe_difference(before, desk.tree(verification.spec).files)
+    return sorted((*found.added, *found.removed, *found.changed))
+
+
+def bundle(call: Call) -> Answer:
+    """Print the three things that a reviewer looks at."""
+    board = Board(call)
+    desk = board.desk(board.named() or board.waiting((Status.REVIEWING,), "a review"))
+    verification = desk.verification()
+    check = verification.check
+    if verification.report is None or check is None or not check.has_ended:
+        raise NotAllowedError(
+            f"{desk.task} has nothing to review yet: it is {verification.status}",
+            remedy=f"phase-gate verify status --task {desk.task}",
+        )
+    state = desk.state()
+    tree = desk.tree(verification.spec)
+    look = desk.look(state, verification, tree)
+    document = {
+        "task": spec_to_json(verification.spec),
+        "executor_result": desk.store.objects.load(verification.report.kept),
+        "verify": evidence_chain(verification, _output(desk, verification))["verify"],
+        "changed_files": list(look.changed or ()),
+        "unlisted_files": list(look.unlisted or ()),
+        "untracked_files": list(look.untracked),
+        "fresh": check.after == tree.digest,
+        "verdict_form": {
+            "verdict": "APPROVED | REJECTED",
+            "task_name": verification.spec.name,
+            "confidence": "HIGH | MEDIUM | LOW",
+            "findings": ["what was looked at, and what was found"],
+            "concerns": [],
+            "recommendation": "commit | retry | manual_review",
+            "evidence": check.id,
+        },
+    }
+    return Answer(text=_bundle_text(document), document=document)
+
+
+def _bundle_text(document: dict[str, Any]) -> str:
+    import yaml
+
+    def block(value: Any) -> str:
+        return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)).rstrip()
+
+    verify = dict(document["verify"])
+    output = str(verify.pop("output")).rstrip()
+    parts = [
+        "# 1. Task",
+        block(document["task"]),
+        "# 2. Executor result",
+        block(document["executor_result"]),
+        "# 3. Verify command",
+        block(verify),
+        "# Output",
+        "\n".join(f"| {line}" for line in output.splitlines()),
+        "# Changed files, from git",
+        block({name: document[name] for name in ("changed_files", "unlisted_files", "untracked_files", "fresh")}),
+        "# Verdict, to be filled in: phase-gate review FILE --by NAME",
+        block(document["verdict_form"]),
+    ]
+    return "\n".join(parts)
+
+
+def result(call: Call) -> Answer:
+    board = Board(call)
+    desk = board.desk(board.named() or _latest(board))
+    verification = desk.verification()
+    output = _output(desk, verification)
+    document = gate_result(verification, output, state_updated=state_file(desk.project).exists())
+    chain = evidence_chain(verification, output)
+    holds = verification.status is Status.APPROVED and is_complete(chain)
+    return Answer(
+        text=json.dumps(document, indent=2, ensure_ascii=False),
+        document=document,
+        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+    )
+
+
+def _latest(board: Board) -> str:
+    rows = [row for row in board.overview.rows if row.last_step_at]
+    if not rows:
+        raise NotAllowedError("no task has begun yet", remedy="phase-gate verify start --task-file FILE")
+    return max(rows, key=lambda row: row.last_step_at).task
+
+
+def _output(desk: Desk, verification: Verification) -> str:
+    check = verification.check
+    return "" if check is None or not check.output else str(desk.store.objects.load(check.output)["output"])

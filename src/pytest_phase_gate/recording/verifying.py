@@ -1,0 +1,48 @@
+"""A run of pytest inside a verify command: recorded for that command's task, by that task's rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.errors import PhaseOrderError
+from pytest_phase_gate.project import Project, rules_of
+from pytest_phase_gate.report.panel import Line
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.evaluation import Evaluation
+    from pytest_phase_gate.core.state import State
+    from pytest_phase_gate.core.workflow import Workflow
+    from pytest_phase_gate.recording.options import Options
+
+
+def task_rules(project: Project, options: Options) -> Workflow | None:
+    """Return the rules that the task was taken with; None for a run that no verify command started."""
+    if not options.verifies:
+        return None
+    store = project.store("")
+    return rules_of(project, store, store.look())
+
+
+def refuse_outside_verify(state: State) -> None:
+    """Refuse a run in a task of the verification gate that its verify command did not start."""
+    verification = state.verification
+    if verification is None:
+        return
+    if verification.check is None or verification.check.how != "running":
+        raise PhaseOrderError(
+            f"{state.task} is a task of the verification gate: only its verify command runs tests in it",
+            remedy=f"phase-gate verify run --task {state.task}",
+        )
+
+
+def recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
+    """Return what stands in the panel's place: the verdict is the verification gate's, and comes later."""
+    subject, metrics = evaluation.subject, evaluation.metrics
+    total = metrics.get("tests_total")
+    tests = f", {count(total, 'test')}" if isinstance(total, int) else ""
+    why = f": {subject.why}" if subject.why else ""
+    return [
+        Line(f"phase gate: recorded for task {task}", {"bold": True}, is_title=True),
+        Line(f"{subject.kind} run{tests}{why}"),
+    ]
