@@ -16,7 +16,7 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.task_spec import TaskSpec, task_slug
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verdicts import judgement_events
-from pytest_phase_gate.core.verification import PHASE, Check, FailureType, Status, Verification
+from pytest_phase_gate.core.verification import FINISHED, PHASE, Check, FailureType, Status, Verification
 from pytest_phase_gate.core.verification_judging import Look, judge
 from pytest_phase_gate.core.verification_result import status_to_json
 from pytest_phase_gate.core.verification_rules import escalate
@@ -80,6 +80,9 @@ class Board:
         found = [row.task for row in self.overview.rows if row.status in statuses]
         if len(found) == 1:
             return found[0]
+        unfinished = [row.task for row in self.overview.rows if row.status not in FINISHED]
+        if not found and len(unfinished) == 1:
+            return unfinished[0]  # it is meant, and says itself why it is not its turn
         if not found:
             remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)

@@ -11,6 +11,7 @@ from pytest_phase_gate.core.signals import Reading
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.task_results import Verdict, verdict_to_json
 from pytest_phase_gate.core.task_spec import task_slug
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verification import FailureType, Status, Verification
 from pytest_phase_gate.core.verification_judging import Look
 from pytest_phase_gate.core.verification_rules import late
@@ -46,7 +47,9 @@ def review(call: Call) -> Answer:
         _refuse_status(desk, current)
         # Taken within the lock: what is edited from now on is seen by the commit.
         tree = desk.tree(current.spec)
-        look = desk.look(change.state, current, tree)
+        # The verdict itself is no work of the executor's.
+        papers = (*current.papers, *((paper,) if paper else ()))
+        look = desk.look(change.state, replace(current, papers=papers), tree)
         reading = Reading()
         if problem is not None:
             said = f"{problem.problem}; {problem.remedy}"

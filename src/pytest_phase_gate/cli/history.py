@@ -213,6 +213,7 @@ def _brief(event: Event) -> dict[str, Any]:
         claim = data["claim"]
         return {name: claim[name] for name in ("phase", "iteration", "decision", "indicators", "confidence", "reason")}
     kept = (
+        *("attempt", "command", "commit", "mark", "skip_kind", "wave"),
         "run",
         "phase",
         "task",
@@ -229,9 +230,21 @@ def _brief(event: Event) -> dict[str, Any]:
         "guard",
     )
     found = {name: data[name] for name in kept if data.get(name) is not None}
+    for name, inner in _INSIDE.get(event.kind, ()):
+        found[inner] = data[name][inner]
     if "kind" in data:
         found["run_kind"] = data["kind"]
     return found
+
+
+#: What is told of events that hold a document of their own.
+_INSIDE = {
+    "task-taken": (("spec", "name"),),
+    "executor-reported": (("result", "status"),),
+    "verify-ran": (("check", "how"), ("check", "exit_code")),
+    "reviewed": (("verdict", "verdict"),),
+    "attempt-failed": (("failure", "type"), ("failure", "error")),
+}
 
 
 def _words(row: dict[str, Any]) -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.cli._answer import Answer, Call, take_standing_tree
 from pytest_phase_gate.core.breaker import Status, at_time, breaker_to_json
 from pytest_phase_gate.core.metrics import show_value
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.storage.signal_file import read_signal_file
 from pytest_phase_gate.storage.store import TaskStore, now
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.verification_stats import Overview
+    from pytest_phase_gate.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +63,7 @@ def _look(call: Call) -> Answer:
         return _criteria(store, state, standing)
     in_force = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
     overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides]
+    overview = _overview(call, project)
     document = {
         "task": project.task,
         "root": str(project.root),
@@ -83,6 +90,7 @@ def _look(call: Call) -> Answer:
         if state.last_run is None
         else {"id": state.last_run.id, "kind": state.last_run.kind, "phase": state.last_run.phase},
         "evaluation": state.evaluation,
+        "verification": None if overview is None else overview.document,
     }
     rows = [("root", str(project.root)), ("task", project.task)]
     if state.phase is not None:
@@ -105,9 +113,21 @@ def _look(call: Call) -> Answer:
     ]
     if waiting is not None:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
+    if overview is not None:
+        rows.append(("tasks", overview.summary))
     rows += [("verdict", standing.reason), ("next", standing.next)]
     text = "\n".join(f"{name:9}{value}" for name, value in rows)
     return Answer(text=text, document=document, exit_code=standing.exit_code)
+
+
+def _overview(call: Call, project: Project) -> Overview | None:
+    """Return the tasks of the verification gate; None where there are none, which is told at a glance."""
+    if not os.path.isdir(project.state_folder / "tasks"):
+        return None
+    from pytest_phase_gate.storage.verifications import load_overview
+
+    found, _ = load_overview(project.state_folder, lambda task: call.store(replace(project, task=task)))
+    return found if found.rows else None
 
 
 def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:

@@ -11,7 +11,7 @@ from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.signals import Reading
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value, replace
-from pytest_phase_gate.core.verification import Verification
+from pytest_phase_gate.core.verification import Status, Verification
 from pytest_phase_gate.core.verification_advice import advise_task
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
@@ -83,7 +83,9 @@ def judge(
         waivers=state.waivers,
         overrides=state.overrides,
     )
-    advice = advise_task(verification, evaluation)
+    # What the phase's exit, which follows at once, makes of it.
+    decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
+    advice = advise_task(decided, evaluation)
     return replace(evaluation, reason=advice.reason, next=advice.next)
 
 

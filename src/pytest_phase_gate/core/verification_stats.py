@@ -127,6 +127,28 @@ class Overview(Value):
         return tuple(sorted(found, key=lambda pair: (pair[1].at, pair[0].task), reverse=True))
 
     @property
+    def summary(self) -> str:
+        """All in one line."""
+        told = [
+            f"{number} {word}"
+            for number, word in (
+                (self.passed, "passed"),
+                (self.failed, "failed"),
+                (self.in_progress, "in progress"),
+                (self.pending, "pending"),
+                (self.blocked, "blocked"),
+                (self.skipped, "skipped"),
+            )
+            if number
+        ]
+        halted = "".join(f"; {wave.why}" for wave in self.waves if wave.is_halted)
+        return f"{self.total} of the verification gate: {', '.join(told)}{halted}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return stats_to_json(self)
+
+    @property
     def waves(self) -> tuple[Wave, ...]:
         names = dict.fromkeys(row.wave for row in self.rows if row.wave)
         return tuple(_wave(name, [row for row in self.rows if row.wave == name]) for name in names)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.runs import count
-from pytest_phase_gate.core.verification import Failure, Status, Verification
+from pytest_phase_gate.core.verification import NOT_PASSED, Failure, Status, Verification
 from pytest_phase_gate.core.verification_advice import advise_task
 from pytest_phase_gate.core.verification_result import architect_status, executor_status, verify_status
 from pytest_phase_gate.core.verification_rules import Escalation
@@ -144,7 +144,7 @@ def step_rows(
     rows += [f"Weak     {why}" for why in verification.weak_because]
     if evaluation is not None:
         rows += [f"Note     {note}" for note in evaluation.notes if not note.startswith("weak: ")]
-    if escalation.level:
+    if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
         rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
     advice = advise_task(verification) if evaluation is None else evaluation
     return [*rows, f"Verdict  {advice.reason}", f"Next     {advice.next}"]

@@ -23,11 +23,6 @@ _CACHE = "verification.json"
 _SCHEMA = 1
 
 
-def has_tasks(state_folder: Path) -> bool:
-    """Tell whether there may be tasks of the verification gate: cheap, for those who look at another one."""
-    return os.path.isdir(state_folder / "tasks")
-
-
 def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore]) -> tuple[Overview, tuple[str, ...]]:
     """Return all tasks in the order in which they were taken, and the names of those that can't be read."""
     cache_file = state_folder / "cache" / _CACHE
