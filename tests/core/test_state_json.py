@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from pytest_phase_gate.core.breaker import Breaker, Status
 from pytest_phase_gate.core.flakiness import Flakiness
-from pytest_phase_gate.core.fold import EVENT_KINDS, apply
+from pytest_phase_gate.core.fold import EVENT_KINDS, VERIFICATION_KINDS, apply
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import as_dict, replace
+from pytest_phase_gate.core.verification import FailureType
 from pytest_phase_gate.core.waivers import Waiver
+from tests.core.verifications import began, check, failed, reported, taken, task
 
 # --- a state and its document
 
@@ -174,6 +176,7 @@ FULL = State(
     claim_memory={"git": "g2"},
     claims_low=1,
     claims_done=2,
+    verification=task(taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)),
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",
@@ -221,7 +224,8 @@ PHASES = ("RED", "GREEN", "REFACTOR")
 @st.composite
 def events(draw: st.DrawFn) -> Event:
     run, phase = draw(st.sampled_from(RUNS)), draw(st.sampled_from(PHASES))
-    kind = draw(st.sampled_from(sorted(EVENT_KINDS)))
+    # Those of the verification gate follow a table of their own: see test_verification.
+    kind = draw(st.sampled_from(sorted(EVENT_KINDS - {*VERIFICATION_KINDS})))
     run_kind = draw(st.sampled_from([each for each in Kind if each is not Kind.LOST]))
     data = {
         "task": "default",

@@ -16,7 +16,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verification import PHASE, Check, FailureType, Status, Verification
 from pytest_phase_gate.core.verification_feedback import first_failures
 from pytest_phase_gate.core.verification_rules import check_limit, time_left
-from pytest_phase_gate.errors import NotAllowedError, StateError
+from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.evidence.processes import Ended, run_process
 from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.lock import RunLock
@@ -197,7 +197,7 @@ class VerifyRun:
         with desk.store.transaction() as change:
             current = require_verification(change.state, desk.task)
             if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
-                raise StateError(
+                raise NotAllowedError(
                     f"{desk.task} moved on while its verify command ran", remedy="phase-gate verify status"
                 )
             change.record(check_event(self.check))
