@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_phase_gate.core.outcomes import Bucket
 from pytest_phase_gate.core.runs import Kind, count
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.verify_lint import count_tests_said
@@ -18,6 +19,9 @@ class Weighed(Value):
     problems: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
 
+
+#: What is asked of a run; only a complete one has the last two.
+_TOLD = ("run", "kind", "why", "metrics", "inventory", "outcomes")
 
 #: What makes a run of pytest prove nothing, whatever its exit code.
 _FAULTS = (
@@ -33,41 +37,67 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
 
     :param since: the ledger's last line when the verify command was started.
     """
-    runs = _recorded(store, since)
+    known, runs = _recorded(store, since)
     open_ones = [run.id for run in store.look().state.open_runs if not run.nested]
     if not runs and not open_ones:
         tests = count_tests_said(output)
         problems = (("no-tests", "it ended with 0 and ran no test"),) if tests == 0 else ()
         return Weighed(tests=tests, problems=problems)
-    problems_found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
+    found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
+    flags: list[str] = []
     for run in runs:
-        problems_found += _faults(run)
+        found += _faults(run)
+        hidden, unseen = _skips(store, run, known)
+        if hidden and not run["metrics"].get("tests_newly_skipped"):
+            found.append(("no-new-skips", f"{count(hidden, 'test')} newly skipped"))
+        if unseen:
+            flags.append(f"{count(unseen, 'new test')} skipped")
+        if run["metrics"].get("tests_flaky"):
+            flags.append(f"flaky: {count(run['metrics']['tests_flaky'], 'test')} passed only after a rerun")
     counted = [run for run in runs if run["kind"] != Kind.VOID]
     if runs and not counted:
-        problems_found.append(("no-tests", "pytest was called, and ran no test"))
-    flags = [
-        f"flaky: {count(run['metrics']['tests_flaky'], 'test')} passed only after a rerun"
-        for run in counted
-        if run["metrics"].get("tests_flaky")
-    ]
+        found.append(("no-tests", "pytest was called, and ran no test"))
     return Weighed(
         tests=sum(int(run["metrics"].get("tests_total") or 0) for run in counted),
         runs=tuple(run["run"] for run in runs),
-        problems=tuple(dict.fromkeys(problems_found)),
-        flags=tuple(flags),
+        problems=tuple(dict.fromkeys(found)),
+        flags=tuple(dict.fromkeys(flags)),
     )
 
 
-def _recorded(store: TaskStore, since: int) -> list[Mapping[str, Any]]:
+def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[str, Any]]]:
+    """Return what the task knew when it was taken, and the runs that ended since."""
+    known: str | None = None
     found: list[Mapping[str, Any]] = []
     for line in store.lines():
-        if line.seq > since and line.event.kind == "run-ended":
-            data = read_event(
-                line, lambda event: {name: event.data[name] for name in ("run", "kind", "why", "metrics")}
-            )
+        if line.event.kind == "known-taken":
+            known = read_event(line, lambda event: str(event.data["known"]))
+        elif line.seq > since and line.event.kind == "run-ended":
+            data = read_event(line, lambda event: {name: event.data.get(name) for name in _TOLD})
             if data["kind"] != Kind.NESTED:
                 found.append(data)
-    return found
+    return known, found
+
+
+def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int]:
+    """Return how many skips somebody made: of tests that were known otherwise, and of tests that are new.
+
+    A test that is skipped as it was written when the task was taken has been so before.
+    """
+    if known is None or not run["outcomes"]:
+        return 0, 0
+    before, now = store.objects.load_inventory(known), store.objects.load_inventory(run["inventory"])
+    hidden = unseen = 0
+    for test_id, bucket in store.objects.load(run["outcomes"]).items():
+        if bucket not in (Bucket.SKIPPED, Bucket.SKIPPED_IF):
+            continue
+        path = test_id.partition("::")[0]
+        then, file = before.files.get(path), now.files.get(path)
+        if then is None or not before.body(test_id):
+            unseen += 1
+        elif file is None or before.body(test_id) != now.body(test_id) or then.statements != file.statements:
+            hidden += 1
+    return hidden, unseen
 
 
 def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:

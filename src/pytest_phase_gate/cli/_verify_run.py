@@ -160,7 +160,7 @@ class VerifyRun:
             log=self.log,
             limit=KEPT,
             # Standard output is for our own answer where somebody reads it as JSON.
-            stream=(sys.stderr if desk.call.arguments.json else sys.stdout).buffer,
+            stream=getattr(sys.stderr if desk.call.arguments.json else sys.stdout, "buffer", None),
             tick=self._tick,
         )
         said = "" if ended.code is None else f" with {ended.code}"

@@ -1,0 +1,959 @@
+"""The verification gate: one test or more a clause, on real tasks with real commands."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conformance.stories import faults
+from tests.conformance.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
+from tests.support import OURS, Sample
+
+UNVERIFIED = ("--reason", "the vendor's service is down", "--by", "mara")
+
+
+@pytest.fixture
+def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(sample, monkeypatch)
+
+
+# --- the three steps
+
+
+@pytest.mark.criterion("VG-01")
+def test_all_three_steps_pass(gate: Gate) -> None:
+    gate.approved()
+    assert gate.state == "APPROVED"
+    assert gate.call("check", "--task", TASK).code == 0
+
+
+@pytest.mark.criterion("VG-01")
+@pytest.mark.parametrize("left_out", ["executor", "verify", "review"])
+def test_no_step_can_be_left_out(gate: Gate, left_out: str) -> None:
+    gate.start()
+    steps = {"executor": gate.executor, "verify": gate.verify, "review": gate.review}
+    codes = [step().code for name, step in steps.items() if name != left_out]
+    assert 13 in codes or left_out == "review"
+    assert gate.state != "APPROVED"
+    assert gate.call("verify", "commit").code == 13
+    assert gate.call("check", "--task", TASK).code == 10
+
+
+@pytest.mark.criterion("VG-02")
+def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
+    """The table itself, with everything that can't follow, is in tests/core/test_verification.py."""
+    gate.sample.write(planner=WRONG)
+    states = []
+
+    def then(code: int, ran: Any) -> None:
+        assert ran.code == code, ran
+        states.append(gate.state)
+
+    tasks = [gate.task(name="Task 9: Other", files=["other.py"]), gate.task()]
+    then(0, gate.start(document=tasks))
+    then(0, gate.call("verify", "start", "--task", TASK))
+    then(0, gate.executor())
+    then(10, gate.verify())
+    gate.sample.write(planner=RIGHT)
+    then(0, gate.executor())
+    then(0, gate.verify())
+    then(10, gate.review(gate.verdict("REJECTED")))
+    gate.sample.write(planner=RIGHT + "# says what it is\n")
+    then(10, gate.executor(gate.result("blocked")))
+    then(0, gate.executor())
+    then(0, gate.verify())
+    then(0, gate.review())
+    assert states == [
+        *("PENDING", "EXECUTING", "VERIFYING", "FAILED", "VERIFYING", "REVIEWING", "REJECTED"),
+        *("BLOCKED", "VERIFYING", "REVIEWING", "APPROVED"),
+    ]
+
+
+@pytest.mark.criterion("VG-02", "VG-16")
+def test_every_open_state_can_be_skipped_and_a_closed_one_can_not(gate: Gate) -> None:
+    skip = ("verify", "skip", "--task", TASK, "--kind", "unavailable", *UNVERIFIED)
+    gate.start()
+    assert gate.call(*skip).code == 0
+    assert gate.state == "SKIPPED"
+    assert gate.call(*skip).has("is complete (unverified) already")
+
+
+@pytest.mark.criterion("VG-03")
+@pytest.mark.parametrize(
+    ("result", "state", "failure"),
+    [
+        pytest.param({}, "VERIFYING", [], id="success"),
+        pytest.param({"status": "failure"}, "FAILED", ["EXECUTION_FAILURE"], id="failure"),
+        pytest.param({"status": "blocked"}, "BLOCKED", ["BLOCKED"], id="blocked"),
+    ],
+)
+def test_where_the_executors_result_leads(gate: Gate, result: dict[str, str], state: str, failure: list[str]) -> None:
+    gate.start()
+    document = gate.result(**result)
+    assert faults("executor-result", document) == []
+    gate.executor(document)
+    assert (gate.state, gate.failures) == (state, failure)
+
+
+@pytest.mark.criterion("VG-03", "VG-11")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("status: maybe\ntask_name: x\n", id="another-status"),
+        pytest.param("task_name: x\n", id="a-missing-field"),
+        pytest.param("status: [success\n", id="no-yaml"),
+    ],
+)
+def test_a_malformed_result_is_recorded_as_such(gate: Gate, text: str) -> None:
+    gate.start()
+    assert gate.executor(text).code == 10
+    assert (gate.state, gate.failures) == ("FAILED", ["MALFORMED"])
+
+
+@pytest.mark.criterion("VG-04")
+def test_we_run_the_command_and_keep_all_of_it(gate: Gate) -> None:
+    gate.start(
+        verify=python("""-c 'import sys; print("5 tests passed"); print("warned", file=sys.stderr); import check'""")
+    )
+    gate.executor()
+    assert gate.verify().code == 0
+    verify = gate.json("verify", "result")["gate_result"]["verify"]
+    assert verify["command"].endswith("import check'")
+    assert (verify["exit_code"], verify["how"]) == (0, "ended")
+    assert "5 tests passed" in verify["output"]
+    assert verify["duration_ms"] > 0
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", verify["timestamp"])
+    ran = next(line["data"]["check"] for line in gate.ledger() if line["kind"] == "verify-ran")
+    assert ran["output"], "both streams are an object of the ledger"
+
+
+@pytest.mark.criterion("VG-04")
+def test_output_is_shown_while_it_comes_and_kept_in_a_capped_file(gate: Gate) -> None:
+    gate.start(verify=python("""-c 'print("x" * 2_000_000); import check'"""))
+    gate.executor()
+    ran = gate.sample.gate("verify", "run", "--task", TASK)
+    assert ran.code == 0
+    assert ran.has("xxx", "at most 120 s", "ended with 0 after")
+    log = next((gate.root / ".phase-gate" / "tasks" / TASK / "verify").glob("*.log"))
+    assert log.stat().st_size < 300_000
+
+
+@pytest.mark.criterion("VG-05", "VG-10")
+def test_the_exit_code_counts_and_not_the_claim(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start()
+    gate.executor(gate.result(evidence="all tests pass"))
+    ran = gate.verify()
+    assert ran.code == 10
+    assert ran.has("the executor claims exit code 0; measured, it is 1")
+    assert (gate.state, gate.failures) == ("FAILED", ["VERIFY_FAILURE"])
+
+
+@pytest.mark.criterion("VG-06")
+def test_the_verdict_is_read_against_its_schema_and_kept(gate: Gate) -> None:
+    gate.reviewing()
+    document = gate.verdict(confidence="MEDIUM", concerns=["3 warnings"], feedback="tidy up later")
+    assert faults("verdict", document) == []
+    assert gate.review(document).code == 0
+    architect = gate.json("verify", "result")["gate_result"]["architect"]
+    kept = {name: architect[name] for name in ("confidence", "findings", "concerns", "recommendation", "feedback")}
+    assert kept == {name: document[name] for name in kept}
+
+
+@pytest.mark.criterion("VG-06", "VG-33")
+def test_a_malformed_verdict_leaves_the_evidence_and_is_flagged_when_it_comes_again(gate: Gate) -> None:
+    gate.reviewing()
+    assert gate.review("verdict: YES\n", by="ann").code == 10
+    assert (gate.state, gate.failures) == ("REVIEWING", ["MALFORMED"])
+    assert not gate.status()["needs_manual_review"]
+    gate.review("verdict: YES\n")
+    assert gate.status()["needs_manual_review"]
+    assert gate.review().code == 0
+
+
+# --- what passing means
+
+
+def unmet(document: Any) -> set[str]:
+    gate_1 = document["evaluation"]["gate_1"]
+    clauses = {clause["text"] for clause in gate_1["clauses"] if clause["satisfied"] is not True}
+    return clauses | {guard["name"] for guard in gate_1["guards"] if guard["satisfied"] is not True}
+
+
+@pytest.mark.criterion("VG-07")
+def test_each_missing_row_has_a_name(gate: Gate) -> None:
+    gate.start()
+    gate.paper("result.yaml", gate.result("failure"))
+    document = gate.json("verify", "executor", "result.yaml")
+    assert 'executor_status == "success"' in unmet(document)
+    assert "verify_ran == true" in unmet(document)
+    gate.sample.write(planner=WRONG)
+    gate.paper("result.yaml", gate.result(done_criteria_met=False))
+    document = gate.json("verify", "executor", "result.yaml")
+    assert "done_criteria_met == true" in unmet(document)
+    assert document["previous_failures"][-1]["error"].endswith("says that the done-criteria are not met")
+    gate.sample.write(planner=WRONG + "\n")
+    gate.executor()
+    document = gate.json("verify", "run")
+    assert "verify_exit_code == 0" in unmet(document)
+    assert document["evaluation"]["gate_2"]["satisfied"] is False
+
+
+@pytest.mark.criterion("VG-08", "VG-27")
+def test_the_evidence_chain_of_a_passed_task_is_complete(gate: Gate) -> None:
+    gate.approved()
+    document = gate.json("verify", "result")
+    assert faults("gate-result", document) == []
+    result = document["gate_result"]
+    assert result["executor"]["files_modified"] == ["planner.py"]
+    assert result["executor"]["evidence"] == "planner_id() returns 42"
+    assert (result["verify"]["exit_code"], result["verify"]["output"]) == (0, "5 tests passed\n")
+    assert (result["architect"]["verdict"], result["architect"]["recommendation"]) == ("APPROVED", "commit")
+    assert (result["outcome"], result["commit_sha"], result["state_updated"]) == ("PASSED", None, True)
+    assert result["duration_ms"] >= result["verify"]["duration_ms"]
+
+
+@pytest.mark.criterion("VG-09")
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [({"confidence": "MEDIUM"}, "confidence is MEDIUM"), ({"concerns": ["3 warnings"]}, "concern: 3 warnings")],
+    ids=["confidence", "concerns"],
+)
+def test_a_weak_pass_passes_and_is_flagged(gate: Gate, more: dict[str, Any], why: str) -> None:
+    ran = gate.reviewing().review(gate.verdict(**more))
+    assert ran.code == 0
+    assert ran.has(f"Weak     {why}", "approved by ann (weak)")
+    assert gate.status()["weak_because"] == [why]
+    assert gate.json("verify", "stats")["gate_stats"]["weak_passes"] == 1
+
+
+@pytest.mark.criterion("VG-10")
+def test_a_rejection_is_no_pass(gate: Gate) -> None:
+    gate.reviewing()
+    assert gate.review(gate.verdict("REJECTED")).code == 10
+    assert (gate.state, gate.failures) == ("REJECTED", ["ARCHITECT_REJECTION"])
+
+
+@pytest.mark.criterion("VG-10")
+def test_success_without_a_verify_run_is_no_pass(gate: Gate) -> None:
+    gate.start()
+    gate.executor(gate.result(evidence="Tests probably pass"))
+    ran = gate.review()
+    assert ran.code == 13
+    assert ran.has("there is no evidence to review, its verify command has not passed")
+    assert gate.state == "VERIFYING"
+
+
+@pytest.mark.criterion("VG-10")
+def test_an_approval_after_a_failed_verify_run_is_no_pass(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start()
+    gate.executor()
+    gate.verify()
+    assert gate.review().code == 13
+    assert gate.state == "FAILED"
+
+
+# --- the verdict and its evidence
+
+
+@pytest.mark.criterion("VG-10", "VG-01")
+@pytest.mark.parametrize(
+    ("verdict", "by", "said"),
+    [
+        pytest.param({}, "eve", "eve executed this attempt", id="the-executor"),
+        pytest.param({}, " EVE ", "executed this attempt", id="the-executor-in-capitals"),
+        pytest.param({"blockers": ["no rollback"]}, "ann", "open blockers: no rollback", id="open-blockers"),
+        pytest.param({"attempt": 2}, "ann", "speaks of attempt 2, this is 1", id="another-attempt"),
+        pytest.param({"evidence": "0123456789abcdef"}, "ann", "speaks of verify run 0123", id="another-run"),
+        pytest.param({"tree": "git:0000"}, "ann", "speaks of tree git:0000", id="another-tree"),
+        pytest.param({"task_name": "Task 4: Other"}, "ann", "'Task 4: Other' is no task", id="another-task"),
+    ],
+)
+def test_a_verdict_that_is_refused_changes_nothing(gate: Gate, verdict: dict[str, Any], by: str, said: str) -> None:
+    gate.reviewing()
+    before = gate.ledger()
+    ran = gate.review(gate.verdict(**verdict), by=by)
+    assert ran.code in (2, 13)
+    assert ran.has(said)
+    assert gate.ledger() == before
+
+
+@pytest.mark.criterion("VG-10")
+def test_a_verdict_that_is_older_than_the_evidence_is_refused(gate: Gate) -> None:
+    gate.paper("old.yaml", gate.verdict())
+    gate.reviewing()
+    ran = gate.call("review", "old.yaml", "--by", "ann")
+    assert ran.code == 13
+    assert ran.has("the verdict is older than the evidence")
+
+
+@pytest.mark.criterion("VG-10")
+def test_an_edit_after_the_verify_run_makes_it_stale_and_a_new_attempt_goes_on(gate: Gate) -> None:
+    gate.reviewing()
+    gate.sample.write(planner=RIGHT + "# more\n")
+    ran = gate.review()
+    assert ran.code == 13
+    assert ran.has("evidence is stale (verify-fresh)")
+    assert gate.call("check", "--task", TASK).has("its evidence is stale")
+    assert gate.executor().code == 0
+    assert (gate.status()["attempt"], gate.state) == (2, "VERIFYING")
+    assert gate.status()["escalation"]["level"] == 0, "nobody has failed"
+
+
+@pytest.mark.criterion("VG-10")
+def test_neither_a_signal_nor_a_file_nor_a_run_takes_the_reviewers_place(gate: Gate) -> None:
+    gate.reviewing()
+    for words in (("signal", "--reason", "done"), ("advance",), ("force", "--reason", "so it is", "--by", "mara")):
+        assert gate.call(*words, "--task", TASK).has("is a task of the verification gate")
+    gate.sample.write({f".phase-gate/tasks/{TASK}/exit-signal.yaml": "exit_signal: true\nreason: done\n"})
+    ran = gate.sample.pytest("--phase=verification", "--phase-workflow=verification", f"--phase-task={TASK}")
+    assert ran.code == 13
+    assert ran.has("only its verify command runs tests in it")
+    assert gate.state == "REVIEWING"
+
+
+# --- failures
+
+
+@pytest.mark.criterion("VG-11", "VG-12")
+def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
+    gate.start()
+
+    def prompt() -> str:
+        return gate.call("verify", "feedback", "--prompt", "--task", TASK).out
+
+    gate.executor(gate.result("failure"))
+    assert prompt().startswith(
+        "PREVIOUS ATTEMPT FAILED:\nError: Cannot find module 'uuid'\n\nSUGGESTED FIX: Run `pip install uuid`\n\n"
+        "Please address this before retrying the task.\n"
+    )
+    gate.sample.write(planner=WRONG)
+    gate.executor()
+    gate.verify()
+    text = prompt()
+    assert text.startswith("VERIFICATION FAILED:\nCommand: ")
+    assert "Exit code: 1\n\nFAILURES:\n- FAILED test_planner.py::test_id - assert 0 == 42\n- FAILED test" in text
+    assert "Please fix the failing tests and re-verify." in text
+    assert "CHANGED SINCE ATTEMPT 2: nothing" in text
+    gate.sample.write(planner=RIGHT)
+    assert "CHANGED SINCE ATTEMPT 2: planner.py" in prompt()
+    assert "1 more attempt(s) before a person is asked" in prompt()
+    gate.executor()
+    gate.verify()
+    gate.review(gate.verdict("REJECTED"))
+    assert prompt().startswith(
+        "ARCHITECT REJECTED:\n\nIssues found:\n1. No error handling\n2. Comments missing\n\n"
+        "Please address these concerns and re-submit.\n"
+    )
+    assert gate.failures == ["EXECUTION_FAILURE", "VERIFY_FAILURE", "ARCHITECT_REJECTION"]
+
+
+@pytest.mark.criterion("VG-12", "VG-33")
+def test_the_feedback_of_malformed_results_names_the_form(gate: Gate) -> None:
+    gate.start()
+    gate.executor("nothing\n")
+    assert gate.call("verify", "feedback").has("MALFORMED RESULT:", "`phase-gate schema executor-result` prints")
+    gate.executor("nothing\n")
+    assert gate.call("verify", "feedback").has("flagged for manual review")
+
+
+@pytest.mark.criterion("VG-13", "VG-11", "VG-32")
+def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: Gate) -> None:
+    sleeps = "import time; time.sleep(60)"
+    child = (
+        f"import subprocess, sys\nprint('half way', flush=True)\nsubprocess.run([sys.executable, '-c', '{sleeps}'])\n"
+    )
+    gate.sample.write({"slow.py": child})
+    gate.start("--timeout-verify", "1", verify=python("slow.py"))
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 10
+    assert (gate.state, gate.failures) == ("FAILED", ["TIMEOUT"])
+    assert "half way" in gate.json("verify", "result")["gate_result"]["verify"]["output"], "what it printed is kept"
+    assert gate.call("verify", "feedback").has(
+        "TIMEOUT:",
+        "- half way",
+        "1. Retry with an extended time-out: up to 300 s for the verify step, 30 minutes for the whole gate",
+        "2. Manual intervention",
+        "3. Skip with a warning",
+    )
+    assert gate.executor().has("a time-out is tried again after 30 s")
+    gate.wait(31)
+    assert gate.executor().code == 0, "on the same files"
+    began = [line["data"] for line in gate.ledger() if line["kind"] == "attempt-began"]
+    assert began[-1]["limits"]["verify"] == 2, "and with more time"
+
+
+@pytest.mark.criterion("VG-13", "VG-32")
+def test_limits_have_a_maximum(gate: Gate) -> None:
+    ran = gate.start("--timeout-verify", "301")
+    assert ran.code == 2
+    assert ran.has("301 s is not a time that the verify step may take", "at most 300")
+    gate.start()
+    gate.executor()
+    assert gate.verify("--timeout", "999").has("at most 300")
+
+
+@pytest.mark.criterion("VG-13")
+@pytest.mark.parametrize("untimed", [False, True], ids=["timed", "people-take-their-time"])
+def test_executor_and_reviewer_have_their_time(gate: Gate, untimed: bool) -> None:
+    gate.start(*(("--untimed",) if untimed else ()))
+    gate.wait(301)
+    ran = gate.executor()
+    assert ran.code == (0 if untimed else 10)
+    if untimed:
+        gate.verify()
+        gate.wait(3000)
+        assert gate.review().code == 0
+        return
+    assert ran.has("TIMEOUT: the executor step took 301 s, and has 300 s")
+    gate.wait(31)
+    gate.executor()
+    gate.verify()
+    gate.wait(181)
+    assert gate.review().has("the review step took 181 s, and has 180 s")
+    assert (gate.state, gate.failures) == ("REJECTED", ["TIMEOUT", "TIMEOUT"])
+
+
+@pytest.mark.criterion("VG-32")
+def test_the_whole_gate_has_thirty_minutes(gate: Gate) -> None:
+    gate.start("--timeout-executor", "900")
+    gate.wait(890)
+    gate.executor()
+    gate.wait(920)
+    assert gate.verify().has("TIMEOUT: the gate has 1800 s in all, and they are over")
+
+
+@pytest.mark.criterion("VG-14")
+def test_nothing_is_run_again_on_the_same_files(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start()
+    gate.executor()
+    gate.verify()
+    ran = gate.executor()
+    assert ran.code == 13
+    assert ran.has("no file has changed since attempt 1", "it would fail again", "phase-gate verify feedback")
+    gate.sample.write(planner=RIGHT)
+    assert gate.executor().code == 0
+
+
+@pytest.mark.criterion("VG-14")
+def test_a_malformed_result_is_tried_again_on_the_same_files(gate: Gate) -> None:
+    gate.start()
+    gate.executor("nothing\n")
+    assert gate.executor().code == 0
+
+
+# --- escalation
+
+
+def fail(gate: Gate, times: int) -> None:
+    for number in range(times):
+        gate.sample.write(planner=WRONG + "\n" * number)
+        assert gate.executor().code == 0
+        assert gate.verify().code == 10
+
+
+@pytest.mark.criterion("VG-15")
+def test_three_failures_ask_a_person(gate: Gate) -> None:
+    gate.start()
+    fail(gate, 3)
+    escalation = gate.status()["escalation"]
+    assert (escalation["level"], escalation["reason"]) == (2, "it failed 3 times")
+    assert "wait for a person" in escalation["actions"]
+    gate.sample.write(planner=RIGHT)
+    refused = gate.executor()
+    assert refused.code == 13
+    assert refused.has("waits for a person: it failed 3 times", "retry: ", "investigate: ", "skip: ")
+    assert gate.call("verify", "resume", "--task", TASK).code == 2, "without a reason and a name"
+    assert gate.call("verify", "resume", "--task", TASK, "--reason", "found it: the id", "--by", "mara").code == 0
+    assert gate.executor().code == 0
+
+
+@pytest.mark.criterion("VG-15")
+def test_two_rejections_ask_a_person(gate: Gate) -> None:
+    gate.start()
+    for number in range(2):
+        gate.sample.write(planner=RIGHT + "\n" * number)
+        gate.executor()
+        gate.verify()
+        gate.review(gate.verdict("REJECTED"))
+    assert gate.status()["escalation"]["reason"] == "the reviewer rejected it 2 times"
+
+
+@pytest.mark.criterion("VG-15")
+def test_three_failing_tasks_halt_their_wave_until_a_person_says_so(gate: Gate) -> None:
+    names = [f"Task {number}: Part" for number in range(1, 5)]
+    tasks = [gate.task(name=name, files=[f"part_{number}.py"]) for number, name in enumerate(names)]
+    assert gate.start("--wave", "w1", document=tasks).code == 0
+    for name in names[:3]:
+        assert gate.executor(gate.result("failure", task_name=name)).code == 10
+    refused = gate.executor(gate.result(task_name=names[3]))
+    assert refused.code == 13
+    assert refused.has("wave w1 is halted: 3 tasks failed", "phase-gate verify resume --wave w1")
+    assert gate.status("task-4-part")["escalation"]["level"] == 3
+    assert gate.json("verify", "stats")["gate_stats"]["waves"][0]["halted"]
+    assert gate.call("verify", "stats").has("wave w1 is halted")
+    assert gate.call("verify", "resume", "--wave", "w1").code == 2
+    assert gate.call("verify", "resume", "--wave", "w1", "--reason", "the registry is back", "--by", "mara").code == 0
+    assert gate.executor(gate.result(task_name=names[3])).code == 0
+
+
+# --- overrides
+
+
+@pytest.mark.criterion("VG-16", "VG-23")
+def test_a_skipped_task_is_complete_and_unverified(gate: Gate) -> None:
+    gate.start()
+    ran = gate.call("verify", "skip", "--task", "Task 3", "--kind", "time-pressure", *UNVERIFIED)
+    assert ran.code == 0
+    assert ran.has("complete (unverified)", "user risk: mara answers for it")
+    entry = yaml.safe_load(gate.state_file.split("## Not verified")[1].split("```yaml\n")[1].split("```")[0])["tasks"][
+        0
+    ]
+    assert entry["name"] == NAME
+    assert entry["status"] == "complete (unverified)"
+    assert (entry["skip_reason"], entry["skipped_by"]) == (UNVERIFIED[1], "mara")
+    assert entry["skipped_at"]
+    assert entry["requires_manual_commit"] is True
+    commit = gate.call("verify", "commit", "--task", TASK)
+    assert commit.code == 13
+    assert commit.has("only what was approved is committed")
+
+
+@pytest.mark.criterion("VG-16")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param(("--kind", "tests-take-too-long", *UNVERIFIED), 2, id="another-kind"),
+        pytest.param(UNVERIFIED, 2, id="no-kind"),
+        pytest.param(("--kind", "unavailable", "--by", "mara"), 2, id="no-reason"),
+        pytest.param(("--kind", "unavailable", "--reason", "down"), 2, id="no-name"),
+        pytest.param(("--kind", "unavailable", "--reason", "Tests take too long", "--by", "m"), 13, id="too-long"),
+        pytest.param(("--kind", "unavailable", "--reason", "Looks good to me", "--by", "m"), 13, id="looks-good"),
+    ],
+)
+def test_a_skip_without_its_parts_is_refused(gate: Gate, words: tuple[str, ...], code: int) -> None:
+    gate.start()
+    before = gate.ledger()
+    assert gate.call("verify", "skip", "--task", TASK, *words).code == code
+    assert gate.ledger() == before
+
+
+@pytest.mark.criterion("VG-16", "VG-17")
+def test_an_override_is_for_a_person_at_a_terminal(gate: Gate) -> None:
+    gate.sample.remove("phase-gate.yaml")
+    gate.start()
+    for words in (("skip", "--kind", "unavailable"), ("force", "--word", "OVERRIDE")):
+        ran = gate.sample.gate("verify", *words, "--task", TASK, *UNVERIFIED)
+        assert ran.code == 13
+        assert ran.has("is for a person at a terminal")
+
+
+@pytest.mark.criterion("VG-17")
+def test_force_needs_the_word_and_marks_the_task(gate: Gate) -> None:
+    gate.start()
+    force = ("verify", "force", "--task", TASK, *UNVERIFIED)
+    assert gate.call(*force).has("needs the word OVERRIDE, and nothing was changed")
+    ran = gate.call(*force, "--word", "OVERRIDE")
+    assert ran.code == 0
+    assert ran.has("complete (forced)", "Warning  ")
+    assert "1 of them were forced" in gate.state_file
+    assert [line["data"]["kind"] for line in gate.ledger() if line["kind"] == "overridden"] == ["force"]
+    assert gate.call("status", "--task", TASK).has("mara forced VERIFICATION")
+
+
+# --- what people see
+
+
+@pytest.mark.criterion("VG-18")
+def test_the_status_has_the_documents_fields(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start(phase="03-sequential-execution", plan="03-01")
+    assert faults("verification", gate.status()) == []
+    gate.executor()
+    gate.verify()
+    document = gate.status()
+    assert faults("verification", document) == []
+    assert (document["phase"], document["plan"]) == ("03-sequential-execution", "03-01")
+    assert (document["gate_status"], document["gate_step"]) == ("FAILED", 2)
+    steps = [document[name] for name in ("executor_status", "verify_status", "architect_status")]
+    assert steps == ["success", "failed", "pending"]
+    assert document["started_at"] < document["last_step_at"]
+    assert (document["attempt"], document["max_attempts"]) == (1, 3)
+    assert document["previous_failures"][0]["type"] == "VERIFY_FAILURE"
+
+
+@pytest.mark.criterion("VG-19")
+def test_the_progress_is_drawn_as_in_the_document(gate: Gate) -> None:
+    gate.start()
+    gate.executor()
+    clock = r"\(\d\d:\d\d:\d\d\)"
+    drawn = (
+        rf"## Current Task: {NAME}\n\nGate Progress: \[####----\] Step 2/3\n\n"
+        rf"\[x\] Step 1: Executor    - SUCCESS {clock}\n"
+        r"\[ \] Step 2: Verify      - PENDING\n"
+        r"\[ \] Step 3: Architect   - PENDING\n\nStatus: VERIFYING\n"
+    )
+    assert re.search(drawn, gate.state_file)
+    gate.verify()
+    assert "Gate Progress: [#######-] Step 3/3" in gate.state_file
+    assert gate.review().has("Gate Progress: [########] Step 3/3", "[x] Step 3: Architect   - APPROVED")
+
+
+@pytest.mark.criterion("VG-20", "VG-22")
+def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
+    """The numbers of the document's own example are in tests/core/test_verification_rules.py."""
+    tasks = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
+    gate.start(document=[*tasks, gate.task()])
+    gate.executor(gate.result("failure", task_name="Task 1: Part"))
+    gate.executor()
+    stats = gate.json("verify", "stats")["gate_stats"]
+    assert [stats[name] for name in ("total_tasks", "passed", "failed", "in_progress", "pending")] == [3, 0, 1, 1, 1]
+    assert (stats["pass_rate"], stats["avg_attempts"]) == ("0%", 1.0)
+    assert stats["current_gate"] == {"task": NAME, "status": "VERIFYING", "attempt": 1}
+    text = gate.state_file.split("## Statistics")[1].split("```yaml\n")[1].split("```")[0]
+    assert yaml.safe_load(text)["gate_stats"] == stats
+    assert gate.json("verify", "status")["gate_stats"] == stats
+    assert gate.json("status")["verification"] == stats
+    assert faults("verification", gate.json("verify", "status")) == []
+
+
+@pytest.mark.criterion("VG-21")
+def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start()
+    gate.executor()
+    gate.verify()
+    gate.sample.write(planner=RIGHT)
+    gate.executor(gate.result(resolution="Returns the answer"))
+    gate.verify()
+    row = gate.json("verify", "failures")["recent_failures"][0]
+    assert (row["task"], row["attempt"], row["failure_type"]) == (NAME, 1, "VERIFY_FAILURE")
+    assert row["error"].endswith("FAILED test_planner.py::test_id - assert 0 == 42")
+    assert (row["recovered"], row["resolution"]) == (True, "Returns the answer")
+    assert "resolution: Returns the answer" in gate.state_file
+
+
+@pytest.mark.criterion("VG-22")
+def test_state_md_is_never_read(gate: Gate) -> None:
+    gate.start()
+    path = gate.root / ".phase-gate" / "STATE.md"
+    path.write_text("Status: APPROVED\n", encoding="utf-8")
+    assert gate.state == "EXECUTING"
+    gate.executor()
+    assert "Status: VERIFYING" in gate.state_file
+    path.unlink()
+    assert gate.state == "VERIFYING"
+
+
+# --- the commit
+
+
+@pytest.mark.criterion("VG-23", "VG-27")
+def test_only_the_tasks_files_are_committed_and_the_id_is_in_the_result(gate: Gate) -> None:
+    gate.sample.write({"planner.py": WRONG, "other.txt": "1\n", ".gitignore": "__pycache__/\n*.yaml\n"})
+    gate.sample.commit_all()
+    gate.sample.git("config", "user.name", "dev")
+    gate.sample.git("config", "user.email", "dev@example.org")
+    gate.sample.write({"unasked.txt": "x\n"})
+    gate.sample.git("add", "unasked.txt")
+    gate.start(files=["planner.py", "docs/planner.md", "other.txt"])
+    gate.sample.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
+    gate.executor()
+    gate.verify()
+    assert gate.call("verify", "commit").has("only APPROVED commits")
+    assert gate.review().code == 0
+    ran = gate.call("verify", "commit")
+    assert ran.code == 0, ran
+    head = gate.sample.git("rev-parse", "HEAD").strip()
+    assert gate.json("verify", "result")["gate_result"]["commit_sha"] == head
+    listed = gate.sample.git("show", "--name-only", "--format=", "HEAD").split()
+    assert listed == ["docs/planner.md", "planner.py"]
+    assert gate.sample.git("diff", "--cached", "--name-only").split() == ["unasked.txt"], "what was staged stays so"
+    assert gate.call("verify", "commit", "--task", TASK).has("was committed as")
+
+
+@pytest.mark.criterion("VG-34", "VG-23")
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [({"confidence": "LOW"}, "confidence is LOW"), ({"recommendation": "manual_review"}, "recommends manual_review")],
+    ids=["low-confidence", "another-recommendation"],
+)
+def test_what_the_reviewer_is_not_sure_of_is_not_committed(gate: Gate, more: dict[str, Any], why: str) -> None:
+    ran = gate.reviewing().review(gate.verdict(**more))
+    assert gate.state == "APPROVED"
+    assert ran.has("manual review")
+    commit = gate.call("verify", "commit")
+    assert commit.code == 13
+    assert commit.has(why, "manual review")
+
+
+# --- tasks and their commands
+
+
+@pytest.mark.criterion("VG-24")
+@pytest.mark.parametrize("command", ["echo done", "true", "cat planner.py", "pytest test_x.py || true"])
+def test_a_command_that_proves_nothing_is_refused(gate: Gate, command: str) -> None:
+    ran = gate.start(verify=command, shell="||" in command)
+    assert ran.code == 13
+    assert not (gate.root / ".phase-gate").exists(), "nothing was taken"
+
+
+@pytest.mark.criterion("VG-24")
+def test_what_is_too_broad_or_vague_is_flagged(gate: Gate) -> None:
+    ran = gate.start(verify="npm test", done="It works")
+    assert ran.code == 0
+    assert ran.has("Flagged  ")
+    assert len(gate.status()["flags"]) == 2
+
+
+@pytest.mark.criterion("VG-25")
+@pytest.mark.parametrize(
+    "output",
+    ["Ran 0 tests in 0.000s\\n\\nOK", "no tests ran in 0.01s", "Tests:       0 total"],
+    ids=["unittest", "pytest", "jest"],
+)
+def test_zero_tests_with_exit_code_zero_are_refused(gate: Gate, output: str) -> None:
+    gate.sample.write({"run.py": f"print({output!r}.replace('\\\\n', chr(10)))\n"})
+    gate.start(verify=python("run.py"))
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 10, ran
+    assert ran.has("ended with 0 and proves nothing: it ended with 0 and ran no test")
+    assert gate.failures == ["VERIFY_FAILURE"]
+
+
+@pytest.mark.criterion("VG-26")
+def test_a_flaky_verify_runs_twice_only_where_declared_and_the_pass_is_weak(gate: Gate) -> None:
+    once = "import os\nif not os.path.exists('seen'):\n    open('seen', 'w').close()\n    raise SystemExit(1)\n"
+    gate.sample.write({"flaky.py": f"{once}import check\n"})
+    reason = "the vendor's sandbox drops every other call"
+    gate.start(verify=python("flaky.py"), flaky="accepted", flaky_reason=reason)
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 0
+    assert ran.has("it ended with 1 first, and passed when it was run once more")
+    gate.review()
+    assert gate.status()["weak_because"] == ["flaky: it ended with 1 first, and passed when it was run once more"]
+
+
+@pytest.mark.criterion("VG-26")
+def test_what_is_not_declared_flaky_runs_once(gate: Gate) -> None:
+    gate.sample.write({"flaky.py": "open('seen', 'a').write('x')\nraise SystemExit(1)\n"})
+    gate.start(verify=python("flaky.py"))
+    gate.executor()
+    gate.verify()
+    assert (gate.root / "seen").read_text() == "x"
+
+
+@pytest.mark.criterion("VG-28")
+def test_files_are_compared_with_git_and_not_with_the_claim(gate: Gate) -> None:
+    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "setup.cfg": "[x]\n"})
+    gate.sample.commit_all()
+    gate.start()
+    gate.sample.write({"planner.py": RIGHT + "# done\n", "setup.cfg": "[y]\n", "extra.py": "x = 1\n"})
+    gate.executor(gate.result(files_modified=["planner.py"]))
+    refused = gate.verify()
+    assert refused.code == 13
+    assert refused.has("changed files that it does not list: extra.py, setup.cfg (files-listed)")
+    gate.sample.remove("extra.py")
+    gate.sample.git("checkout", "-q", "setup.cfg")
+    assert gate.verify().code == 0
+
+
+@pytest.mark.criterion("VG-28")
+def test_what_other_tasks_and_their_papers_change_is_theirs(gate: Gate) -> None:
+    gate.sample.write({".gitignore": "__pycache__/\n"})
+    gate.sample.commit_all()
+    other = gate.task(name="Task 9: Other", files=["other.py"])
+    gate.start(document=[gate.task(), other])
+    gate.call("verify", "start", "--task", TASK)
+    gate.call("verify", "start", "--task", "Task 9")
+    gate.sample.write({"other.py": "x = 1\n", "planner.py": RIGHT + "\n"})
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 0, ran
+    assert ran.has("changed by another task: other.py (task-9-other)")
+
+
+@pytest.mark.criterion("VG-29")
+def test_a_task_is_read_from_the_documents_xml(gate: Gate) -> None:
+    task = gate.task()
+    xml = (
+        f'<task type="auto"><name>{task["name"]}</name><files>planner.py</files><action>{task["action"]}</action>'
+        f"<verify>{task['verify']}</verify><done>{task['done']}</done></task>"
+    )
+    gate.paper("task.xml", xml)
+    assert gate.call("verify", "start", "--task-file", "task.xml").code == 0
+    assert gate.state == "EXECUTING"
+    gate.executor()
+    assert gate.verify().code == 0
+
+
+@pytest.mark.criterion("VG-30")
+def test_the_reviewers_three_inputs_are_one_bundle(gate: Gate) -> None:
+    gate.reviewing()
+    document = gate.json("verify", "bundle")
+    assert document["task"]["action"] == gate.task()["action"]
+    assert document["executor_result"]["evidence"] == "planner_id() returns 42"
+    assert document["verify"]["output"] == "5 tests passed\n"
+    text = gate.call("verify", "bundle").out
+    assert text.index("# 1. Task") < text.index("# 2. Executor result") < text.index("# 3. Verify command")
+    form = document["verdict_form"]
+    assert gate.review({**gate.verdict(), "evidence": form["evidence"]}).code == 0
+
+
+@pytest.mark.criterion("VG-31")
+@pytest.mark.parametrize(
+    ("done", "way"),
+    [
+        pytest.param(False, "Task 2: Domain is PENDING: queue it first", id="not-done"),
+        pytest.param(True, "Task 2: Domain is complete: the state is inconsistent", id="done"),
+    ],
+)
+def test_a_blocked_task_names_what_blocks_it_and_which_way_to_go(gate: Gate, done: bool, way: str) -> None:
+    gate.start(document=[gate.task(name="Task 2: Domain", files=["domain.py"]), gate.task()])
+    if done:
+        gate.call("verify", "skip", "--task", "Task 2", "--kind", "false-negative", *UNVERIFIED)
+    error = "Required file not found: domain.py\nThis task depends on Task 2 which may not be complete."
+    assert gate.executor(gate.result("blocked", error=error)).code == 10
+    assert gate.call("verify", "feedback").has("BLOCKING DEPENDENCY: Task 2: Domain", way)
+    dependency = gate.json("verify", "feedback")["dependency"]
+    assert (dependency["name"], dependency["completed"]) == ("Task 2: Domain", done)
+
+
+@pytest.mark.criterion("VG-31")
+def test_a_task_waits_for_those_that_it_depends_on(gate: Gate) -> None:
+    gate.start(
+        document=[gate.task(name="Task 2: Domain", files=["domain.py"]), gate.task(depends_on=["Task 2: Domain"])]
+    )
+    ran = gate.executor()
+    assert ran.code == 13
+    assert ran.has("depends on 'Task 2: Domain', which is PENDING", "do that one first")
+
+
+# --- pytest inside
+
+PYTEST = "-m pytest -q " + " ".join(OURS)
+TESTS = """\
+from planner import planner_id
+
+
+def test_id():
+    assert planner_id() == 42
+
+
+def test_type():
+    assert isinstance(planner_id(), int)
+"""
+
+
+def begin_pytest(gate: Gate, tests: str = TESTS, *, arguments: str = "test_planner.py") -> None:
+    gate.sample.write({"test_planner.py": tests})
+    files = ["planner.py", "test_planner.py", "conftest.py"]
+    ran = gate.start(files=files, verify=python(f"{PYTEST} {arguments}"))
+    assert ran.code == 0, ran
+    gate.executor()
+
+
+@pytest.mark.criterion("VG-04", "VG-08")
+def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
+    begin_pytest(gate)
+    assert gate.verify().code == 0
+    verify = gate.json("verify", "result")["gate_result"]["verify"]
+    assert verify["tests"] == 2
+    (run,) = gate.json("history", "--task", TASK)["runs"]
+    assert verify["runs"] == [run["id"]]
+    assert (run["kind"], run["counts"]) == ("complete", {"passed": 2})
+    assert gate.json("history")["runs"] == [], "and of no other one"
+    assert gate.review().code == 0
+
+
+@pytest.mark.criterion("VG-25")
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        pytest.param(TESTS.replace("def test", "def no_test"), "ended with 5", id="no-test"),
+        pytest.param(
+            "import pytest\n\npytestmark = pytest.mark.skip\n\n\ndef test_id():\n    pass\n", "no test ran", id="skips"
+        ),
+        pytest.param(
+            TESTS.split("\n\n\ndef test_type")[0] + "\n", "1 test known when the task was taken", id="dropped"
+        ),
+        pytest.param(
+            TESTS.replace("def test_type", "@__import__('pytest').mark.skip\ndef test_type"),
+            "1 test newly skipped",
+            id="newly-skipped",
+        ),
+    ],
+)
+def test_a_run_of_pytest_that_proves_less_is_refused(gate: Gate, tests: str, said: str) -> None:
+    begin_pytest(gate)
+    gate.sample.write({"test_planner.py": tests})
+    ran = gate.verify()
+    assert ran.code == 10, ran
+    assert ran.has(said)
+    assert gate.failures == ["VERIFY_FAILURE"]
+
+
+@pytest.mark.criterion("VG-25")
+def test_a_narrow_verify_is_complete(gate: Gate) -> None:
+    begin_pytest(gate, arguments="test_planner.py -k test_id")
+    assert gate.verify().code == 0, "what it selected when the task was taken is all that the task knows"
+
+
+@pytest.mark.criterion("VG-25")
+def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
+    begin_pytest(gate)
+    gate.sample.write({"planner.py": WRONG})
+    gate.sample.write(
+        {
+            "conftest.py": "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n"
+            "    done = yield\n    done.get_result().outcome = 'passed'\n"
+        }
+    )
+    ran = gate.verify()
+    assert ran.code == 10, ran
+    assert ran.has("proves nothing", "that an outcome is not the test's own")
+    assert gate.failures == ["VERIFY_FAILURE"]
+
+
+# --- what else may happen to a verify run
+
+
+@pytest.mark.criterion("VG-04")
+def test_an_interrupted_verify_run_is_recorded_and_may_be_run_again(gate: Gate) -> None:
+    gate.sample.write(
+        {"slow.py": "import os, signal, sys\nos.kill(os.getppid(), signal.SIGINT)\nimport time\ntime.sleep(30)\n"}
+    )
+    gate.start(verify=python("slow.py"), files=["planner.py", "slow.py"])
+    gate.executor()
+    ran = gate.sample.gate("verify", "run", "--task", TASK)
+    assert ran.code != 0
+    assert ran.has("interrupted")
+    assert gate.status()["verify_status"] == "interrupted"
+    assert gate.state == "VERIFYING"
+    gate.sample.write({"slow.py": "import check\n"})
+    assert gate.sample.gate("verify", "run").code == 0
+
+
+def test_a_command_that_can_not_start_may_be_run_again_once_it_can(gate: Gate) -> None:
+    gate.start(verify="no-such-command-anywhere --run test_planner")
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 10
+    assert ran.has("did not end by itself (not-started)")
+    assert gate.state == "VERIFYING"
+
+
+def test_secrets_of_the_environment_are_not_kept(gate: Gate) -> None:
+    gate.sample.environment.setenv("API_TOKEN", "s3cr3t-value-of-mine")
+    gate.start(verify=python("""-c 'import os; print(os.environ["API_TOKEN"]); import check'"""))
+    gate.executor()
+    assert gate.verify().code == 0
+    assert "s3cr3t" not in gate.json("verify", "result")["gate_result"]["verify"]["output"]

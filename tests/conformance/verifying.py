@@ -1,0 +1,170 @@
+"""A small project with one task of the verification gate, and the steps that tests take with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conformance.stories import command
+from tests.support import Ran, Sample
+
+NAME = "Task 3: Create PlannerId"
+TASK = "task-3-create-plannerid"
+
+WRONG = "def planner_id():\n    return 0\n"
+RIGHT = "def planner_id():\n    return 42\n"
+
+#: Fails until the task is done, and says so in a line that a test runner would print.
+CHECK = """\
+from planner import planner_id
+
+if planner_id() != 42:
+    print("FAILED test_planner.py::test_id - assert 0 == 42")
+    print("FAILED test_planner.py::test_format - not a number", flush=True)
+    raise SystemExit(1)
+print("5 tests passed")
+"""
+
+
+def python(words: str) -> str:
+    """Return a command that runs this Python."""
+    return f"{shlex.quote(sys.executable)} {words}"
+
+
+class Gate:
+    """Drives `phase-gate verify` and `review` in this process."""
+
+    def __init__(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sample, self._monkeypatch = sample, monkeypatch
+        self._later = timedelta()
+        sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"})
+        sample.write({"planner.py": RIGHT, "check.py": CHECK})
+
+    @property
+    def root(self) -> Path:
+        return self.sample.root
+
+    # --- papers
+
+    def paper(self, name: str, document: object) -> str:
+        text = document if isinstance(document, str) else yaml.safe_dump(document, sort_keys=False)
+        path = self.root / name
+        path.write_text(text, encoding="utf-8")
+        at = (datetime.now(UTC) + self._later).timestamp() + 0.01
+        os.utime(path, (at, at))
+        return name
+
+    def task(self, **more: Any) -> dict[str, Any]:
+        return {
+            "name": NAME,
+            "files": ["planner.py"],
+            "action": "Create planner_id() in planner.py",
+            "verify": python("check.py"),
+            "done": "planner_id() returns 42; 5 tests pass",
+            **more,
+        }
+
+    def result(self, status: str = "success", **more: Any) -> dict[str, Any]:
+        usual: dict[str, Any] = {
+            "status": status,
+            "task_name": NAME,
+            "files_modified": ["planner.py"],
+            "verification": {"command": "check", "exit_code": 0, "output_summary": "5 tests passed"},
+            "done_criteria_met": True,
+            "evidence": "planner_id() returns 42",
+        }
+        if status != "success":
+            usual = {"status": status, "task_name": NAME, "error": "Cannot find module 'uuid'\nRun `pip install uuid`"}
+        return {**usual, **more}
+
+    def verdict(self, verdict: str = "APPROVED", **more: Any) -> dict[str, Any]:
+        usual: dict[str, Any] = {
+            "verdict": verdict,
+            "task_name": NAME,
+            "confidence": "HIGH",
+            "findings": ["All 5 tests pass (verified output)"],
+            "concerns": [],
+            "recommendation": "commit" if verdict == "APPROVED" else "retry",
+        }
+        if verdict == "REJECTED":
+            usual["feedback"] = "Implementation passes tests but:\n1. No error handling\n2. Comments missing\n"
+        return {**usual, **more}
+
+    # --- steps
+
+    def call(self, *words: str) -> Ran:
+        return command(self.sample, *words)
+
+    def json(self, *words: str) -> Any:
+        return self.call(*words, "--json").document
+
+    def start(self, *words: str, document: object = None, **more: Any) -> Ran:
+        paper = self.paper("task.yaml", self.task(**more) if document is None else document)
+        return self.call("verify", "start", "--task-file", paper, *words)
+
+    def executor(self, document: object = None, *words: str, by: str = "eve") -> Ran:
+        paper = self.paper("result.yaml", self.result() if document is None else document)
+        return self.call("verify", "executor", paper, "--by", by, *words)
+
+    def verify(self, *words: str) -> Ran:
+        return self.call("verify", "run", *words)
+
+    def review(self, document: object = None, *words: str, by: str = "ann") -> Ran:
+        paper = self.paper("verdict.yaml", self.verdict() if document is None else document)
+        return self.call("review", paper, "--by", by, *words)
+
+    def reviewing(self, **more: Any) -> Gate:
+        """A task that waits for its reviewer."""
+        assert self.start(**more).code == 0
+        assert self.executor().code == 0
+        ran = self.verify()
+        assert ran.code == 0, ran
+        return self
+
+    def approved(self, **verdict: Any) -> Gate:
+        self.reviewing()
+        ran = self.review(self.verdict(**verdict))
+        assert ran.code == 0, ran
+        return self
+
+    # --- looking
+
+    def status(self, task: str = TASK) -> Any:
+        return self.json("verify", "status", "--task", task)
+
+    @property
+    def state(self) -> str:
+        return str(self.status()["gate_status"])
+
+    @property
+    def failures(self) -> list[str]:
+        return [each["type"] for each in self.status()["previous_failures"]]
+
+    def ledger(self, task: str = TASK) -> list[dict[str, Any]]:
+        text = (self.root / ".phase-gate" / "tasks" / task / "ledger.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    @property
+    def state_file(self) -> str:
+        return (self.root / ".phase-gate" / "STATE.md").read_text(encoding="utf-8")
+
+    # --- time
+
+    def wait(self, seconds: float) -> None:
+        """Let the clock of the ledger go on."""
+        self._later += timedelta(seconds=seconds)
+
+        def later() -> str:
+            at = datetime.now(UTC) + self._later
+            return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+        for name in ("storage.store.now", "cli._verify_show.now"):
+            self._monkeypatch.setattr(f"pytest_phase_gate.{name}", later)
