@@ -1,6 +1,6 @@
 """Run the sweeps as a whole, and print what they visited.
 
-`python -m tests.faults [--jobs N] [--step N] [--once] [--kinds ...] [--operations ...] [--only faults|power|kills]`
+`python -m tests.faults [--jobs N] [--step N] [--once] [--kinds ...] [--operations ...] [--only faults|power|kills|verification]`
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.points import ERRORS, KILLS
 from tests.faults.power import fail_everywhere
 from tests.faults.sweep import Sweeper, Swept
+from tests.faults.verifications import STEPS, Walk
 
 
 def sweep_operation(index: int, kind: str, ways: tuple[bool, ...], step: int) -> list[Swept]:
@@ -39,7 +40,7 @@ def main() -> int:
     parser.add_argument("--step", type=int, default=1, help="visit every Nth point only")
     parser.add_argument("--kinds", nargs="+", choices=(*ERRORS, *KILLS), default=(*ERRORS, *KILLS))
     parser.add_argument("--operations", nargs="+", default=[each.name for each in OPERATIONS])
-    parser.add_argument("--only", choices=("faults", "power", "kills"))
+    parser.add_argument("--only", choices=("faults", "power", "kills", "verification"))
     parser.add_argument("--times", type=int, default=20, help="kills at random times, without workers and with them")
     parser.add_argument("--once", action="store_true", help="leave out faults that stay for good")
     given = parser.parse_args()
@@ -47,6 +48,7 @@ def main() -> int:
         sweep_all(given) if given.only in (None, "faults") else True,
         fail_all(given.step) if given.only in (None, "power") else True,
         kill_all(given.times) if given.only in (None, "kills") else True,
+        kill_steps(given.step) if given.only in (None, "verification") else True,
     ]
     return 0 if all(are_well) else 1
 
@@ -73,6 +75,25 @@ def sweep_all(given: argparse.Namespace) -> bool:
     print(f"\n{visited} fault points visited, {len(problems)} problems\n", flush=True)
     print(*problems, sep="\n", file=sys.stderr, flush=True)
     return bool(visited) and not problems
+
+
+def kill_steps(step: int) -> bool:
+    """Kill every step of the verification gate."""
+    print("| step | kill | points |")
+    print("| --- | --- | --- |", flush=True)
+    problems: list[str] = []
+    for index, (name, _, _) in enumerate(STEPS):
+        for kind in KILLS:
+            with tempfile.TemporaryDirectory(prefix="faults-") as place:
+                walk = Walk(Path(place))
+                try:
+                    killed = walk.kill_during(index, kind=kind, step=step)
+                finally:
+                    walk.close()
+            print(f"| {name} | {kind} | {killed.visited} |", flush=True)
+            problems += killed.problems
+    print(*problems, sep="\n", file=sys.stderr, flush=True)
+    return not problems
 
 
 def fail_all(step: int) -> bool:

@@ -46,9 +46,10 @@ def run(call: Call) -> Answer:
             raise NotAllowedError(why, remedy=f'phase-gate verify resume --wave {wave} --reason "..." --by NAME')
     taken = [_take(board.desk(spec.slug), spec, flags[spec.slug]) for spec in specs]
     board.forget()
-    if len(specs) == 1 and taken[0]:
+    if len(specs) == 1:
         desk = board.desk(specs[0].slug)
-        if not _open_dependencies(board, specs[0]):
+        # Also where somebody died after taking it.
+        if desk.verification().status is Status.PENDING and not _open_dependencies(board, specs[0]):
             begin_at_once(desk)
             board.forget()
     return _answer(board, specs, taken)

@@ -1,0 +1,169 @@
+"""The verification gate under fire: killed between two steps, two reviewers at once, an edit beside a verdict, and
+a thousand tasks. All points of the kills run with `python -m tests.faults --only verification`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.verifying import RIGHT, TASK, Gate, python
+from tests.faults.verifications import STEPS, Walk
+from tests.support import Sample
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+
+COMMAND = (sys.executable, "-m", "pytest_phase_gate.cli")
+
+
+@pytest.fixture
+def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(sample, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("index", "step", "first"),
+    [(0, 97, 70), (1, 41, 30), (2, 61, 40), (3, 41, 35), (4, 31, 25)],
+    ids=[name for name, _, _ in STEPS],
+)
+def test_a_step_that_is_killed_is_done_or_not_and_the_task_comes_to_its_end(
+    tmp_path: Path, index: int, step: int, first: int
+) -> None:
+    walk = Walk(tmp_path)
+    try:
+        killed = walk.kill_during(index, step=step, first=first)
+    finally:
+        walk.close()
+    assert killed.problems == ()
+    assert killed.visited > 0
+
+
+def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_command(gate: Gate) -> None:
+    gate.sample.write({"slow.py": "import time\nprint('it runs', flush=True)\ntime.sleep(60)\n"})
+    gate.start(verify=python("slow.py"), files=["planner.py", "slow.py"])
+    gate.executor()
+    process = subprocess.Popen([*COMMAND, "verify", "run"], cwd=gate.root, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "it runs\n"
+    second = gate.verify()
+    assert second.code == 13
+    assert second.has("runs since")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert gate.call("verify", "status", "--task", TASK).has("the verify run was killed")
+    gate.sample.write({"slow.py": "import check\n"})
+    assert gate.verify().code == 0
+    ends = [line["data"]["check"]["how"] for line in gate.ledger() if line["kind"] == "verify-ran"]
+    assert ends == ["interrupted", "ended"]
+    assert gate.review().code == 0
+
+
+@pytest.mark.parametrize("other", ["APPROVED", "REJECTED"])
+def test_of_two_reviewers_at_once_one_is_heard(gate: Gate, other: str) -> None:
+    gate.reviewing()
+    gate.paper("one.yaml", gate.verdict())
+    gate.paper("two.yaml", gate.verdict(other))
+    calls = [
+        subprocess.Popen(
+            [*COMMAND, "review", f"{paper}.yaml", "--by", name],
+            cwd=gate.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for paper, name in (("one", "ann"), ("two", "bob"))
+    ]
+    said = [process.communicate()[0].decode() for process in calls]
+    codes = sorted(process.returncode for process in calls)
+    heard = [line["data"]["by"] for line in gate.ledger() if line["kind"] == "reviewed"]
+    assert len(heard) == 1, said
+    assert codes[-1] == 13, said
+    assert gate.state == ("APPROVED" if heard == ["ann"] or other == "APPROVED" else "REJECTED")
+    assert [line["kind"] for line in gate.ledger()].count("phase-exited") == (gate.state == "APPROVED")
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.15, 0.3, 0.45])
+def test_an_edit_beside_a_verdict_is_never_committed_unverified(gate: Gate, delay: float) -> None:
+    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 0\n"})
+    gate.sample.commit_all()
+    gate.sample.git("config", "user.name", "dev")
+    gate.sample.git("config", "user.email", "dev@example.org")
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    gate.verify()
+    gate.paper("verdict.yaml", gate.verdict())
+    process = subprocess.Popen(
+        [*COMMAND, "review", "verdict.yaml", "--by", "ann"],
+        cwd=gate.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    time.sleep(delay)
+    gate.sample.write(planner=RIGHT + "import os\n")
+    said = process.communicate()[0].decode()
+    assert process.returncode in (0, 13), said
+    assert gate.state == ("APPROVED" if process.returncode == 0 else "REVIEWING")
+    refused = gate.call("verify", "commit")
+    assert refused.code == 13, refused
+    assert gate.sample.git("show", "HEAD:planner.py") != RIGHT + "import os\n"
+    assert gate.call("check", "--task", TASK).code == 10
+
+
+#: Counts the files that are opened below the state folder.
+COUNT = """\
+import sys
+
+opened = 0
+
+def see(event, arguments):
+    global opened
+    if event == "open" and ".phase-gate" in str(arguments[0]):
+        opened += 1
+
+sys.addaudithook(see)
+from pytest_phase_gate.cli import main
+
+code = main(sys.argv[1:])
+print(opened, file=sys.stderr)
+raise SystemExit(code)
+"""
+
+
+def opened_by(gate: Gate, *words: str) -> int:
+    ran = gate.sample.process(sys.executable, "-c", COUNT, *words)
+    return int(ran.err.splitlines()[-1])
+
+
+def test_a_thousand_tasks_are_read_once(gate: Gate) -> None:
+    gate.start()
+    gate.executor()
+    folder = gate.root / ".phase-gate" / "tasks"
+    for number in range(1, 1000):
+        place = folder / f"task-{number:04}"
+        place.mkdir()
+        for name in ("ledger.jsonl", "state.json"):
+            shutil.copy2(folder / TASK / name, place / name)
+    first = opened_by(gate, "verify", "status")
+    assert first >= 1000
+    assert opened_by(gate, "verify", "status") <= 20, "whatever their number"
+    assert opened_by(gate, "status") <= 20
+    gate.verify("--task", TASK)
+    assert opened_by(gate, "verify", "stats") <= 20
+    assert gate.json("verify", "stats")["gate_stats"]["total_tasks"] == 1000
+
+
+@pytest.mark.parametrize("damage", [None, b"{", b'{"schema": 1, "tasks": {"task-3-create-plannerid": {}}}'], ids=str)
+def test_the_cache_is_only_a_cache(gate: Gate, damage: bytes | None) -> None:
+    gate.reviewing()
+    document = gate.json("verify", "status")
+    cache = gate.root / ".phase-gate" / "cache" / "verification.json"
+    cache.unlink() if damage is None else cache.write_bytes(damage)
+    assert gate.json("verify", "status") == document
