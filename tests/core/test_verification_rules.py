@@ -16,6 +16,7 @@ from pytest_phase_gate.core.verification_rules import (
     extend_limits,
     late,
     needs_manual_review,
+    refuse_unchanged,
     require_attempt,
     retries_left,
     set_limits,
@@ -132,32 +133,37 @@ def test_the_table_of_retries_is_the_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "tree", "seconds", "refused"),
+    ("kind", "tree", "is_refused"),
     [
-        pytest.param(X, "T", 0, "no file has changed", id="execution-on-the-same-files"),
-        pytest.param(V, "T", 0, "no file has changed", id="verify-on-the-same-files"),
-        pytest.param(R, "T", 0, "no file has changed", id="rejection-on-the-same-files"),
-        pytest.param(M, "T", 0, "", id="malformed-on-the-same-files"),
-        pytest.param(T, "T", 31, "", id="time-out-on-the-same-files"),
-        pytest.param(T, "T", 29, "30 s, and 1 s of them are left", id="time-out-too-soon"),
-        pytest.param(T, "U", 0, "30 s of them are left", id="time-out-too-soon-on-others"),
-        pytest.param(V, "U", 0, "", id="verify-on-other-files"),
+        pytest.param(X, "T", True, id="execution-on-the-same-files"),
+        pytest.param(V, "T", True, id="verify-on-the-same-files"),
+        pytest.param(R, "T", True, id="rejection-on-the-same-files"),
+        pytest.param(M, "T", False, id="malformed-on-the-same-files"),
+        pytest.param(T, "T", False, id="time-out-on-the-same-files"),
+        pytest.param(V, "U", False, id="verify-on-other-files"),
     ],
 )
-def test_an_attempt_begins(kind: FailureType, tree: str, seconds: float, refused: str) -> None:
+def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is_refused: bool) -> None:
     verification = after(kind)
-    if not refused:
-        require_attempt(verification, tree=tree, at=at(seconds))
+    require_attempt(verification, tree=tree, at=at(31))  # somebody may well begin to mend it
+    if not is_refused:
+        refuse_unchanged(verification, tree)
         return
-    with pytest.raises(NotAllowedError, match=refused):
-        require_attempt(verification, tree=tree, at=at(seconds))
+    with pytest.raises(NotAllowedError, match="no file has changed"):
+        refuse_unchanged(verification, tree)
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])
+def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
+    with pytest.raises(NotAllowedError, match=f"30 s, and {left} s of them are left"):
+        require_attempt(after(T), tree="U", at=at(seconds))
 
 
 def test_declared_flaky_is_tried_again_on_the_same_files_after_a_verify_failure_only() -> None:
     spec = replace(SPEC, flaky="the network")
-    require_attempt(after(V, spec=spec), tree="T", at=AT)
+    refuse_unchanged(after(V, spec=spec), "T")
     with pytest.raises(NotAllowedError, match="no file has changed"):
-        require_attempt(after(R, spec=spec), tree="T", at=AT)
+        refuse_unchanged(after(R, spec=spec), "T")
 
 
 @pytest.mark.parametrize(

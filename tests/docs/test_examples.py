@@ -27,6 +27,7 @@ DRIVEN = {
     "custom-evidence",
     "agent-loop",
     "documented-project",
+    "task-list",
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
@@ -210,6 +211,43 @@ def test_agent_loop(example: Example) -> None:
     lines = json.loads(example.type("phase-gate history --events --json"))["events"]
     decisions = [line["decision"] for line in lines if line["kind"] == "claimed"]
     assert decisions == [*["continue"] * 4, "halted", "halted", "continue", "complete"]
+
+
+def test_task_list(example: Example) -> None:
+    example.copy("task-list")
+    example.type("git init -q && git add -A && git commit -q -m 'the list'")
+    said = example.type("python team.py")
+    stats = json.loads(said[said.index("\n{") :])
+    assert stats == {
+        "total_tasks": 6,
+        "passed": 4,
+        "failed": 0,
+        "in_progress": 0,
+        "pending": 0,
+        "blocked": 1,
+        "skipped": 1,
+        "weak_passes": 1,
+        "pass_rate": "100%",
+        "avg_attempts": 1.4,
+        "current_gate": None,
+        "waves": [{"name": "prices", "tasks": 6, "failing": [], "halted": False}],
+    }
+    rows = [row for row in said.splitlines() if row.startswith("  ") and row.isupper()]
+    assert rows == []
+    told = [
+        row.strip() for row in said.splitlines() if row.strip().endswith(":") and not row.startswith("  phase-gate")
+    ]
+    assert told == ["VERIFICATION FAILED:", "ARCHITECT REJECTED:", "BLOCKED:"]
+    assert example.type("git log --oneline").count("\n") == 5
+    assert example.type("git show --name-only --format=").split() == ["discount.py", "test_discount.py"]
+    failures = json.loads(example.type("phase-gate verify failures --json"))["recent_failures"]
+    mended = {row["failure_type"]: row["resolution"] for row in failures if row["recovered"]}
+    assert mended == {
+        "VERIFY_FAILURE": "whole numbers instead of round(), which rounds half to even",
+        "ARCHITECT_REJECTION": "the percentage is checked, and a test is about it",
+    }
+    state = (example.root / ".phase-gate" / "STATE.md").read_text(encoding="utf-8")
+    assert "complete (unverified)" in state
 
 
 def test_documented_project(example: Example) -> None:

@@ -1,6 +1,7 @@
 """Run the sweeps as a whole, and print what they visited.
 
-`python -m tests.faults [--jobs N] [--step N] [--once] [--kinds ...] [--operations ...] [--only faults|power|kills|verification]`
+`python -m tests.faults [--jobs N] [--step N] [--once] [--kinds ...] [--operations ...]
+[--only faults|power|kills|verification]`
 """
 
 from __future__ import annotations

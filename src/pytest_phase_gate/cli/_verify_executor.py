@@ -10,7 +10,7 @@ from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.task_results import ExecutorResult, result_to_json
 from pytest_phase_gate.core.task_spec import task_slug
 from pytest_phase_gate.core.verification import FailureType, Status
-from pytest_phase_gate.core.verification_rules import late
+from pytest_phase_gate.core.verification_rules import late, refuse_unchanged
 from pytest_phase_gate.errors import MalformedResultError, NotAllowedError
 from pytest_phase_gate.storage.store import Transaction
 from pytest_phase_gate.storage.tree import Tree
@@ -43,6 +43,8 @@ def run(call: Call) -> Answer:
         desk.close_lost(change)
         current = require_verification(change.state, desk.task)
         desk.refuse_halted(current)
+        if result is not None and result.status == "success":
+            refuse_unchanged(current, tree.digest)
         if current.status is not Status.EXECUTING:
             begin_attempt(desk, change, tree)
         if problem is not None:

@@ -32,7 +32,7 @@ def run(call: Call) -> Answer:
         return _begin(board.desk(board.find(given.task)))
     from pytest_phase_gate.rules.task_files import read_task_file
 
-    specs = [_with_wave(spec, given.wave) for spec in read_task_file(call.start / given.task_file)]
+    specs = [_with_wave(spec, given.wave) for spec in read_task_file(call.start / given.task_file, given.task_file)]
     if given.task:
         specs = [spec for spec in specs if given.task in (spec.name, spec.slug)]
         if not specs:

@@ -128,20 +128,28 @@ def require_attempt(verification: Verification, *, tree: str, at: str) -> None:
         )
     refuse_escalated(verification)
     last = verification.last_failure
-    if last is None or status not in (Status.FAILED, Status.REJECTED):
+    if last is None or last.type not in RETRIES or status not in (Status.FAILED, Status.REJECTED):
         return
-    is_flaky = last.type is FailureType.VERIFY_FAILURE and verification.spec.flaky
-    if tree == last.tree and last.type not in ON_SAME_FILES and not is_flaky:
-        raise NotAllowedError(
-            f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
-            remedy=f"mend it first: phase-gate verify feedback --task {task}",
-        )
     wait = RETRIES[last.type].delay - seconds_between(last.at, at)
     if wait > 0:
         raise NotAllowedError(
             f"a time-out is tried again after {RETRIES[last.type].delay:.0f} s, and {wait:.0f} s of them are left",
             remedy=f"wait {wait:.0f} s, then the same command again",
         )
+
+
+def refuse_unchanged(verification: Verification, tree: str) -> None:
+    """Refuse a report of success on the very files that the last attempt failed with. Raises NotAllowedError."""
+    last = verification.last_failure
+    if last is None or last.recovered or not last.counts or last.type in ON_SAME_FILES or tree != last.tree:
+        return
+    if last.type is FailureType.VERIFY_FAILURE and verification.spec.flaky:
+        return
+    task = verification.spec.slug
+    raise NotAllowedError(
+        f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
+        remedy=f"mend it first: phase-gate verify feedback --task {task}",
+    )
 
 
 def refuse_escalated(verification: Verification) -> None:

@@ -60,7 +60,7 @@ def _stamps(folder: Path) -> list[tuple[str, list[int]]]:
         stamp: list[int] = []
         for file in ("ledger.jsonl", "state.json"):
             try:
-                seen = os.stat(folder / name / file)
+                seen = os.stat(f"{folder}/{name}/{file}")
                 stamp += [seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino]
             except OSError:
                 stamp += [0]

@@ -1,0 +1,6 @@
+"""Discounts."""
+
+
+def discounted(cents, percent):
+    """Return what is left of a price."""
+    return max(0, cents - cents * percent // 100)
