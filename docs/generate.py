@@ -25,6 +25,7 @@ from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.core.verify_opinions import RULES
+from pytest_phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
@@ -206,6 +207,14 @@ def verify_rules() -> str:
     return table(("opinion", "the task is", "because", "as in"), rows)
 
 
+def verification() -> str:
+    rows = (
+        (f"{status}", ", ".join(each for each in STATUS_TRANSITIONS if each in following) or "nothing")
+        for status, following in STATUS_TRANSITIONS.items()
+    )
+    return table(("status", "what may follow"), rows)
+
+
 def no_documents() -> str:
     return f"{', '.join(f'`{glob}`' for glob in DEFAULT_NO_DOCUMENTS)}.\n"
 
@@ -223,6 +232,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "tdd": tdd,
     "transitions": transitions,
     "verify-rules": verify_rules,
+    "verification": verification,
     "workflows": workflow_names,
 }
 

@@ -1,6 +1,6 @@
 """A team without people: what its executor and its reviewer do and say is written down in `work/`.
 
-It looks at exit codes only: 0 goes on, 10 is another attempt, with the gate's feedback.
+It looks at exit codes only: 0 goes on, 10 is another attempt with the gate's feedback, 12 is for a person.
 """
 
 import json

@@ -16,7 +16,7 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.task_spec import TaskSpec, task_slug
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verdicts import judgement_events
-from pytest_phase_gate.core.verification import FINISHED, PHASE, Check, FailureType, Status, Verification
+from pytest_phase_gate.core.verification import FINISHED, NOT_PASSED, PHASE, Check, FailureType, Status, Verification
 from pytest_phase_gate.core.verification_judging import Look, judge
 from pytest_phase_gate.core.verification_result import status_to_json
 from pytest_phase_gate.core.verification_rules import escalate
@@ -186,11 +186,17 @@ class Desk:
         self.board.forget()
         write_state(self.board)
         verification = self.verification()
-        holds = verification.status not in (Status.FAILED, Status.REJECTED, Status.BLOCKED)
+        document = self.document(verification)
+        if code is None:
+            code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.HOLDS
+        if code == exit_codes.GATE_CLOSED and document["escalation"]["level"] >= 2:
+            code = exit_codes.CIRCUIT_OPEN  # whoever goes on by itself stops here
+        if verification.status is Status.BLOCKED:
+            code = exit_codes.CIRCUIT_OPEN
         return Answer(
             text="\n".join(self.rows(verification, evaluation)),
-            document={**self.document(verification), **(more or {}), "evaluation": evaluation_to_json(evaluation)},
-            exit_code=(exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED) if code is None else code,
+            document={**document, **(more or {}), "evaluation": evaluation_to_json(evaluation)},
+            exit_code=code,
         )
 
     def document(self, verification: Verification) -> dict[str, Any]:
