@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
-from pytest_phase_gate.cli._verify_desk import Board, Desk, require_verification
+from pytest_phase_gate.cli._verify_desk import Board, Desk, require_verification, write_state
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.verification import Status, Verification
 from pytest_phase_gate.core.verification_advice import advise_task, holds_back
@@ -27,12 +27,11 @@ def run(call: Call) -> Answer:
     with desk.store.transaction() as change:
         current = require_verification(change.state, desk.task)
         _refuse(desk, current)
+        desk.refuse_halted(current)
         root = desk.project.root
         commit = _find_lost(root, current, desk.task) or _commit(desk, current)
         change.record(Event(kind="committed", data={"commit": commit}))
     board.forget()
-    from pytest_phase_gate.cli._verify_desk import write_state
-
     write_state(board)
     current = desk.verification()
     files = _files_of(desk.project.root, commit)

@@ -37,6 +37,9 @@ def status(call: Call) -> Answer:
         )
     rows = [*task_rows(overview.rows), "", *stats_rows(overview)]
     rows += [f"{task}: can't be read: phase-gate audit --task {task}" for task in board.damaged]
+    following = overview.current or next((row for row in overview.rows if row.status not in FINISHED), None)
+    if following is not None:
+        rows.append(f"  next: phase-gate verify status --task {following.task}")
     document = {
         "tasks": [{**row_to_json(row), "status": str(row.status)} for row in overview.rows],
         "gate_stats": stats_to_json(overview),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.advice import Advice
+from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.verification import FailureType, Status, Verification
 from pytest_phase_gate.core.verification_rules import escalate, retries_left
 
@@ -105,12 +106,10 @@ def _failed(verification: Verification) -> Advice:
             command('verify resume --reason "..." --by NAME', task),
         )
     left = retries_left(verification)
-    again = command("verify feedback", task)
+    tries = f"{count(left, 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
-        return Advice(
-            f"{said}; {left} more by itself, with more time and after 30 s", command("verify executor FILE", task)
-        )
-    return Advice(f"{said}; {left} more by itself", again)
+        return Advice(f"{said}; {tries}, with more time and after 30 s", command("verify executor FILE", task))
+    return Advice(f"{said}; {tries}", command("verify feedback", task))
 
 
 def _first_line(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.task_spec import GATE_TIMEOUT, MAX_TIMEOUTS
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.verification import STEPS, Failure, FailureType, Status, Verification
@@ -107,7 +108,7 @@ def _left(verification: Verification) -> list[str]:
         "a reviewer has to approve it",
     ]
     tries = retries_left(verification)
-    return [*left, f"{tries} more attempt(s) before a person is asked" if tries else "a person is asked now"]
+    return [*left, f"{count(tries, 'more attempt')} before a person is asked" if tries else "a person is asked now"]
 
 
 def _execution(verification: Verification, last: Failure, overview: Overview) -> str:

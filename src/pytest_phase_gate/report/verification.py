@@ -147,4 +147,7 @@ def step_rows(
     if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
         rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
     advice = advise_task(verification) if evaluation is None else evaluation
-    return [*rows, f"Verdict  {advice.reason}", f"Next     {advice.next}"]
+    following = advice.next
+    if escalation.level > 2:
+        following = f'phase-gate verify resume --wave {verification.spec.wave} --reason "..." --by NAME'
+    return [*rows, f"Verdict  {advice.reason}", f"Next     {following}"]
