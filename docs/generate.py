@@ -24,8 +24,8 @@ from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from pytest_phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 from pytest_phase_gate.core.values import fields
-from pytest_phase_gate.core.verify_opinions import RULES
 from pytest_phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
+from pytest_phase_gate.core.verify_opinions import RULES
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
