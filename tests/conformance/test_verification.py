@@ -924,6 +924,28 @@ def test_outcomes_that_are_not_the_tests_own_are_refused(gate: Gate) -> None:
     assert gate.failures == ["VERIFY_FAILURE"]
 
 
+@pytest.mark.criterion("VG-25")
+def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
+    begin_pytest(gate)
+    gate.sample.write({"conftest.py": "import os\n\nos._exit(print('2 passed in 0.01s', flush=True) or 0)\n"})
+    ran = gate.verify()
+    assert ran.code == 10, ran
+    assert ran.has("its run was not recorded now")
+
+
+@pytest.mark.criterion("VG-13")
+def test_a_pytest_that_took_too_long_is_not_held_against_the_next_attempt(gate: Gate) -> None:
+    gate.sample.write({"test_planner.py": TESTS + "\n\ndef test_slow():\n    import time\n\n    time.sleep(60)\n"})
+    files = ["planner.py", "test_planner.py"]
+    gate.start("--timeout-verify", "4", files=files, verify=python(f"{PYTEST} test_planner.py"))
+    gate.executor()
+    assert gate.verify().has("TIMEOUT")
+    gate.wait(31)
+    gate.sample.write({"test_planner.py": TESTS + "\n\ndef test_slow():\n    assert True\n"})
+    gate.executor()
+    assert gate.verify("--timeout", "60").code == 0
+
+
 # --- what else may happen to a verify run
 
 

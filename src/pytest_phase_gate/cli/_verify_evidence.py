@@ -37,12 +37,13 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
 
     :param since: the ledger's last line when the verify command was started.
     """
-    known, runs = _recorded(store, since)
-    open_ones = [run.id for run in store.look().state.open_runs if not run.nested]
+    known, runs, open_ones = _recorded(store, since)
     if not runs and not open_ones:
         tests = count_tests_said(output)
-        problems = (("no-tests", "it ended with 0 and ran no test"),) if tests == 0 else ()
-        return Weighed(tests=tests, problems=problems)
+        problems = [("no-tests", "it ended with 0 and ran no test")] if tests == 0 else []
+        if known is not None and not problems:
+            problems = [("not-recorded", "pytest knew us when the task was taken, and its run was not recorded now")]
+        return Weighed(tests=tests, problems=tuple(problems))
     found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
     flags: list[str] = []
     for run in runs:
@@ -65,18 +66,23 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
     )
 
 
-def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[str, Any]]]:
-    """Return what the task knew when it was taken, and the runs that ended since."""
+def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[str, Any]], list[str]]:
+    """Return what the task knew when it was taken, the runs that ended since, and those that began and did not end."""
     known: str | None = None
     found: list[Mapping[str, Any]] = []
+    began: dict[str, None] = {}
     for line in store.lines():
         if line.event.kind == "known-taken":
             known = read_event(line, lambda event: str(event.data["known"]))
+        elif line.seq > since and line.event.kind == "run-started":
+            if not line.event.data.get("nested"):
+                began[read_event(line, lambda event: str(event.data["run"]))] = None
         elif line.seq > since and line.event.kind == "run-ended":
             data = read_event(line, lambda event: {name: event.data.get(name) for name in _TOLD})
+            began.pop(str(data["run"]), None)
             if data["kind"] != Kind.NESTED:
                 found.append(data)
-    return known, found
+    return known, found, list(began)
 
 
 def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int]:

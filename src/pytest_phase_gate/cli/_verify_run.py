@@ -207,16 +207,17 @@ class VerifyRun:
 
     def _fail(self, after: Tree, change: Transaction) -> None:
         check, desk = self.check, self.desk
+        command = check.command if len(check.command) <= 60 else f"{check.command[:59]}…"
         lines = first_failures(self.output)
         if check.how == "timed-out":
             desk.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines)
         elif check.how == "ended" and check.problems:
             said = tuple(text for _, text in check.problems)
-            error = f"`{check.command}` ended with 0 and proves nothing: {said[0]}"
+            error = f"`{command}` ended with 0 and proves nothing: {said[0]}"
             desk.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=said)
         elif check.how == "ended" and check.exit_code != 0:
             first = f": {lines[0]}" if lines else ""
-            error = f"`{check.command}` ended with {check.exit_code}{first}"
+            error = f"`{command}` ended with {check.exit_code}{first}"
             desk.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines)
 
     def release(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.breaker import at_time, describe_wait
-from pytest_phase_gate.core.state import Json, State
+from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
 
@@ -49,8 +49,8 @@ def assess(
     """
     if state.phase is None:
         return Standing(holds=False, reason="no run is recorded yet", next=begin)
-    if state.verification is not None and (state.evaluation is None or state.evaluation_is_stale):
-        return Standing(holds=False, reason=f"it is {state.verification.status}", next=_look_at(state.verification))
+    if state.verification is not None:
+        return _assess_verification(state, state.verification, tree=tree, gate_1_only=gate_1_only)
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
         wait = describe_wait(breaker, at)
@@ -72,8 +72,6 @@ def assess(
             holds=False, reason=f"a run came after the last verdict{last}: it has to be made anew", next=again
         )
     left = state.tree
-    if state.verification is not None:
-        return _assess_verification(state.verification, evaluation, tree=tree, gate_1_only=gate_1_only)
     if evaluation["run"] is None:
         # It speaks of the code that the last green run tested, or of no code at all.
         left = state.green_tree if evaluation["metrics"].get("code_as_tested") else tree
@@ -83,19 +81,15 @@ def assess(
     return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
 
 
-def _assess_verification(verification: Verification, evaluation: Json, *, tree: str, gate_1_only: bool) -> Standing:
+def _assess_verification(state: State, verification: Verification, *, tree: str, gate_1_only: bool) -> Standing:
     """Return whether a task of the verification gate holds: what is committed does, whatever comes after it."""
-    reason, following = str(evaluation["reason"]), str(evaluation["next"])
+    evaluation, look = state.evaluation, f"phase-gate verify status --task {verification.spec.slug}"
     if verification.commit:
-        return Standing(
-            holds=True, reason=f"approved, and committed as {verification.commit[:10]}", next=_look_at(verification)
-        )
+        return Standing(holds=True, reason=f"approved, and committed as {verification.commit[:10]}", next=look)
+    if evaluation is None or state.evaluation_is_stale:
+        return Standing(holds=False, reason=f"it is {verification.status}", next=look)
     if verification.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
         reason = "files were changed after the verify run: its evidence is stale"
-        return Standing(holds=False, reason=reason, next=_look_at(verification))
+        return Standing(holds=False, reason=reason, next=look)
     holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
-    return Standing(holds=bool(holds), reason=reason, next=following)
-
-
-def _look_at(verification: Verification) -> str:
-    return f"phase-gate verify status --task {verification.spec.slug}"
+    return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
