@@ -875,6 +875,17 @@ def test_a_run_of_pytest_is_evidence_of_the_task(gate: Gate) -> None:
     assert gate.review().code == 0
 
 
+@pytest.mark.criterion("VG-04")
+@pytest.mark.parametrize("workers", ["", "-p xdist.plugin -n 2 "], ids=["alone", "with-workers"])
+def test_what_the_tests_start_is_no_run_of_the_task(gate: Gate, workers: str) -> None:
+    gate.sample.write({"inner.py": "def test_inner():\n    pass\n"})
+    inner = f"subprocess.run([sys.executable, *'{PYTEST} inner.py'.split()], check=True)"
+    tests = f"import subprocess\nimport sys\n\n\ndef test_id():\n    {inner}\n"
+    begin_pytest(gate, tests, arguments=f"{workers}test_planner.py")
+    assert gate.verify().code == 0
+    assert [run["kind"] for run in gate.json("history", "--task", TASK)["runs"]] == ["complete"]
+
+
 @pytest.mark.criterion("VG-25")
 @pytest.mark.parametrize(
     ("tests", "said"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ def start(config: pytest.Config) -> Controller | None:
     if hasattr(config, "workerinput"):
         from pytest_phase_gate.recording.worker import INPUT, WorkerWitness
 
+        os.environ.pop("PHASE_GATE_PHASE", None)  # what the tests start is none of a verify command's runs
         told = config.workerinput.get(INPUT, {})
         marks = None
         if told.get("criteria"):

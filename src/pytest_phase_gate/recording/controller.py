@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +30,7 @@ from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
 from pytest_phase_gate.recording.telling import add_to_junit, show_lines, tell_ci_system
-from pytest_phase_gate.recording.verifying import recorded_for
+from pytest_phase_gate.recording.verifying import hide_from_tests, recorded_for
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
@@ -69,6 +69,7 @@ class Controller:
         self._kind: Kind | None = None
         self._is_green = False
         self._is_stored = True
+        self._show_again: Callable[[], None] = lambda: None
 
     @classmethod
     def configure(cls, config: pytest.Config) -> Controller:
@@ -125,6 +126,7 @@ class Controller:
             if warning:
                 self._run.warnings.append(warning)
             self._run.begin()
+            self._show_again = hide_from_tests(self._config)
         except NotAllowedError as error:
             # Somebody else moved the task on between our look and our start.
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
@@ -202,6 +204,7 @@ class Controller:
         return read_story(self._project, self._run.store)
 
     def pytest_unconfigure(self) -> None:
+        self._show_again()
         self._run.close()
 
     # --- what people see and the process says --------------------------------------------------------------------

@@ -27,7 +27,6 @@ from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, who_am_i
-from pytest_phase_gate.recording.options import PHASE_VARIABLE
 from pytest_phase_gate.recording.verifying import refuse_outside_verify
 from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.files import make_folder
@@ -74,7 +73,6 @@ class RecordedRun:
         self._exit_memory: Mapping[str, str] | None = None
         self._lock: RunLock | None = None
         self._outer: str | None = None
-        self._verifying: str | None = None
 
     def check_order(self) -> None:
         """Look whether the phase may run now, before anything is written."""
@@ -118,8 +116,6 @@ class RecordedRun:
             self._lock.acquire()
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
-        # What the tests themselves start is none of the verify command's runs.
-        self._verifying = os.environ.pop(PHASE_VARIABLE, None)
 
     def _adapt_green_runs(self, state: State) -> None:
         """Ask for as many greens in a row as the suite's own history wants, where the project says so."""
@@ -255,8 +251,6 @@ class RecordedRun:
                 del os.environ[RUN_VARIABLE]
             else:
                 os.environ[RUN_VARIABLE] = self._outer
-        if self._verifying is not None:
-            os.environ[PHASE_VARIABLE] = self._verifying
 
 
 class _SignalDesk:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.errors import PhaseOrderError
 from pytest_phase_gate.project import Project, rules_of
+from pytest_phase_gate.recording.options import PHASE_VARIABLE
 from pytest_phase_gate.report.panel import Line
 
 if TYPE_CHECKING:
@@ -22,6 +27,17 @@ def task_rules(project: Project, options: Options) -> Workflow | None:
         return None
     store = project.store("")
     return rules_of(project, store, store.look())
+
+
+def hide_from_tests(config: pytest.Config) -> Callable[[], None]:
+    """Let what the tests themselves start be none of the verify command's runs; return what takes that back.
+
+    Where workers run the tests, they have to know of it, and hide it themselves.
+    """
+    if getattr(config.option, "dist", "no") != "no":
+        return lambda: None
+    hidden = os.environ.pop(PHASE_VARIABLE, None)
+    return lambda: None if hidden is None else os.environ.update({PHASE_VARIABLE: hidden})
 
 
 def refuse_outside_verify(state: State) -> None:
