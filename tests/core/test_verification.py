@@ -14,7 +14,8 @@ from pytest_phase_gate.core.task_spec import TaskSpec, spec_to_json
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verification import TRANSITIONS, Check, FailureType, Status, Verification
 from pytest_phase_gate.core.verification_fold import advance, move
-from tests.core.verifications import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken
+from pytest_phase_gate.report.verification import progress_bar
+from tests.core.verifications import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
 
 #: What the document draws, with the ways to and from BLOCKED, and to SKIPPED.
 DRAWN = {
@@ -94,6 +95,22 @@ def test_the_phase_exits_only_from_a_review() -> None:
     exited = Event(kind="phase-exited", data={"phase": "VERIFICATION", "next": "DONE", "forced": False}, at=AT)
     with pytest.raises(ValueError, match="APPROVED can't follow VERIFYING"):
         apply(story(*WAYS[Status.VERIFYING]), exited)
+
+
+@pytest.mark.parametrize(
+    ("status", "drawn"),
+    [
+        (Status.PENDING, "[--------] Step 1/3"),
+        (Status.EXECUTING, "[#-------] Step 1/3"),
+        (Status.VERIFYING, "[####----] Step 2/3"),
+        (Status.REVIEWING, "[#######-] Step 3/3"),
+        (Status.APPROVED, "[########] Step 3/3"),
+        (Status.SKIPPED, "[--------] Step 1/3"),
+    ],
+    ids=str,
+)
+def test_the_progress_bar(status: Status, drawn: str) -> None:
+    assert progress_bar(task(*WAYS[status])) == f"Gate Progress: {drawn}"
 
 
 def test_no_event_comes_without_a_task() -> None:

@@ -24,10 +24,9 @@ _NOT_YET = frozenset({"pending"})
 
 def progress_bar(verification: Verification) -> str:
     """Return `Gate Progress: [####----] Step 2/3`: a step that goes on is half of one."""
-    words = _words(verification)
-    done = sum(word in _PASSED for word in words)
-    halves = 2 * done + (0 if verification.status in (Status.APPROVED, Status.PENDING) else 1)
-    filled = _CELLS if verification.status in (Status.APPROVED, Status.SKIPPED) else round(_CELLS * halves / 6)
+    done = sum(word in _PASSED for word in _words(verification))
+    goes_on = verification.status not in (Status.APPROVED, Status.PENDING, Status.SKIPPED)
+    filled = round(_CELLS * (2 * done + goes_on) / 6)
     return f"Gate Progress: [{'#' * filled}{'-' * (_CELLS - filled)}] Step {verification.step}/3"
 
 
