@@ -30,7 +30,7 @@ def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
 
 @pytest.mark.parametrize(
     ("index", "step", "first"),
-    [(0, 97, 70), (1, 41, 30), (2, 61, 40), (3, 41, 35), (4, 31, 25)],
+    [(0, 999, 120), (1, 999, 70), (2, 999, 100), (3, 999, 60), (4, 999, 50)],
     ids=[name for name, _, _ in STEPS],
 )
 def test_a_step_that_is_killed_is_done_or_not_and_the_task_comes_to_its_end(
