@@ -10,7 +10,7 @@ MESSAGES: Mapping[str, str] = {
     "bad-criteria": "The acceptance criteria can't be read.",
     "bad-signal": "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it.",
     "bad-task-file": "A task file of the verification gate has an element, a key or a value that we do not know.",
-    "bad-task-name": "A task's name becomes a folder's name, so only letters, digits and . _ - may be in it.",
+    "bad-task-name": "There is no such task, or it can't be: its name is a folder's: letters, digits and . _ - only.",
     "bad-usage": "The words of the command line are off.",
     "bad-workflow": "A workflow file has a key, a name or a value that we do not know. The line says where.",
     "bad-yaml": "A file is not in the strict form of YAML that we read: no tags, anchors, duplicate keys or tabs.",

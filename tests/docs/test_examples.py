@@ -232,11 +232,7 @@ def test_task_list(example: Example) -> None:
         "current_gate": None,
         "waves": [{"name": "prices", "tasks": 6, "failing": [], "halted": False}],
     }
-    rows = [row for row in said.splitlines() if row.startswith("  ") and row.isupper()]
-    assert rows == []
-    told = [
-        row.strip() for row in said.splitlines() if row.strip().endswith(":") and not row.startswith("  phase-gate")
-    ]
+    told = [row.strip() for row in said.splitlines() if row.endswith(":")]
     assert told == ["VERIFICATION FAILED:", "ARCHITECT REJECTED:", "BLOCKED:"]
     assert example.type("git log --oneline").count("\n") == 5
     assert example.type("git show --name-only --format=").split() == ["discount.py", "test_discount.py"]

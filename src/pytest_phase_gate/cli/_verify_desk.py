@@ -22,7 +22,7 @@ from pytest_phase_gate.core.verification_result import status_to_json
 from pytest_phase_gate.core.verification_rules import escalate
 from pytest_phase_gate.core.verification_stats import Overview
 from pytest_phase_gate.core.workflow import Phase, Workflow
-from pytest_phase_gate.errors import NotAllowedError, UsageError
+from pytest_phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from pytest_phase_gate.evidence.task_changes import list_matcher, look_at
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.lock import is_free
@@ -60,8 +60,10 @@ class Board:
 
     def named(self) -> str | None:
         """Return the task that the call names, by its folder, its name, or the beginning of that."""
-        given = self.call.arguments.task or self.call.environment.get("PHASE_GATE_TASK")
-        return None if not given else self.find(given)
+        given = self.call.arguments.task
+        if given is None:
+            given = self.call.environment.get("PHASE_GATE_TASK")
+        return None if given is None else self.find(given)
 
     def find(self, given: str) -> str:
         tasks = [row.task for row in self.overview.rows]
@@ -71,9 +73,10 @@ class Board:
         begin = [task for task in tasks if task.startswith(f"{slug}-")]
         if len(begin) == 1:
             return begin[0]
-        problem = f"{given!r} is no task of the verification gate" if not begin else f"{given!r} is not one task"
+        shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
+        problem = f"{shown} is no task of the verification gate" if not begin else f"{shown} is not one task"
         known = ", ".join((begin or tasks)[:10])
-        raise UsageError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
+        raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
 
     def waiting(self, statuses: Collection[Status], what: str) -> str:
         """Return the one task in one of these statuses, where the call names none."""
