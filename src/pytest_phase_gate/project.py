@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.evidence import Measured, Remembered
     from pytest_phase_gate.core.metrics import MetricType
     from pytest_phase_gate.core.state import State
+    from pytest_phase_gate.core.task_spec import TaskSpec
     from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
     from pytest_phase_gate.evidence.scene import Scene
     from pytest_phase_gate.storage.opening import Opened
@@ -238,6 +239,20 @@ class Project(Value):
             state_folder=self.state_folder,
             cache_file=self.state_folder / "cache" / "tree.json",
         )
+
+    def take_task_tree(self, spec: TaskSpec) -> Tree:
+        """Return the fingerprint of the sources and of all files that a task of the verification gate lists."""
+        from pytest_phase_gate.evidence.task_changes import list_matcher
+
+        plain = [each for each in spec.files if not set(each) & set("*?") and not (self.root / each).is_dir()]
+        if len(plain) < len(spec.files):
+            plain += list_files(self.root, state_folder=self.state_folder, keep=list_matcher(spec.files))
+        return self.take_tree(always=tuple(plain))
+
+    def take_standing_tree(self, state: State) -> str:
+        """Return the files now, as the task's verdict speaks of them."""
+        verification = state.verification
+        return (self.take_tree() if verification is None else self.take_task_tree(verification.spec)).digest
 
 
 def _configuration(root: Path) -> Configuration:

@@ -622,6 +622,12 @@ def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
     assert gate.json("verify", "status")["gate_stats"] == stats
     assert gate.json("status")["verification"] == stats
     assert faults("verification", gate.json("verify", "status")) == []
+    page = gate.call("report", "--output", "report.md")
+    assert page.code == 0, page
+    written = (gate.root / "report.md").read_text(encoding="utf-8")
+    assert "| in progress | 1 |" in written
+    assert f"| now | {NAME}: VERIFYING, attempt 1 |" in written
+    assert f"| {NAME} | VERIFYING | 2/3 | 1 |" in written
 
 
 @pytest.mark.criterion("VG-21")

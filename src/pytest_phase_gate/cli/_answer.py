@@ -96,13 +96,3 @@ def require_task(project: Project, store: TaskStore, *, verification: bool = Fal
             f"{project.task} is a task of the verification gate: executor, verify command and reviewer decide about it",
             remedy=f"phase-gate verify status --task {project.task}",
         )
-
-
-def take_standing_tree(project: Project, opened: Opened) -> str:
-    """Return the files now, as the task's verdict speaks of them."""
-    verification = opened.state.verification
-    if verification is None:
-        return project.take_tree().digest
-    from pytest_phase_gate.cli._verify_desk import take_task_tree
-
-    return take_task_tree(project, verification.spec).digest

@@ -23,12 +23,11 @@ from pytest_phase_gate.core.verification_rules import escalate
 from pytest_phase_gate.core.verification_stats import Overview
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, TaskNameError, UsageError
-from pytest_phase_gate.evidence.task_changes import list_matcher, look_at
+from pytest_phase_gate.evidence.task_changes import look_at
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.lock import is_free
 from pytest_phase_gate.storage.store import TaskStore, Transaction
 from pytest_phase_gate.storage.tree import Tree
-from pytest_phase_gate.storage.untracked import list_files
 from pytest_phase_gate.storage.verifications import load_overview
 
 #: Characters of a text that the ledger's lines have; the whole is a stored object.
@@ -115,7 +114,7 @@ class Desk:
 
     def tree(self, spec: TaskSpec) -> Tree:
         """Return the files now: the sources, and all that the task lists, whatever they are."""
-        return take_task_tree(self.project, spec)
+        return self.project.take_task_tree(spec)
 
     def look(self, state: State, verification: Verification, tree: Tree) -> Look:
         scene = self.project.scene(frozenset(), self.store, state, phase=PHASE)
@@ -219,14 +218,6 @@ def require_verification(state: State, task: str) -> Verification:
             f"{task} is no task of the verification gate", remedy="phase-gate verify status lists them"
         )
     return state.verification
-
-
-def take_task_tree(project: Project, spec: TaskSpec) -> Tree:
-    """Return the fingerprint of the sources and of all files that a task lists."""
-    plain = [each for each in spec.files if not set(each) & set("*?") and not (project.root / each).is_dir()]
-    if len(plain) < len(spec.files):
-        plain += list_files(project.root, state_folder=project.state_folder, keep=list_matcher(spec.files))
-    return project.take_tree(always=tuple(plain))
 
 
 def lost_check(check: Check) -> Event:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_phase_gate.cli._answer import Answer, Call, take_standing_tree
+from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.standing import assess
 from pytest_phase_gate.storage.store import now
 
@@ -18,7 +18,7 @@ def run(call: Call) -> Answer:
     store = call.store(project)
     opened = store.look()
     lost = store.lost_runs(opened.state)
-    tree = take_standing_tree(project, opened) if opened.exists else ""
+    tree = project.take_standing_tree(opened.state) if opened.exists else ""
     standing = assess(
         opened.state, tree=tree, at=now(), lost=lost, gate_1_only=call.arguments.gate1, begin=project.begin_command
     )

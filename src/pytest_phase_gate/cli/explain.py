@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.cli._answer import Answer, Call, take_standing_tree
+from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.evaluation import Said, who_of
 from pytest_phase_gate.core.evidence import PROVIDED, tables_from_json, wanted_names
 from pytest_phase_gate.core.findings import is_said_by, place_of
@@ -39,7 +39,7 @@ def run(call: Call) -> Answer:
     opened = store.look()
     state = opened.state
     workflow = rules_of(project, store, opened)
-    tree = take_standing_tree(project, opened) if opened.exists else ""
+    tree = project.take_standing_tree(opened.state) if opened.exists else ""
     standing = assess(state, tree=tree, at=now(), lost=store.lost_runs(state), begin=project.begin_command)
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)

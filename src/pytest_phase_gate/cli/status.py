@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_phase_gate.cli._answer import Answer, Call, take_standing_tree
+from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.breaker import Status, at_time, breaker_to_json
 from pytest_phase_gate.core.metrics import show_value
 from pytest_phase_gate.core.standing import Standing, assess
@@ -48,7 +48,7 @@ def _look(call: Call) -> Answer:
     store = call.store(project)
     opened = store.look()
     state, lost = opened.state, store.lost_runs(opened.state)
-    tree = take_standing_tree(project, opened) if opened.exists else ""
+    tree = project.take_standing_tree(opened.state) if opened.exists else ""
     standing = assess(state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
     waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
     if call.arguments.block and state.evaluation is not None:

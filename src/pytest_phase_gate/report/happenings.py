@@ -66,6 +66,16 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             yield "note", _with_reason(f"declared {data['name']} = {data['value']}", data["reason"], data["by"])
         case "baseline-taken":
             yield "note", "a baseline is recorded"
+        case "executor-reported":
+            yield "note", _with_reason(f"the executor reports {data['result']['status']}", None, data["by"])
+        case "verify-ran":
+            check = data["check"]
+            code = "" if check["exit_code"] is None else f" with {check['exit_code']}"
+            yield "note", f"the verify command {check['how']}{code}"
+        case "attempt-failed":
+            yield "note", _with_reason(f"failed: {data['failure']['type']}", data["failure"]["error"])
+        case "committed":
+            yield "note", f"committed as {data['commit'][:10]}"
         case "repaired" | "rollback-accepted":
             text = "the ledger was repaired" if event.kind == "repaired" else "an older folder was accepted"
             yield "override", _with_reason(text, data.get("reason"), data.get("by"))

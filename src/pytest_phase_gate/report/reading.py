@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.errors import StateError, StorageError
@@ -11,6 +12,9 @@ from pytest_phase_gate.report.story import LedgerCheck, Story
 from pytest_phase_gate.report.telling import Teller
 from pytest_phase_gate.storage.opening import read_event
 from pytest_phase_gate.storage.store import TaskStore, now
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.state import State
 
 
 def read_story(project: Project, store: TaskStore) -> Story:
@@ -37,13 +41,27 @@ def read_story(project: Project, store: TaskStore) -> Story:
         raise
     except StateError as error:
         damaged.append(error)
-    tree = project.take_tree().digest if events else ""
+    tree = project.take_standing_tree(teller.state) if events else ""
     standing = assess(teller.state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
     # Told once: that is where objects are loaded.
     story = teller.tell(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
-    return _with_damage(story, damaged)
+    return _with_damage(_with_tasks(project, story, teller.state), damaged)
+
+
+def _with_tasks(project: Project, story: Story, state: State) -> Story:
+    """Return the story with the tasks of the verification gate, if there are any."""
+    if not os.path.isdir(project.state_folder / "tasks"):
+        return story
+    from pytest_phase_gate.core.values import replace
+    from pytest_phase_gate.report.verification_sections import sections_of
+    from pytest_phase_gate.storage.verifications import load_overview
+
+    overview, _ = load_overview(
+        project.state_folder, lambda task: replace(project, task=task).store("phase-gate report")
+    )
+    return replace(story, more=(*story.more, *sections_of(overview, state.verification)))
 
 
 def _with_damage(story: Story, damaged: list[StateError]) -> Story:

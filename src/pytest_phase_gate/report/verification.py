@@ -90,6 +90,11 @@ def task_rows(rows: Iterable[TaskRow]) -> list[str]:
 
 def stats_rows(overview: Overview) -> list[str]:
     """Return the statistics, a line each."""
+    return [f"{name:12} {value}" for name, value in stats_pairs(overview)]
+
+
+def stats_pairs(overview: Overview) -> list[tuple[str, str]]:
+    """Return the statistics in words."""
     current = overview.current
     weak = f" ({overview.weak} weak)" if overview.weak else ""
     rows = [
@@ -108,7 +113,7 @@ def stats_rows(overview: Overview) -> list[str]:
     rows += [
         ("wave", wave.why or f"{wave.name}: {len(wave.failing)} of {wave.tasks} failing") for wave in overview.waves
     ]
-    return [f"{name:12} {value}" for name, value in rows]
+    return rows
 
 
 def failure_rows(pairs: Iterable[tuple[TaskRow, Failure]]) -> list[str]:
