@@ -1101,3 +1101,20 @@ def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
     assert "Status: REVIEWING" in (gate.root / "STATE.md").read_text(encoding="utf-8")
     gate.sample.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
     assert gate.call("verify", "status").has("301 s is more than a step may take")
+
+
+@pytest.mark.criterion("VG-08")
+def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start()
+    gate.executor()
+    gate.verify()
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    gate.verify()
+    gate.review(gate.verdict(confidence="MEDIUM"))
+    for name in ("report.md", "report.html"):
+        assert gate.call("report", "--output", name, "--task", TASK).code == 0
+        written = (gate.root / name).read_text(encoding="utf-8")
+        for text in ("Step 3: Architect", "APPROVED", "confidence is MEDIUM", "failed: VERIFY_FAILURE", "(eve)"):
+            assert text in written.replace("&#x27;", "'").replace("\\", ""), (name, text)
