@@ -76,6 +76,23 @@ ABOUT: Mapping[str, About] = {
         codes=((0, "the next phase begins, or this one has ended"), _USAGE, _CLOSED, _TRUST, _NOT_NOW),
     ),
     "rewind": About(group=GO_ON, example='phase-gate rewind red --reason "a case is missing"', codes=_DONE_OR_NOT),
+    "verify": About(
+        group=GO_ON,
+        example="phase-gate verify start --task-file tasks.xml",
+        codes=(
+            (0, "the step passed"),
+            (10, "it failed, or the task is not done yet"),
+            _USAGE,
+            _TRUST,
+            (12, "a person is needed"),
+            _NOT_NOW,
+        ),
+    ),
+    "review": About(
+        group=GO_ON,
+        example="phase-gate review verdict.yaml --by Ada",
+        codes=((0, "approved"), (10, "rejected"), _USAGE, _TRUST, (12, "a person is needed"), _NOT_NOW),
+    ),
     "waive": About(
         group=OVERRIDE,
         example='phase-gate waive tests-kept --reason "the vendor dropped the call" --by Ada --days 7',
