@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from pytest_phase_gate.core.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
+    PIPELINE_WORKFLOW,
     ConfidenceRules,
     Configuration,
     ExitGate,
     Overlay,
 )
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.core.words import run_command
+from pytest_phase_gate.core.words import look_command, run_command
 from pytest_phase_gate.errors import UsageError, WorkflowError
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
@@ -28,6 +29,7 @@ from pytest_phase_gate.storage.untracked import list_files, take_data
 if TYPE_CHECKING:
     from pytest_phase_gate.core.evidence import Measured, Remembered
     from pytest_phase_gate.core.metrics import MetricType
+    from pytest_phase_gate.core.pipeline import Pipeline
     from pytest_phase_gate.core.state import State
     from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
     from pytest_phase_gate.evidence.scene import Scene
@@ -71,6 +73,8 @@ class Project(Value):
     @property
     def begin_command(self) -> str:
         """Return what to type where nothing is recorded yet."""
+        if self.configuration.workflow == PIPELINE_WORKFLOW:
+            return look_command(self.task)
         return run_command("red" if self.configuration.workflow == DEFAULT_WORKFLOW else "auto", self.task)
 
     @property
@@ -138,7 +142,12 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import gather_evidence
 
-        return gather_evidence(self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show))
+        scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
+        if workflow.pipeline is None:
+            return gather_evidence(scene)
+        from pytest_phase_gate.evidence.pipeline_memory import gather_for_pipeline
+
+        return gather_for_pipeline(self, scene, workflow, phase, store, state)
 
     def remember(
         self,
@@ -157,7 +166,7 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import remember
 
-        return remember(
+        found = remember(
             self.scene(self._with_claims(wanted_names(workflow, phase)), store, state, phase=phase.name),
             self.scene(
                 frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)),
@@ -170,6 +179,11 @@ class Project(Value):
             keep=store.keep,
             known=known or {},
         )
+        if workflow.pipeline is None:
+            return found
+        from pytest_phase_gate.evidence.pipeline_memory import remember_pipeline
+
+        return remember_pipeline(self, found, workflow, phase, store, begins_cycle=begins_cycle)
 
     def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
         """Return the names, with what a claim is compared with where claims are set up, or asked for."""
@@ -250,9 +264,19 @@ def who_am_i(environment: Mapping[str, str]) -> str:
 
 
 def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
-    """Return the rules of the task: those that its last run was judged by, else the project's."""
+    """Return the rules of the task: those that its pipeline began with, or its last run was judged by, else the
+    project's."""
+    if opened.state.pipeline is not None:
+        return pipeline_rules(store, opened.state.pipeline)
     if opened.state.rules is None:
         return project.workflow()
     from pytest_phase_gate.core.workflow_json import workflow_from_json
 
     return workflow_from_json(store.objects.load(opened.state.rules))
+
+
+def pipeline_rules(store: TaskStore, pipeline: Pipeline) -> Workflow:
+    """Return the rules that a pipeline began with: they hold until it ends, whatever stands in files by now."""
+    from pytest_phase_gate.core.workflow_json import workflow_from_json
+
+    return workflow_from_json(store.objects.load(pipeline.rules)["workflow"])

@@ -9,7 +9,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.breaker import at_time, describe_wait
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.core.words import run_command
+from pytest_phase_gate.core.words import look_command, run_command
 
 
 class Standing(Value):
@@ -44,13 +44,18 @@ def assess(
     """
     if state.phase is None:
         return Standing(holds=False, reason="no run is recorded yet", next=begin)
+    if state.is_stuck:
+        why = "" if state.pipeline is None else f": {state.pipeline.stuck}"
+        task = "" if state.task == "default" else f" --task {state.task}"
+        reason = f"stuck{why}; a person is needed"
+        return Standing(holds=False, reason=reason, next=f"phase-gate recover{task}", is_halted=True)
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
         wait = describe_wait(breaker, at)
         reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
         return Standing(holds=False, reason=reason, next="phase-gate breaker status", is_halted=True)
     evaluation = state.evaluation
-    again = run_command("auto", state.task)
+    again = run_command("auto", state.task) if state.pipeline is None else look_command(state.task)
     # A nested one proves nothing either way, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
     if gone:

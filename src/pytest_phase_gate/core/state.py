@@ -9,13 +9,14 @@ from pytest_phase_gate.core.breaker import Breaker
 from pytest_phase_gate.core.flakiness import Flakiness
 from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.core.waivers import Waiver
-from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.words import DONE, STUCK
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricValue
+    from pytest_phase_gate.core.pipeline import Pipeline
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 4
+SCHEMA = 5
 
 Json = Mapping[str, Any]
 
@@ -157,11 +158,17 @@ class State(Value):
     #: Claims with little behind them, and done signals in a row.
     claims_low: int = 0
     claims_done: int = 0
+    #: What only a pipeline has; None in every other workflow.
+    pipeline: Pipeline | None = None
     undo: Undo | None = None
 
     @property
     def is_done(self) -> bool:
         return self.phase == DONE
+
+    @property
+    def is_stuck(self) -> bool:
+        return self.phase == STUCK
 
     @property
     def would_withdraw(self) -> str | None:

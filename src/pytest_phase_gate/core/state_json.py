@@ -17,11 +17,17 @@ from pytest_phase_gate.core.waivers import Waiver
 
 def state_to_json(state: State) -> dict[str, Any]:
     """Return the state as plain JSON; absent and empty fields are left out, so that additions stay readable."""
-    return {
+    document = {
         name: value
         for name in fields(State)
-        if (value := _plain(getattr(state, name))) not in (None, [], {}, "") and value is not False
+        if name != "pipeline" and (value := _plain(getattr(state, name))) not in (None, [], {}, "")
+        if value is not False
     }
+    if state.pipeline is not None:
+        from pytest_phase_gate.core.pipeline import pipeline_to_json  # here: no other workflow pays for it
+
+        document["pipeline"] = pipeline_to_json(state.pipeline)
+    return document
 
 
 def _plain(value: object) -> Any:
@@ -66,6 +72,12 @@ def _measurement(data: Json) -> Measurement:
     )
 
 
+def _pipeline(row: Json) -> object:
+    from pytest_phase_gate.core.pipeline import pipeline_from_json
+
+    return pipeline_from_json(row)
+
+
 _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "open_runs": lambda rows: tuple(OpenRun(**row) for row in rows),
     "facts": lambda rows: tuple(Fact(**row) for row in rows),
@@ -77,5 +89,6 @@ _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "latest": lambda row: Snapshot(**row),
     "breaker": breaker_from_json,
     "flakiness": lambda row: Flakiness(**row),
+    "pipeline": _pipeline,
     "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
 }
