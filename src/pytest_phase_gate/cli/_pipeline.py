@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running
 from pytest_phase_gate.core.order import Entry, How, entry_events
+from pytest_phase_gate.core.overrides import Kind, override_record
 from pytest_phase_gate.core.pipeline import Pipeline
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.workflow import Workflow
@@ -74,7 +75,6 @@ def require_pipeline(project: Project, store: TaskStore) -> None:
     pipeline_of(state)
 
 
-def override(kind: str, state: State, *, reason: str, by: str, at: str) -> Event:
-    from pytest_phase_gate.core.overrides import override_record
-
-    return Event(kind="overridden", data=override_record(kind, state, reason=reason, by=by, at=at))  # type: ignore[arg-type]
+def override(kind: Kind, state: State, *, reason: str, by: str, at: str) -> Event:
+    """Return what is recorded where a person decides against the evidence."""
+    return Event(kind="overridden", data=override_record(kind, state, reason=reason, by=by, at=at))

@@ -45,10 +45,20 @@ def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
     }
 
 
+#: What a person did to a phase, for each kind of override.
+_DECIDED = {
+    "skip": "skipped",
+    "force": "forced",
+    "breaker-reset": "let the breaker try again in",
+    "constitution-accept": "accepted another constitution in",
+    "restart": "began anew after",
+}
+
+
 def describe_override(document: Mapping[str, Any]) -> str:
     """Return who let what pass, how long and why, from the document of an override."""
     if document["kind"] != "waive":
-        what = {"skip": "skipped", "force": "forced", "breaker-reset": "let the breaker try again in"}[document["kind"]]
+        what = _DECIDED[document["kind"]]
         return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"
     until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
     findings = len(document["findings"])

@@ -95,7 +95,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     yield "```"
     yield _BLOCKS[style].replace("{phase}", phase.name)
     yield "```"
-    following = "the cycle ends" if phase.next == DONE else f"{phase.next} follows"
+    following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
     yield ""
     yield f"When both gates hold, {following}."
 

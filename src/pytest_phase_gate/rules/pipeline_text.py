@@ -60,7 +60,7 @@ def read_rules(fields: Fields, parameters: Mapping[str, MetricValue]) -> Pipelin
         artifacts = {name: _read_artifact(section, name) for name in section}
     constitution = fields.text_list("constitution", ())
     for index, path in enumerate(constitution):
-        _check_path(path, fields.item_place("constitution", index), fields)
+        check_path(path, fields.item_place("constitution", index), fields)
     routes: dict[str, str] = {}
     if (section := fields.mapping("routes", None)) is not None:
         for kind in section:
@@ -126,18 +126,19 @@ def _read_artifact(section: Fields, name: str) -> Artifact:
         if "/" not in artifact.schema and not artifact.schema.endswith(".json"):
             names = closest_first(artifact.schema, SHIPPED_SCHEMAS)
             fields.refuse("schema", f"there is no schema {shorten(artifact.schema)}", f"use {names}; or a file's path")
-        _check_path(artifact.schema, fields.place("schema"), fields)
+        check_path(artifact.schema, fields.place("schema"), fields)
     fields.finish()
     return artifact
 
 
 def _read_path(fields: Fields) -> str:
     path = fields.text("path")
-    _check_path(path, fields.place("path"), fields)
+    check_path(path, fields.place("path"), fields)
     return path.removeprefix("./")
 
 
-def _check_path(path: str, place: str, fields: Fields) -> None:
+def check_path(path: str, place: str, fields: Fields) -> None:
+    """Refuse what lies outside of the project."""
     if path.startswith(("/", "~")) or ".." in path.split("/") or "\\" in path or "\0" in path:
         raise fields.error(f"{place}: {shorten(path)} is no path below the root", "write it from the root, with `/`")
 
