@@ -11,7 +11,7 @@ from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running
 from pytest_phase_gate.cli._pipeline import pipeline_of
 from pytest_phase_gate.core.consensus import WEIGHTS, count_votes
 from pytest_phase_gate.core.pipeline import Pipeline
-from pytest_phase_gate.core.pipeline_evidence import fault_of, fingerprint
+from pytest_phase_gate.core.pipeline_look import fault_of, fingerprint
 from pytest_phase_gate.core.pipeline_order import requires_of
 from pytest_phase_gate.core.requirements import Consensus, settle
 from pytest_phase_gate.core.state import Event, State

@@ -9,7 +9,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
 from pytest_phase_gate.cli._pipeline import enter_first, override, pipeline_of, require_pipeline
 from pytest_phase_gate.core.pipeline import Failure, Pipeline
-from pytest_phase_gate.core.pipeline_evidence import record_name
+from pytest_phase_gate.core.pipeline_findings import record_name
 from pytest_phase_gate.core.pipeline_order import budget, main_line, problem_of_rewind
 from pytest_phase_gate.core.pipeline_stuck import (
     describe_pipeline_stuck,

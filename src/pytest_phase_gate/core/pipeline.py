@@ -62,7 +62,7 @@ class Failure(Value):
     at: str = ""
     #: Names of the guards, and texts of the clauses, that did not hold.
     unmet: tuple[str, ...] = ()
-    #: Failing tests and checks; None if neither was measured.
+    #: Failing tests and checks; None if it failed for want of something else, and says nothing about them.
     failing: int | None = None
     #: What the root-cause record said by then.
     root_cause: str = ""

@@ -84,9 +84,9 @@ def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
     unmet = [guard.name for guard in gate.guards if not guard.holds]
     unmet += [clause.text for clause in gate.clauses if clause.satisfied is not True and clause.group is None]
     measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
-    numbers = [value for value in measured if isinstance(value, int)]
+    failing = sum(value for value in measured if isinstance(value, int))
     reason = evaluation.reason.partition(": ")[2] or evaluation.reason
-    return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=sum(numbers) if numbers else None)
+    return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
 
 
 def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:

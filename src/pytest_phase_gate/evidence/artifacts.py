@@ -12,7 +12,7 @@ from typing import Any
 from pytest_phase_gate.core.documents import count_words
 from pytest_phase_gate.core.pages import Page, Piece
 from pytest_phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
-from pytest_phase_gate.core.pipeline_evidence import Seen
+from pytest_phase_gate.core.pipeline_look import Seen
 from pytest_phase_gate.core.placeholders import is_hole, is_open
 from pytest_phase_gate.core.requirements import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from pytest_phase_gate.core.runs import count

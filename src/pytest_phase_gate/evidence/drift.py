@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from pytest_phase_gate.core.pipeline_evidence import Drifted
+from pytest_phase_gate.core.pipeline_look import Drifted
 from pytest_phase_gate.core.requirements import Drift
 from pytest_phase_gate.evidence.artifacts import digest_file
 from pytest_phase_gate.evidence.scene import Scene

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.pipeline import Pipeline
-from pytest_phase_gate.core.pipeline_evidence import Look, Seen, measure
+from pytest_phase_gate.core.pipeline_evidence import measure
+from pytest_phase_gate.core.pipeline_look import Look, Seen
 from pytest_phase_gate.core.pipeline_order import requires_of
 from pytest_phase_gate.core.requirements import DRIFT, PipelineRules
 from pytest_phase_gate.core.workflow import Phase
@@ -17,7 +18,7 @@ from pytest_phase_gate.evidence.scene import PipelineScene, Provider, Scene
 from pytest_phase_gate.storage.tree import compile_globs
 
 #: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
-_ALWAYS = frozenset({"attempt", "recoveries", "recovery_target"})
+_ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})
 
 
 class PipelineProvider(Provider):

@@ -19,7 +19,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE, STUCK
 from pytest_phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
 from pytest_phase_gate.errors import WorkflowError
-from pytest_phase_gate.rules import pipeline_text
+from pytest_phase_gate.rules import pipeline_phases, pipeline_text
 from pytest_phase_gate.rules.parts import (
     MAX_BYTES,
     RESERVED_NAMES,
@@ -87,7 +87,7 @@ def parse_workflow(
         workflow = _parse_gate_documents(documents, name=name, guards=guards, extra_metrics=extra_metrics)
     else:
         workflow = _parse_workflow(documents[0], guards=guards, extra_metrics=extra_metrics)
-    workflow = pipeline_text.without_pipeline_guards(workflow)
+    workflow = pipeline_phases.without_pipeline_guards(workflow)
     return replace(workflow, digest=digest_rules(workflow))
 
 
@@ -161,7 +161,7 @@ def _read_phases(
         fields = section.mapping(keys[name])
         given: dict[str, Any] = {}
         if pipeline is not None:
-            given = pipeline_text.read_phase_rules(fields, pipeline, parameters, recovering)
+            given = pipeline_phases.read_phase_rules(fields, pipeline, parameters, recovering)
         target = fields.text("next", usual[name]).upper()
         if name in recovering:
             target = ""
@@ -183,7 +183,7 @@ def _read_phases(
         _check_gate_2(fields)
         fields.finish()
         if pipeline is not None:
-            phase = pipeline_text.with_implied_guards(phase, pipeline, vocabulary.guards)
+            phase = pipeline_phases.with_implied_guards(phase, pipeline, vocabulary.guards)
         phases.append(phase)
     _check_order(phases, {phase: section.key_place(key) for phase, key in keys.items()})
     return tuple(phases)
