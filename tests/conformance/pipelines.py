@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -51,6 +52,9 @@ _WORDS = (
     "for another year because nobody has asked for it yet, whatever that may be worth."
 )
 
+#: No two artifacts of these stories have the same text: an old one is told by it.
+_VERSIONS = itertools.count(1)
+
 #: What the beginning of a story leaves: nothing in it names the folder, so it is played once and copied.
 _PLAYED: dict[str, dict[str, bytes]] = {}
 
@@ -60,7 +64,6 @@ class Pipe:
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
-        self.versions = 0
 
     def begin(self, configuration: str = CONFIGURATION, **files: str) -> Pipe:
         self.sample.write(
@@ -83,7 +86,6 @@ class Pipe:
                 path = self.sample.root / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-            self.versions = 100
         else:
             self.begin()
             _PLAYED[self.phase] = contents(self.sample.root)
@@ -125,11 +127,10 @@ class Pipe:
 
     def make(self, name: str, text: str | None = None) -> None:
         """Write a new version of an artifact."""
-        self.versions += 1
         if name == "repository-snapshot":
             assert self.gate("snapshot").code == 0
             return
-        usual = f"# {name}\n\nVersion {'x' * self.versions}. {_WORDS}\n"
+        usual = f"# {name}\n\nVersion {next(_VERSIONS)}. {_WORDS}\n"
         if name == "review-decision":
             usual += "\nDecision: approved\n"
         elif name == "production-report":
@@ -141,18 +142,16 @@ class Pipe:
         self.sample.write({PATHS[name]: usual if text is None else text})
 
     def record(self, **changes: Any) -> str:
-        self.versions += 1
         document = {
             "failed_phase": self.pipeline["failed_phase"],
-            "summary": f"the gate failed, {'x' * self.versions}",
+            "summary": f"the gate failed, {next(_VERSIONS)}",
             "root_cause": "nobody looked",
             "requires_phase_rewind_to": None,
         }
         return json.dumps({**document, **changes})
 
     def audit(self, *findings: Mapping[str, Any]) -> None:
-        self.versions += 1
-        self.make("audit-report", json.dumps({"summary": f"read it {self.versions}", "findings": list(findings)}))
+        self.make("audit-report", json.dumps({"summary": f"read it {next(_VERSIONS)}", "findings": list(findings)}))
 
     def vote(self, by: str, vote: str = "approve", confidence: float = 1.0, **more: Any) -> Ran:
         text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in more.items())
