@@ -107,7 +107,9 @@ def entry_data(
         data["anew"] = list(anew)
     elif current is not None and requires_of(current).consensus is not None:
         data["base"] = commit
-    data["old"] = {name: [each for each in digests if each] for name, digests in old.items() if any(digests)}
+    data["old"] = {
+        name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
+    }
     return {name: value for name, value in data.items() if value or name == "base"}
 
 

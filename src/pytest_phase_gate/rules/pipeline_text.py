@@ -45,6 +45,14 @@ def is_pipeline(fields: Fields) -> bool:
     return phases is not None and any(key in phases.mapping(name) for name in phases for key in PHASE_KEYS)
 
 
+def check_start(fields: Fields, start: str, *, rewind_by_option: bool) -> None:
+    """Refuse ways into a pipeline that would leave phases out, or go round a recovery."""
+    if start != "first":
+        fields.refuse("start", "a pipeline begins with its first phase", "write `start: first`, or leave it out")
+    if rewind_by_option:
+        fields.refuse("rewind_by_option", "a pipeline does not go back by an option", "write false, or leave it out")
+
+
 def read_rules(fields: Fields, parameters: Mapping[str, MetricValue]) -> PipelineRules:
     """Return what the file says about all phases; whether the phases that it names exist is not looked at."""
     artifacts: dict[str, Artifact] = {}

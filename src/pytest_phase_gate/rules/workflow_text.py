@@ -97,8 +97,9 @@ def _parse_workflow(
     name = fields.text("workflow")
     if not _WORKFLOW_NAME.fullmatch(name):
         fields.refuse("workflow", f"a workflow can't be named {shorten(name)}", "use letters, digits, `.`, `-` and `_`")
-    start: Start = fields.choice("start", _STARTS, "any")
-    rewind_by_option = fields.boolean("rewind_by_option", True)
+    has_pipeline = pipeline_text.is_pipeline(fields)
+    start: Start = fields.choice("start", _STARTS, "first" if has_pipeline else "any")
+    rewind_by_option = fields.boolean("rewind_by_option", not has_pipeline)
     taken = dict(RESERVED_NAMES)
     metrics = read_types(fields.mapping("metrics", None), taken, "a metric")
     for metric, kind in metrics.items():
@@ -110,7 +111,8 @@ def _parse_workflow(
     facts = read_types(fields.mapping("facts", None), taken, "a fact")
     parameters = read_parameters(fields.mapping("parameters", None), taken)
     pipeline = None
-    if pipeline_text.is_pipeline(fields):
+    if has_pipeline:
+        pipeline_text.check_start(fields, start, rewind_by_option=rewind_by_option)
         parameters = pipeline_text.add_budget(parameters)
         pipeline = pipeline_text.read_rules(fields, parameters)
     types = combine_types(parameters=parameters, facts=facts, metrics=metrics)
