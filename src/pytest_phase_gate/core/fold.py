@@ -127,8 +127,9 @@ def _phase_entered(state: State, event: Event) -> State:
 
 
 def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
-    """Going back to the first phase takes the freeze back."""
-    if event.data.get("how") != "rewind" or not event.data.get("first"):
+    """Going back to the first phase takes the freeze back; so does going back in a pipeline that has no RED before."""
+    is_first = event.data.get("how") == "rewind" and event.data.get("first")
+    if not is_first and not event.data.get("pipeline", {}).get("unfreezes"):
         return {}
     return {"withdrawn": state.would_withdraw, "frozen": None, "to_freeze": None, "red_exited": False}
 

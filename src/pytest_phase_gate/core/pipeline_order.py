@@ -105,12 +105,20 @@ def entry_data(
         stood = pipeline.at_failure if how == "recovered" else artifacts
         old = {name: [*old.get(name, ()), stood.get(name, "")] for name in anew}
         data["anew"] = list(anew)
+        data["unfreezes"] = not _comes_after_red(workflow, phase)
     elif current is not None and requires_of(current).consensus is not None:
         data["base"] = commit
     data["old"] = {
         name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
     }
     return {name: value for name, value in data.items() if value or name == "base"}
+
+
+def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
+    """Tell whether tests were frozen by a phase of their own, before this one."""
+    line = main_line(workflow)
+    before = (workflow.phase(name) for name in line[: line.index(phase.name)])
+    return any(each is not None and each.scope == "targets" for each in before)
 
 
 def rewind_key(pipeline: Pipeline, target: str) -> str:

@@ -48,7 +48,10 @@ def _needed(pipeline: Pipeline) -> Iterator[str]:
     if asked:
         yield asked[0]
     failed = pipeline.failed_phase or pipeline.failures[-1].phase
-    yield f"Decide how {failed} can hold: {', '.join(pipeline.failures[-1].unmet) or 'its gate'}"
+    last = next((each for each in reversed(pipeline.failures) if each.phase == failed), pipeline.failures[-1])
+    # Guards have names that one can ask about; a clause without one stands as it is.
+    guards = [name for name in last.unmet if " " not in name] or list(last.unmet)
+    yield f"Decide how the gate of {failed} can hold: {', '.join(guards) or last.reason}"
     yield 'Then begin anew, on the record: phase-gate recover restart --reason "..." --by NAME'
 
 

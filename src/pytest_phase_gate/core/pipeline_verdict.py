@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_phase_gate.core.advice import what_gate_1_misses
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.evidence import Remembered
 from pytest_phase_gate.core.pipeline import Failure, Pipeline, Request, change
@@ -85,7 +86,7 @@ def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
     unmet += [clause.text for clause in gate.clauses if clause.satisfied is not True and clause.group is None]
     measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
     failing = sum(value for value in measured if isinstance(value, int))
-    reason = evaluation.reason.partition(": ")[2] or evaluation.reason
+    reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings)[0]
     return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
 
 
@@ -208,6 +209,14 @@ def decided(request: Request, status: str, *, by: str, reason: str, at: str = ""
     return Event(kind="request-decided", data={"id": request.id, "status": status, "by": by, "reason": reason}, at=at)
 
 
+def _root_cause(pipeline: Pipeline, now: Remembered) -> dict[str, str]:
+    """Return what is known of the cause; a record that was left from something else says nothing about this."""
+    record = now.root_cause
+    if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
+        return {}
+    return {"root_cause": record["summary"], "human_input": record["human_input"]}
+
+
 def failure_events(
     state: State, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
 ) -> list[Event]:
@@ -215,10 +224,10 @@ def failure_events(
     pipeline = state.pipeline
     assert pipeline is not None, "only a pipeline is asked"
     assert plan.failure is not None, "a gate failed"
-    failure = replace(
-        plan.failure, root_cause=now.root_cause.get("summary", ""), human_input=now.root_cause.get("human_input", "")
-    )
+    failure = replace(plan.failure, **_root_cause(pipeline, now))
     data = {
+        "phase": phase.name,
+        "reason": failure.reason,
         "failure": {**as_dict(failure), "unmet": list(failure.unmet)},
         "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
         "uses_recovery": not plan.stuck,

@@ -55,6 +55,10 @@ def _configuration(scene: Scene, rules: Drift, changed: Mapping[str, int]) -> di
 def _count_lines(scene: Scene, path: str) -> int:
     try:
         with (scene.root / path).open("rb") as file:
+            # A binary file has no lines, as git sees it.
+            if b"\0" in file.read(8192):
+                return 0
+            file.seek(0)
             return sum(1 for _ in file)
     except OSError:
         return 0

@@ -96,5 +96,6 @@ def _root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
         if artifact.schema == ROOT_CAUSE:
             record = look_at(project.root, artifact).document
             if isinstance(record, RootCause):
-                return {"summary": f"{record.summary}: {record.root_cause}", "human_input": record.human_input}
+                summary = f"{record.summary}: {record.root_cause}"
+                return {"artifact": artifact.name, "summary": summary, "human_input": record.human_input}
     return {}
