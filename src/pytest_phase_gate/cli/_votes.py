@@ -125,7 +125,12 @@ def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consens
     rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
     score = "none yet" if tally.score is None else f"{tally.score:.2f}"
     rows.append(f"  score        {score} of {threshold:g}; {len(tally.counted)} of {voters} voters")
-    step = look_command(state.task) if reached else "phase-gate review vote.yaml, for the next reviewer"
+    if reached:
+        step = look_command(state.task)
+    elif len(tally.counted) < voters:
+        step = "phase-gate review vote.yaml, for the next reviewer"
+    else:
+        step = f"change {', '.join(consensus.on)}, and let everybody vote again; or another reviewer votes"
     rows.append(f"  next: {step}")
     document: dict[str, Any] = {
         "phase": phase.name,

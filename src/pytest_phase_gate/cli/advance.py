@@ -111,12 +111,18 @@ def begin_pipeline(call: Call, project: Project, store: TaskStore) -> Answer | N
 def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phase) -> Answer:
     """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
     step = look_command(project.task) if phase.tests == "none" else run_command(phase.name, project.task)
-    rows = [f"{phase.name} begins: {phase.purpose}"]
+    title = phase.name
+    rows: list[str] = []
     document: dict[str, Any] = {"phase": phase.name, "entered": True}
     if state.pipeline is not None:
+        from pytest_phase_gate.core.pipeline_order import requires_of
         from pytest_phase_gate.report.pipeline import needs_of
 
         needs = needs_of(workflow, phase, state.pipeline)
-        document["needs"] = [list(row) for row in needs]
-        rows += [f"  {name:13} {text}" for name, text in needs]
-    return Answer(text="\n".join([*rows, f"  next: {step}"]), document=document)
+        attempt = state.pipeline.attempts.get(phase.name, 1)
+        document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
+        title += f" (attempt {attempt})" if attempt > 1 else ""
+        rows = [f"  {name:13} {text}" for name, text in needs]
+        if phase.tests == "none" and requires_of(phase).artifacts:
+            step = f"write what is asked for, then {step}"
+    return Answer(text="\n".join([f"{title} begins: {phase.purpose}", *rows, f"  next: {step}"]), document=document)

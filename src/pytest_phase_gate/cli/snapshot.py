@@ -8,6 +8,7 @@ import json
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._pipeline import pipeline_of, require_pipeline
 from pytest_phase_gate.core.requirements import SNAPSHOT
+from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.words import look_command
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.evidence.drift import commit_of
@@ -55,6 +56,6 @@ def run(call: Call) -> Answer:
     make_folder(REAL, target.parent)
     write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
     return Answer(
-        text=f"{path}: {len(files)} files, as they are now\n  next: {look_command(state.task)}",
+        text=f"{path}: {count(len(files), 'file')}, as they are now\n  next: {look_command(state.task)}",
         document={"file": path, **document},
     )

@@ -23,8 +23,8 @@ def needs_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> Rows:
         rows.append(
             (
                 "consensus",
-                f"on {', '.join(requires.consensus.on)}: {threshold:g} of {voters:g} voters or more; "
-                "each: phase-gate review vote.yaml",
+                f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
+                "each votes with phase-gate review vote.yaml",
             )
         )
     rows += [("unchanged", f"{name}, as it was agreed on") for name in requires.approved]
