@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from _pytest.config.argparsing import Parser
@@ -27,7 +28,7 @@ from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.core.verify_opinions import RULES
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
+from pytest_phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
 from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
 from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 
@@ -217,7 +218,10 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 #: Files of which nothing is written by hand.
-WHOLE_FILES: Mapping[Path, Callable[[], str]] = {COMPILED_FILE: compile_shipped, **FILES}
+WHOLE_FILES: Mapping[Path, Callable[[], str]] = {
+    **{COMPILED_FOLDER / f"{name}.json": partial(compile_shipped, name) for name in shipped_workflow_names()},
+    **FILES,
+}
 
 
 def part_names(text: str) -> list[str]:

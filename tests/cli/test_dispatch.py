@@ -31,6 +31,11 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "advance": (13, ("advance",)),
     "rewind": (0, ("rewind", "red", "--reason", "so")),
     "waive": (13, ("waive", "tests-kept", "--reason", "so", "--by", "dev")),
+    "review": (13, ("review",)),
+    "request": (13, ("request", "list")),
+    "recover": (13, ("recover",)),
+    "constitution": (13, ("constitution",)),
+    "snapshot": (13, ("snapshot",)),
     "breaker": (0, ("breaker", "status")),
     "skip": (13, ("skip", "--reason", "the vendor is down", "--by", "dev")),
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
@@ -67,6 +72,10 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     **dict.fromkeys(
         ("breaker", "skip", "force", "claim", "attest"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
+    ),
+    **dict.fromkeys(
+        ("review", "request", "recover", "constitution", "snapshot"),
+        (13, "task default has not begun [not-allowed]\n  try: pytest --phase=red"),
     ),
     "hook": (0, "{}\n"),
     "mcp": (2, "[bad-usage]\n  try: pip install 'pytest-phase-gate[mcp]'"),

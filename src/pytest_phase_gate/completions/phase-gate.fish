@@ -56,8 +56,8 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema
-set -g _shtab_phase_gate_opts_with_value --agent --by --days --dir --exit --exit-signal --keep --kind --label --output --phase --predicate --program --reason --remaining-work --report --rev --root --style --task --threshold --values --verifier --word -o
+set -g _shtab_phase_gate_commands demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema
+set -g _shtab_phase_gate_opts_with_value --agent --by --days --dir --exit --exit-signal --keep --kind --label --merge --output --phase --predicate --program --reason --remaining-work --report --rev --root --style --task --threshold --title --type --values --verifier --word -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -100,6 +100,8 @@ complete -c phase-gate -n '_shtab_phase_gate_using check' -l json -d 'answer as 
 complete -c phase-gate -n '_shtab_phase_gate_using check' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using check' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a explain -d 'Explain the last verdict, or a metric, guard, message or phase by its name.'
+complete -c phase-gate -n '_shtab_phase_gate_using explain' -l gate-result -d 'print the last verdict as a gate result'
+complete -c phase-gate -n '_shtab_phase_gate_using explain' -l merge -xka "(__fish_complete_path (commandline -ct))" -d 'keep the scores of this gate result, with --gate-result'
 complete -c phase-gate -n '_shtab_phase_gate_using explain' -s h -l help -d 'show this text'
 complete -c phase-gate -n '_shtab_phase_gate_using explain' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using explain' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
@@ -175,6 +177,46 @@ complete -c phase-gate -n '_shtab_phase_gate_using rewind' -l json -d 'answer as
 complete -c phase-gate -n '_shtab_phase_gate_using rewind' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using rewind' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using rewind; and test $_shtab_phase_gate_npos -eq 0' -ka "(_phase_gate_values phases)" -d 'the earlier phase to go back to'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a review -d 'Vote on what a consensus phase of a pipeline asks to agree on, or see how the votes stand.'
+complete -c phase-gate -n '_shtab_phase_gate_using review' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using review' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using review' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using review' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using review; and test $_shtab_phase_gate_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'YAML with vote, confidence, by and reason; - for stdin; none: look'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a request -d 'Make, list and decide on change requests of a pipeline.'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l type -xka "scope architecture dependency config requirement" -d 'what has to change: it says where the request leads'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l title -x -d 'what has to change, in a sentence'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l blocking -d 'close every gate until somebody decides'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l reason -x -d 'why it is decided so'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l by -x -d 'who says so; the user'"'"'s name by default'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using request' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using request; and test $_shtab_phase_gate_npos -eq 0' -ka "new list approve reject" -d 'what to do'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a recover -d 'Show what the recovery of a pipeline asks for, begin one, or begin anew where it is stuck.'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -l markdown -d 'print the stuck report as Markdown'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -l reason -x -d 'why, in a sentence'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -l by -x -d 'who says so'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using recover' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using recover; and test $_shtab_phase_gate_npos -eq 0' -ka "status start restart" -d 'look, enter the recovery on purpose, or begin anew where the pipeline is stuck'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a constitution -d 'Show whether a pipeline'"'"'s constitution is as recorded, or accept a change: a person.'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution' -l reason -x -d 'why the change is right, in a sentence'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution' -l by -x -d 'who answers for it'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using constitution; and test $_shtab_phase_gate_npos -eq 0' -ka "status accept" -d 'look, or accept'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a snapshot -d 'Write down the tree that a phase of a pipeline speaks of.'
+complete -c phase-gate -n '_shtab_phase_gate_using snapshot' -l output -xka "(__fish_complete_path (commandline -ct))" -d 'where to write it, if the workflow'"'"'s path is a pattern'
+complete -c phase-gate -n '_shtab_phase_gate_using snapshot' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using snapshot' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using snapshot' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using snapshot' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a waive -d 'Let one guard'"'"'s present findings pass: a person, with a reason.'
 complete -c phase-gate -n '_shtab_phase_gate_using waive' -l reason -x -d 'why, in a sentence'
 complete -c phase-gate -n '_shtab_phase_gate_using waive' -l by -x -d 'who answers for it'
@@ -279,4 +321,4 @@ complete -c phase-gate -n '_shtab_phase_gate_using schema' -s h -l help -d 'show
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using schema; and test $_shtab_phase_gate_npos -eq 0' -ka "configuration criteria criteria-file evaluation executor-result history signal status task verdict workflow" -d 'one of: configuration, criteria, criteria-file, evaluation, executor-result, history, signal, status, task, verdict, workflow'
+complete -c phase-gate -n '_shtab_phase_gate_using schema; and test $_shtab_phase_gate_npos -eq 0' -ka "audit configuration criteria criteria-file evaluation executor-result gate-result history root-cause signal snapshot status task verdict vote workflow" -d 'one of: audit, configuration, criteria, criteria-file, evaluation, executor-result, gate-result, history, root-cause, signal, snapshot, status, task, verdict, vote, workflow'
