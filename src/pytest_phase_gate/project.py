@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
-    PIPELINE_WORKFLOW,
     ConfidenceRules,
     Configuration,
     ExitGate,
@@ -18,7 +17,7 @@ from pytest_phase_gate.core.settings import (
 )
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import look_command, run_command
-from pytest_phase_gate.errors import UsageError, WorkflowError
+from pytest_phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
@@ -73,9 +72,14 @@ class Project(Value):
     @property
     def begin_command(self) -> str:
         """Return what to type where nothing is recorded yet."""
-        if self.configuration.workflow == PIPELINE_WORKFLOW:
-            return look_command(self.task)
-        return run_command("red" if self.configuration.workflow == DEFAULT_WORKFLOW else "auto", self.task)
+        if self.configuration.workflow == DEFAULT_WORKFLOW:
+            return run_command("red", self.task)
+        try:
+            workflow = self.workflow()
+        except PhaseGateError:
+            return run_command("auto", self.task)  # a plugin may know it
+        needs_no_tests = workflow.pipeline is not None and workflow.first.tests == "none"
+        return look_command(self.task) if needs_no_tests else run_command("auto", self.task)
 
     @property
     def folder(self) -> Path:
@@ -273,6 +277,17 @@ def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
     from pytest_phase_gate.core.workflow_json import workflow_from_json
 
     return workflow_from_json(store.objects.load(opened.state.rules))
+
+
+def next_commands(project: Project, store: TaskStore, state: State) -> dict[str, Any]:
+    """Return what to type where nothing is recorded yet, and to have the present phase of a pipeline judged anew."""
+    if state.phase is None:
+        return {"begin": project.begin_command}
+    if state.pipeline is None:
+        return {}
+    phase = pipeline_rules(store, state.pipeline).phase(state.phase)
+    needs_no_tests = phase is None or phase.tests == "none"
+    return {"again": look_command(state.task) if needs_no_tests else run_command(state.phase, state.task)}
 
 
 def pipeline_rules(store: TaskStore, pipeline: Pipeline) -> Workflow:

@@ -17,10 +17,10 @@ from pytest_phase_gate.core.metrics import ALIASES, METRICS, show_value
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.waivers import describe_override
-from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.project import rules_of
+from pytest_phase_gate.project import next_commands, rules_of
 from pytest_phase_gate.report.tables import table_lines
 from pytest_phase_gate.storage.store import now
 
@@ -43,7 +43,13 @@ def run(call: Call) -> Answer:
     state = opened.state
     workflow = rules_of(project, store, opened)
     tree = project.take_tree().digest if opened.exists else ""
-    standing = assess(state, tree=tree, at=now(), lost=store.lost_runs(state), begin=project.begin_command)
+    standing = assess(
+        state,
+        tree=tree,
+        at=now(),
+        lost=store.lost_runs(state),
+        **next_commands(project, store, state),
+    )
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
         if call.arguments.name == "tests-unchanged" and state.sources is not None:
@@ -119,13 +125,23 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
             f"{phase.name}: {phase.purpose}\n  Gate 1: {phase.gate_1.condition.text}"
             f"\n  guards: {', '.join(phase.gate_1.guards)}\n  next:   {phase.next or 'what the root-cause record says'}"
         )
-        return {"kind": "phase", "name": phase.name, "text": text}
+        return {"kind": "phase", "name": phase.name, "text": text + _requirements(workflow, phase)}
     if name in MESSAGES:
         return {"kind": "message", "name": name, "text": f"{name}: {MESSAGES[name]}"}
     raise UsageError(
         f"nothing is called {shorten(name)}",
         remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
     )
+
+
+def _requirements(workflow: Workflow, phase: Phase) -> str:
+    if workflow.pipeline is None:
+        return ""
+    from pytest_phase_gate.core.pipeline import Pipeline
+    from pytest_phase_gate.report.pipeline import needs_of
+
+    rows = [f"\n  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline())]
+    return "".join(rows) + (f"\n  fails to {phase.on_failure}" if phase.on_failure else "")
 
 
 def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def _requests(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
     pending = pipeline.pending
     findings = [hard("no-pending-request", each.id, f"{each.type}: {each.title}") for each in pending]
     blocking: list[Finding] = []
-    if not phase.routes:  # there, they lead back by themselves
+    if not phase.routes and not phase.recovers:  # there they lead back by themselves, and here they wait
         blocking += [
             hard("no-blocking-issue", each.id, f"{each.type}: {each.title}") for each in pending if each.blocking
         ]

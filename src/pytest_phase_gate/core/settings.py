@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 FILE_NAME = "phase-gate.yaml"
 
 DEFAULT_WORKFLOW = "tdd"
-#: The shipped one whose first phase needs no tests.
-PIPELINE_WORKFLOW = "pipeline"
 
 #: Seconds: a run's two writes take milliseconds, so whoever holds the lock for longer is stuck.
 DEFAULT_LOCK_TIMEOUT = 10.0
