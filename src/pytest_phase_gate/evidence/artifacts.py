@@ -150,7 +150,10 @@ def _check_schema(document: Any, path: Path, name: str) -> None:
         import jsonschema
     except ImportError:
         raise ValueError("nothing here can check a JSON Schema: pip install 'pytest-phase-gate[pipeline]'") from None
-    schema = read_json(path)
+    try:
+        schema = read_json(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"its schema {name} can't be read: {getattr(error, 'strerror', None) or error}") from None
     validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft7Validator)
     try:
         validator.check_schema(schema)
