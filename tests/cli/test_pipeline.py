@@ -168,3 +168,25 @@ def test_a_blocking_request_does_not_lock_a_recovery_up(pipe: Pipe) -> None:
     assert not pipe.look()["gate_1"]["satisfied"]
     pipe.gate("request", "reject", "CR-1", "--reason", "it is lawful")
     assert pipe.look()["gate_1"]["satisfied"]
+
+
+def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
+    pipe.at("REVIEW")
+    pipe.prepare()
+    pipe.gate("request", "new", "--type", "config", "--title", "newer tools", "--by", "ann")
+    assert pipe.signal()["can_exit"]
+    pipe.enter()
+    pipe.fail()
+    ran = pipe.gate("report", "-o", "story.md")
+    assert ran.code in (0, 10), ran.err
+    story = (pipe.sample.root / "story.md").read_text(encoding="utf-8").replace("\\_", "_")
+    assert "Next: `phase-gate advance`" in story
+    for words in (
+        "CR-1 asks for a change (config) (ann): newer tools",
+        "CR-1 approved (REVIEW)",
+        "back to QA_VALIDATION, by a change request",
+        "the gate of QA_VALIDATION failed: ",
+        "RECOVERY_LOOP begins",
+        "voted approve (1) (ann)",
+    ):
+        assert words in story, words
