@@ -159,15 +159,27 @@ def test_the_second_cycle_begins_where_the_first_was_done(pipe: Pipe) -> None:
 
 
 def test_a_blocking_request_does_not_lock_a_recovery_up(pipe: Pipe) -> None:
-    pipe.at("INTAKE")
+    pipe.begin(CONFIGURATION + OVERRIDES)
     pipe.fail()
     pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
     pipe.recover()
     assert pipe.phase == "INTAKE"
     pipe.prepare()
     assert not pipe.look()["gate_1"]["satisfied"]
-    pipe.gate("request", "reject", "CR-1", "--reason", "it is lawful")
+    assert pipe.gate("request", "reject", "CR-1", "--reason", "it is lawful", "--by", "ann").code == 0
     assert pipe.look()["gate_1"]["satisfied"]
+
+
+def test_only_a_person_rejects_what_a_phase_found_or_what_blocks(pipe: Pipe) -> None:
+    pipe.at("AUDIT")
+    pipe.audit({"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"})
+    pipe.look()
+    pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+    for name in ("CR-1", "CR-2"):
+        ran = pipe.gate("request", "reject", name, "--reason", "no time for it", "--by", "ann")
+        assert ran.code == 13
+        assert "for a person at a terminal" in ran.err
+    assert [row["status"] for row in pipe.pipeline["requests"]] == ["proposed", "proposed"]
 
 
 def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:

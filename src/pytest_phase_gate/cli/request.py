@@ -114,6 +114,10 @@ def _decide(call: Call, project: Project, store: TaskStore, change: Transaction,
     if given.action == "reject":
         if not given.reason.strip():
             raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
+        if request.fingerprint or request.blocking:
+            # What a phase has found, or what stops everybody, is no one's to wave away who only wants to go on.
+            what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
+            call.require_person(project, change.opened, what)
         change.record(decided(request, "rejected", by=call.by(), reason=given.reason))
         return _answer(change.state, request, f"{request.id} is rejected", "phase-gate status")
     current = workflow.phase(state.phase or "")
