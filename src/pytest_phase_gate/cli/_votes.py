@@ -63,7 +63,7 @@ def vote(call: Call, project: Project, store: TaskStore) -> Answer:
 def _read(call: Call, name: str) -> bytes:
     if name == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)
-    return read_bytes(call.start / Path(name), name=name, limit=MAX_BYTES, error=VoteError)
+    return read_bytes(call.start / Path(name), name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
 
 
 def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:

@@ -125,4 +125,6 @@ def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phas
         rows = [f"  {name:13} {text}" for name, text in needs]
         if phase.tests == "none" and requires_of(phase).artifacts:
             step = f"write what is asked for, then {step}"
-    return Answer(text="\n".join([f"{title} begins: {phase.purpose}", *rows, f"  next: {step}"]), document=document)
+    return Answer(
+        text="\n".join([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]), document=document
+    )
