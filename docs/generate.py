@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from _pytest.config.argparsing import Parser
@@ -28,7 +29,7 @@ from pytest_phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITION
 from pytest_phase_gate.core.verify_opinions import RULES
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.rules.compiled import COMPILED_FILE, compile_shipped
+from pytest_phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
 from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
 from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 
@@ -46,7 +47,7 @@ EVENTS: Mapping[str, str] = {
     "evaluated": "A verdict, whole: both gates with every value",
     "fact-declared": "Somebody declared a fact",
     "fact-withdrawn": "Somebody took a fact back",
-    "phase-entered": "A phase began, and how: as the first one, as the next one, by a rewind",
+    "phase-entered": "A phase began, and how: first, next, by a rewind, a request, a failure, after a recovery",
     "phase-exited": "Both gates held: the phase is over; with how things are, for the next one to compare with",
     "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",
     "rewound": "Somebody went back to an earlier phase, with a reason",
@@ -57,6 +58,12 @@ EVENTS: Mapping[str, str] = {
     "signal-refused": "A signal file appeared while a run was open, and was not taken",
     "signal-spent": "A verdict read the signal; it can't be read again",
     "signal-withdrawn": "Somebody took back a signal that was waiting",
+    "voted": "A reviewer voted in a consensus phase of a pipeline, on one version of what is voted on",
+    "request-made": "A change request of a pipeline was made, by a person or by what a phase found",
+    "request-decided": "A change request was approved, by a person or by leading back, or was rejected",
+    "gate-failed": "A gate of a pipeline failed: what did not hold, and whether a recovery was left for it",
+    "stuck": "A pipeline ended without being done, and why",
+    "constitution-accepted": "A person accepted another constitution in the middle of a pipeline",
     "waived": "A person let a guard's findings pass: which ones, why, who, until when",
     "known-taken": "The tests that a task's verify command selected when it was taken: what it knows",
     "task-taken": "`verify start` took a task of the verification gate: its text, limits, rules, and what git showed",
@@ -241,7 +248,10 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 #: Files of which nothing is written by hand.
-WHOLE_FILES: Mapping[Path, Callable[[], str]] = {COMPILED_FILE: compile_shipped, **FILES}
+WHOLE_FILES: Mapping[Path, Callable[[], str]] = {
+    **{COMPILED_FOLDER / f"{name}.json": partial(compile_shipped, name) for name in shipped_workflow_names()},
+    **FILES,
+}
 
 
 def part_names(text: str) -> list[str]:

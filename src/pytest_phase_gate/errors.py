@@ -84,6 +84,13 @@ class SignalError(PhaseGateError):
     exit_code = exit_codes.NOT_ALLOWED
 
 
+class VoteError(PhaseGateError):
+    """A reviewer's vote is malformed."""
+
+    slug = "bad-vote"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
 class NotAllowedError(PhaseGateError):
     """Allowed at another time, but not now."""
 

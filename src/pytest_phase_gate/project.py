@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.settings import (
     DEFAULT_WORKFLOW,
@@ -16,8 +16,8 @@ from pytest_phase_gate.core.settings import (
     Overlay,
 )
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.core.words import run_command
-from pytest_phase_gate.errors import UsageError, WorkflowError
+from pytest_phase_gate.core.words import look_command, run_command
+from pytest_phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
@@ -28,6 +28,7 @@ from pytest_phase_gate.storage.untracked import list_files, take_data
 if TYPE_CHECKING:
     from pytest_phase_gate.core.evidence import Measured, Remembered
     from pytest_phase_gate.core.metrics import MetricType
+    from pytest_phase_gate.core.pipeline import Pipeline
     from pytest_phase_gate.core.state import State
     from pytest_phase_gate.core.task_spec import TaskSpec
     from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
@@ -72,7 +73,14 @@ class Project(Value):
     @property
     def begin_command(self) -> str:
         """Return what to type where nothing is recorded yet."""
-        return run_command("red" if self.configuration.workflow == DEFAULT_WORKFLOW else "auto", self.task)
+        if self.configuration.workflow == DEFAULT_WORKFLOW:
+            return run_command("red", self.task)
+        try:
+            workflow = self.workflow()
+        except PhaseGateError:
+            return run_command("auto", self.task)  # a plugin may know it
+        needs_no_tests = workflow.pipeline is not None and workflow.first.tests == "none"
+        return look_command(self.task) if needs_no_tests else run_command("auto", self.task)
 
     @property
     def folder(self) -> Path:
@@ -151,7 +159,12 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import gather_evidence
 
-        return gather_evidence(self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show))
+        scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
+        if workflow.pipeline is None:
+            return gather_evidence(scene)
+        from pytest_phase_gate.evidence.pipeline_memory import gather_for_pipeline
+
+        return gather_for_pipeline(self, scene, workflow, phase, store, state)
 
     def remember(
         self,
@@ -170,7 +183,7 @@ class Project(Value):
         from pytest_phase_gate.core.evidence import wanted_names
         from pytest_phase_gate.evidence.gathering import remember
 
-        return remember(
+        found = remember(
             self.scene(self._with_claims(wanted_names(workflow, phase)), store, state, phase=phase.name),
             self.scene(
                 frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)),
@@ -183,6 +196,11 @@ class Project(Value):
             keep=store.keep,
             known=known or {},
         )
+        if workflow.pipeline is None:
+            return found
+        from pytest_phase_gate.evidence.pipeline_memory import remember_pipeline
+
+        return remember_pipeline(self, found, workflow, phase, store, begins_cycle=begins_cycle)
 
     def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
         """Return the names, with what a claim is compared with where claims are set up, or asked for."""
@@ -277,9 +295,33 @@ def who_am_i(environment: Mapping[str, str]) -> str:
 
 
 def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
-    """Return the rules of the task: those that its last run was judged by, else the project's."""
+    """Return the rules of the task: those that its pipeline began with, or its last run was judged by, else the
+    project's."""
+    if opened.state.pipeline is not None:
+        return pipeline_rules(store, opened.state.pipeline)
     if opened.state.rules is None:
         return project.workflow()
     from pytest_phase_gate.core.workflow_json import workflow_from_json
 
     return workflow_from_json(store.objects.load(opened.state.rules))
+
+
+def next_commands(project: Project, store: TaskStore, state: State) -> dict[str, Any]:
+    """Return what to type where nothing is recorded yet, and to have the present phase of a pipeline judged anew."""
+    if state.phase is None:
+        return {"begin": project.begin_command}
+    if state.pipeline is None:
+        return {}
+    try:
+        phase = pipeline_rules(store, state.pipeline).phase(state.phase)
+    except PhaseGateError:
+        phase = None  # whoever judges it will say what is wrong; this is a hint
+    needs_no_tests = phase is None or phase.tests == "none"
+    return {"again": look_command(state.task) if needs_no_tests else run_command(state.phase, state.task)}
+
+
+def pipeline_rules(store: TaskStore, pipeline: Pipeline) -> Workflow:
+    """Return the rules that a pipeline began with: they hold until it ends, whatever stands in files by now."""
+    from pytest_phase_gate.core.workflow_json import workflow_from_json
+
+    return workflow_from_json(store.objects.load(pipeline.rules)["workflow"])

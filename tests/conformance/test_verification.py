@@ -206,7 +206,7 @@ def test_each_missing_row_has_a_name(gate: Gate) -> None:
 def test_the_evidence_chain_of_a_passed_task_is_complete(gate: Gate) -> None:
     gate.approved()
     document = gate.json("verify", "result")
-    assert faults("gate-result", document) == []
+    assert faults("verification-result", document) == []
     result = document["gate_result"]
     assert result["executor"]["files_modified"] == ["planner.py"]
     assert result["executor"]["evidence"] == "planner_id() returns 42"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pytest_phase_gate.core.breaker import Breaker, Status
 from pytest_phase_gate.core.flakiness import Flakiness
 from pytest_phase_gate.core.fold import EVENT_KINDS, VERIFICATION_KINDS, apply
+from pytest_phase_gate.core.pipeline import Pipeline, Step
 from pytest_phase_gate.core.runs import Green, Kind
 from pytest_phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
@@ -163,6 +164,7 @@ FULL = State(
     red="r",
     red_exited=True,
     vanished=True,
+    pipeline=Pipeline(recoveries=1, steps=(Step("A", "begin"),)),
     cycle_memory={"documents": "d1"},
     exit_memory={"quality": "d3"},
     criteria="c1",

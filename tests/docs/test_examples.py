@@ -28,6 +28,7 @@ DRIVEN = {
     "agent-loop",
     "documented-project",
     "task-list",
+    "release-pipeline",
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are typed into a shell")
@@ -319,3 +320,42 @@ def runs(example: Example) -> list[Mapping[str, Any]]:
     document = json.loads(example.type("phase-gate history --json"))
     rows: list[Mapping[str, Any]] = document["runs"]
     return rows
+
+
+def test_release_pipeline(example: Example) -> None:
+    example.copy("release-pipeline")
+    rows = _told(example.type("python release.py"))
+    told = [row for row in rows if "both gates hold" not in row or ";" in row]
+    assert told == [
+        "QA_VALIDATION: the gate of QA_VALIDATION failed: 1 of 2 tests fails; RECOVERY_LOOP begins: recovery 1 of 5",
+        "RECOVERY_LOOP: both gates hold: RECOVERY_LOOP has exited; back to ROLE_PLANNING",
+        "REVIEW: both gates hold: REVIEW has exited; CR-1 (config) leads back to QA_VALIDATION",
+    ]
+    assert rows[-1] == "PRODUCTION_GATE: both gates hold: PRODUCTION_GATE has exited, the cycle is done"
+    assert example.status()["phase"] == "DONE"
+    entered = [(line["phase"], line["how"]) for line in events(example, "phase-entered")]
+    assert [phase for phase, how in entered if how not in ("begin", "next")] == [
+        "RECOVERY_LOOP",
+        "ROLE_PLANNING",
+        "QA_VALIDATION",
+    ]
+
+    # The second run: nobody writes anything, somebody says that it is done.
+    rows = _told(example.type("python release.py impatient", ends_with=12))
+    assert [row.partition(": recovery ")[2] for row in rows[:-1]] == [f"{number} of 5" for number in range(1, 6)]
+    assert rows[-1].startswith("RECOVERY_LOOP: STUCK: ")
+    said = example.type("phase-gate recover", ends_with=12)
+    for heading in ("Current failure", "Root cause", "Failed iterations", "Required human input"):
+        assert f"\n{heading}\n" in said
+    assert example.status()["phase"] == "STUCK"
+    assert "intact" in example.type("phase-gate audit")
+
+
+def _told(text: str) -> list[str]:
+    """Return the rows without those for somebody who waits for a slow check."""
+    return [row for row in text.splitlines() if not row.startswith("phase gate: ")]
+
+
+def events(example: Example, kind: str) -> list[Mapping[str, Any]]:
+    lines = json.loads(example.type("phase-gate history --events --json"))["events"]
+    return [line for line in lines if line["kind"] == kind]

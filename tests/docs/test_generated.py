@@ -10,6 +10,8 @@ from docs import generate
 from pytest_phase_gate.core.fold import EVENT_KINDS
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
+from pytest_phase_gate.rules.compiled import COMPILED_FOLDER
+from pytest_phase_gate.rules.workflow_files import shipped_workflow_names
 
 #: Classes that others derive from; nobody raises these.
 BASES = {"phase-gate-error", "state-unusable"}
@@ -30,6 +32,10 @@ def test_a_page_is_up_to_date(page: Path) -> None:
 @pytest.mark.parametrize("path", generate.WHOLE_FILES, ids=name)
 def test_a_file_that_nobody_writes_by_hand_is_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == generate.WHOLE_FILES[path](), "run: python docs/generate.py"
+
+
+def test_every_shipped_workflow_is_compiled_and_nothing_else() -> None:
+    assert sorted(path.stem for path in COMPILED_FOLDER.iterdir()) == sorted(shipped_workflow_names())
 
 
 def test_every_part_stands_on_a_page() -> None:

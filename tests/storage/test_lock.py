@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import filelock
 import pytest
 
 from pytest_phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
+from pytest_phase_gate.storage.kernel_lock import LockedError, lock_on
 from pytest_phase_gate.storage.lock import RunLock, hold_lock, holder_file, is_free
 from tests.storage.stores import begin, facts, open_store
 
@@ -239,3 +241,89 @@ def test_a_linked_run_s_lock_counts_as_held(tmp_path: Path) -> None:
     assert not is_free(tmp_path / "run.lock"), "doubt: it may be held"
     with pytest.raises(StorageError, match="symbolic link"):
         RunLock(tmp_path / "run.lock").acquire()
+
+
+# --- the operating system's lock
+
+
+FORK = """
+import os, signal, sys, time
+from pathlib import Path
+from pytest_phase_gate.storage.lock import RunLock
+
+lock = RunLock(Path(sys.argv[1]))
+lock.acquire()
+child = os.fork()
+if not child:
+    if sys.argv[2] == "releases":
+        lock._lock.release()
+    print("forked", flush=True)
+    time.sleep(60)
+    os._exit(0)
+print(child, flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_by_one_with_a_child(path: Path, child_does: str) -> Iterator[subprocess.Popen[str]]:
+    """Let a process hold the lock that has forked meanwhile; both are ended with the block."""
+    command = [sys.executable, "-c", FORK, str(path), child_does]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = {process.stdout.readline().strip(), process.stdout.readline().strip()}
+        (child,) = said - {"forked"}
+        try:
+            yield process
+        finally:
+            process.kill()
+            os.kill(int(child), signal.SIGKILL)
+
+
+def test_a_child_that_lives_on_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
+    with held_by_one_with_a_child(tmp_path / "run.lock", "sleeps") as parent:
+        assert not is_free(tmp_path / "run.lock")
+        parent.kill()
+        parent.wait()
+        assert is_free(tmp_path / "run.lock")
+
+
+def test_a_child_can_t_let_go_what_its_parent_holds(tmp_path: Path) -> None:
+    with held_by_one_with_a_child(tmp_path / "run.lock", "releases"):
+        assert not is_free(tmp_path / "run.lock")
+
+
+def test_the_lock_on_a_file_that_was_taken_away_guards_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real = tmp_path / "run.lock", fcntl.flock
+
+    def too_late(descriptor: int, how: int) -> None:
+        path.unlink()
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with pytest.raises(LockedError):
+        lock_on(path).acquire()
+
+
+@pytest.mark.parametrize("ours_first", [True, False], ids=["ours-first", "theirs-first"])
+def test_it_is_the_lock_that_filelock_takes(tmp_path: Path, ours_first: bool) -> None:
+    # An older installation in another environment may be at work in the same folder.
+    path = tmp_path / "state.json.lock"
+    ours, theirs = lock_on(path), filelock.FileLock(path, timeout=0)
+    first, second = (ours, theirs) if ours_first else (theirs, ours)
+    first.acquire()
+    with pytest.raises((LockedError, filelock.Timeout)):
+        second.acquire()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+def test_nobody_pays_for_a_library_that_watches_the_interpreter(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom pytest_phase_gate.storage.lock import hold_lock\n"
+        "with hold_lock(Path(sys.argv[1])): pass\nassert 'filelock' not in sys.modules"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", script, str(tmp_path / "state.json.lock")], check=False).returncode == 0
+    )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from pytest_phase_gate.core.decisive_rules import name_rules
-from pytest_phase_gate.core.evidence import Measured
+from pytest_phase_gate.core.evidence import Measured, Remembered
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.flakiness import GREEN_RUNS
 from pytest_phase_gate.core.freeze import find_changed_settings
@@ -26,8 +26,10 @@ def measure_now(project: Project, store: TaskStore) -> Measured:
         return Measured()
     workflow = rules_of(project, store, opened)
     phase = workflow.phase(state.phase)
-    if phase is None or phase.tests != "none":
+    if phase is None:
         return Measured()
+    if phase.tests != "none":
+        return _look_again(project, store, state, workflow, phase)
     measured = project.gather_evidence(
         workflow, phase, store, state, show=lambda text: print(text, file=sys.stderr, flush=True)
     )
@@ -37,6 +39,20 @@ def measure_now(project: Project, store: TaskStore) -> Measured:
         metrics={**measured.metrics, "rules_changed": len(changed)},
         findings=(*measured.findings, *changed),
     )
+
+
+def _look_again(project: Project, store: TaskStore, state: State, workflow: Workflow, phase: Phase) -> Measured:
+    """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
+    if state.pipeline is None:
+        return Measured()
+    from pytest_phase_gate.evidence.pipeline_memory import look_again
+
+    return look_again(project, workflow, phase, store, state)
+
+
+def look_for(project: Project, store: TaskStore, state: State, workflow: Workflow) -> Callable[[Phase], Remembered]:
+    """Return what looks at the project where a verdict of a pipeline enters a phase."""
+    return lambda phase: project.remember(workflow, phase, store, state, begins_cycle=False)
 
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from pytest_phase_gate.cli._evidence import measure_now, remember_next
+from pytest_phase_gate.cli._evidence import look_for, measure_now, remember_next
 from pytest_phase_gate.cli.signal import answer_with, read_waiting
-from pytest_phase_gate.core.order import Entry, How, entry_events, what_is_missing, what_to_do
+from pytest_phase_gate.core.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
+from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
 from pytest_phase_gate.core.words import DONE, look_command, run_command
-from pytest_phase_gate.core.workflow import Phase
+from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
-from pytest_phase_gate.project import rules_of
+from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.signal_file import read_signal_file, remove_signal_file
+from pytest_phase_gate.storage.store import TaskStore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
+    if store.look().state.phase in (None, DONE):
+        begun = begin_pipeline(call, project, store)
+        if begun is not None:
+            return begun
     require_task(project, store)
     measured = measure_now(project, store)
     remembered = remember_next(project, store)
@@ -30,30 +37,35 @@ def run(call: Call) -> Answer:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
         refuse_while_running(store, change.opened)
+        if state.is_stuck:
+            raise stuck_error(state)
         if state.phase == DONE:
             raise NotAllowedError("the cycle is done", remedy=f"{project.begin_command} starts the next one")
         workflow = rules_of(project, store, change.opened)
         phase = workflow.phase(state.phase)
         assert phase is not None, "a task is in a phase of its own rules"
         if state.exited:
-            following = workflow.phase(phase.next)
+            name, how = way_on(state, workflow, phase)
+            following = workflow.phase(name)
             assert following is not None, "a phase that is left for DONE ends the cycle"
             change.record(
                 *entry_events(
                     state,
-                    Entry(following, How.NEXT),
+                    Entry(following, how),
                     workflow,
                     run=None,
                     allow_non_interactive=project.configuration.allow_non_interactive,
                     remembered=project.remember(
-                        workflow, following, store, state, begins_cycle=False, known=state.exit_memory
+                        workflow,
+                        following,
+                        store,
+                        state,
+                        begins_cycle=False,
+                        known=state.exit_memory if how is How.NEXT else {},
                     ),
                 )
             )
-            return Answer(
-                text=f"{following.name} begins: {following.purpose}\n  next: {_next_step(following, project.task)}",
-                document={"phase": following.name, "entered": True},
-            )
+            return answer_entry(project, change.state, workflow, following)
         if phase.tests != "none":
             raise PhaseOrderError(
                 f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
@@ -70,11 +82,49 @@ def run(call: Call) -> Answer:
             at=change.at,
             root=str(project.root),
         )
-        change.record(*judgement_events(evaluation, phase, at=change.at, remember_next=lambda: remembered(phase)))
+        change.record(
+            *judgement_events(
+                evaluation,
+                phase,
+                at=change.at,
+                remember_next=lambda: remembered(phase),
+                state=state,
+                workflow=workflow,
+                look=look_for(project, store, state, workflow),
+            )
+        )
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
-    return answer_with(evaluation)
+    return answer_with(evaluation, is_stuck=change.state.is_stuck)
 
 
-def _next_step(phase: Phase, task: str) -> str:
-    return look_command(task) if phase.tests == "none" else run_command(phase.name, task)
+def begin_pipeline(call: Call, project: Project, store: TaskStore) -> Answer | None:
+    """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
+    workflow = project.workflow()
+    if workflow.pipeline is None or workflow.first.tests != "none":
+        return None
+    from pytest_phase_gate.cli._pipeline import begin_cycle
+
+    return begin_cycle(call, project, store, workflow)
+
+
+def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phase) -> Answer:
+    """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
+    step = look_command(project.task) if phase.tests == "none" else run_command(phase.name, project.task)
+    title = phase.name
+    rows: list[str] = []
+    document: dict[str, Any] = {"phase": phase.name, "entered": True}
+    if state.pipeline is not None:
+        from pytest_phase_gate.core.pipeline_order import requires_of
+        from pytest_phase_gate.report.pipeline import needs_of
+
+        needs = needs_of(workflow, phase, state.pipeline)
+        attempt = state.pipeline.attempts.get(phase.name, 1)
+        document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
+        title += f" (attempt {attempt})" if attempt > 1 else ""
+        rows = [f"  {name:13} {text}" for name, text in needs]
+        if phase.tests == "none" and requires_of(phase).artifacts:
+            step = f"write what is asked for, then {step}"
+    return Answer(
+        text="\n".join([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]), document=document
+    )

@@ -8,6 +8,7 @@ import json
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._output import write_output
 from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.project import next_commands
 from pytest_phase_gate.report.badge import render_badge
 from pytest_phase_gate.storage.store import now
 
@@ -28,7 +29,7 @@ def run(call: Call) -> Answer:
         at=now(),
         lost=store.lost_runs(opened.state),
         gate_1_only=call.arguments.gate1,
-        begin=project.begin_command,
+        **next_commands(project, store, opened.state),
     )
     document = render_badge(opened.state, standing, label=call.arguments.label)
     text = json.dumps(document, indent=2)

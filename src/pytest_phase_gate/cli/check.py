@@ -6,6 +6,7 @@ import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.project import next_commands
 from pytest_phase_gate.storage.store import now
 
 
@@ -20,7 +21,12 @@ def run(call: Call) -> Answer:
     lost = store.lost_runs(opened.state)
     tree = project.take_standing_tree(opened.state) if opened.exists else ""
     standing = assess(
-        opened.state, tree=tree, at=now(), lost=lost, gate_1_only=call.arguments.gate1, begin=project.begin_command
+        opened.state,
+        tree=tree,
+        at=now(),
+        lost=lost,
+        gate_1_only=call.arguments.gate1,
+        **next_commands(project, store, opened.state),
     )
     document = {
         "task": project.task,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,12 @@ from pytest_phase_gate.core.evidence import PROVIDED, tables_from_json, wanted_n
 from pytest_phase_gate.core.findings import is_said_by, place_of
 from pytest_phase_gate.core.metrics import ALIASES, METRICS, show_value
 from pytest_phase_gate.core.order import shorten
-from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.waivers import describe_override
-from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.project import rules_of
+from pytest_phase_gate.project import next_commands, rules_of
 from pytest_phase_gate.report.tables import table_lines
 from pytest_phase_gate.storage.store import now
 
@@ -31,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="a metric, guard, phase or message; none: the last verdict"
     )
+    parser.add_argument("--gate-result", action="store_true", help="print the last verdict as a gate result")
+    parser.add_argument("--merge", metavar="FILE", help="keep the scores of this gate result, with --gate-result")
 
 
 def run(call: Call) -> Answer:
@@ -40,7 +43,13 @@ def run(call: Call) -> Answer:
     state = opened.state
     workflow = rules_of(project, store, opened)
     tree = project.take_standing_tree(opened.state) if opened.exists else ""
-    standing = assess(state, tree=tree, at=now(), lost=store.lost_runs(state), begin=project.begin_command)
+    standing = assess(
+        state,
+        tree=tree,
+        at=now(),
+        lost=store.lost_runs(state),
+        **next_commands(project, store, state),
+    )
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
         if call.arguments.name == "tests-unchanged" and state.sources is not None:
@@ -48,6 +57,8 @@ def run(call: Call) -> Answer:
             found["diff"] = show_changes(frozen, project.root, found.get("findings", ()))
             found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
         return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
+    if call.arguments.gate_result and state.evaluation is not None:
+        return _gate_result(call, state.evaluation, standing)
     if state.evaluation is None:
         document = {"evaluation": None, "reason": standing.reason, "next": standing.next}
         return Answer(
@@ -64,6 +75,23 @@ def run(call: Call) -> Answer:
         document=verdict,
         exit_code=standing.exit_code,
     )
+
+
+def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Answer:
+    from pytest_phase_gate.core.gate_result import gate_result, merge_gate_results
+
+    result = gate_result(evaluation)
+    if call.arguments.merge is not None:
+        from pytest_phase_gate.evidence.artifacts import read_json
+
+        try:
+            handler = read_json(call.start / call.arguments.merge)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{call.arguments.merge}: {error}", remedy="name a JSON file with a gate result") from None
+        if not isinstance(handler, dict):
+            raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
+        result = merge_gate_results(handler, result)
+    return Answer(text=json.dumps(result, indent=2), document=result, exit_code=standing.exit_code)
 
 
 def show_changes(frozen: Mapping[str, str], root: Path, findings: Iterable[Mapping[str, Any]]) -> str:
@@ -95,15 +123,25 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
     if phase is not None:
         text = (
             f"{phase.name}: {phase.purpose}\n  Gate 1: {phase.gate_1.condition.text}"
-            f"\n  guards: {', '.join(phase.gate_1.guards)}\n  next:   {phase.next}"
+            f"\n  guards: {', '.join(phase.gate_1.guards)}\n  next:   {phase.next or 'what the root-cause record says'}"
         )
-        return {"kind": "phase", "name": phase.name, "text": text}
+        return {"kind": "phase", "name": phase.name, "text": text + _requirements(workflow, phase)}
     if name in MESSAGES:
         return {"kind": "message", "name": name, "text": f"{name}: {MESSAGES[name]}"}
     raise UsageError(
         f"nothing is called {shorten(name)}",
         remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
     )
+
+
+def _requirements(workflow: Workflow, phase: Phase) -> str:
+    if workflow.pipeline is None:
+        return ""
+    from pytest_phase_gate.core.pipeline import Pipeline
+    from pytest_phase_gate.report.pipeline import needs_of
+
+    rows = [f"\n  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline())]
+    return "".join(rows) + (f"\n  fails to {phase.on_failure}" if phase.on_failure else "")
 
 
 def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:

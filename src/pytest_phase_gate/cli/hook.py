@@ -21,7 +21,7 @@ from pytest_phase_gate.core.hook_answers import (
 )
 from pytest_phase_gate.core.values import as_dict
 from pytest_phase_gate.errors import InternalFaultError, PhaseGateError
-from pytest_phase_gate.project import STATE_FOLDER, Project
+from pytest_phase_gate.project import STATE_FOLDER, Project, next_commands
 
 if TYPE_CHECKING:
     from pytest_phase_gate.agents.agent import Agent, Document, ToolCall
@@ -125,7 +125,11 @@ def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
     if state.phase is None or state.is_done:
         return ALLOW  # nothing to look at, so nothing is
     standing = assess(
-        state, tree=project.take_tree().digest, at=now(), lost=store.lost_runs(state), begin=project.begin_command
+        state,
+        tree=project.take_tree().digest,
+        at=now(),
+        lost=store.lost_runs(state),
+        **next_commands(project, store, state),
     )
     may_end = standing.holds and _may_end_cycle(project, store, opened)
     return decide_stop(state, standing, stop, until=project.configuration.agents.until, may_end_cycle=may_end)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from pytest_phase_gate.core.order import shorten
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.order import shorten, stuck_error
+from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.words import DONE, look_command, run_command
+from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
 from pytest_phase_gate.project import rules_of
 
@@ -35,18 +37,42 @@ def run(call: Call) -> Answer:
             raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
         if state.phase == DONE:
             raise PhaseOrderError("the cycle is done: there is no way back into it", remedy="pytest --phase=red")
+        if state.is_stuck:
+            raise stuck_error(state)
+        if state.pipeline is not None:
+            names = _main_names(state, workflow, wanted)
         if names.index(wanted.name) > names.index(state.phase):
             raise PhaseOrderError(
                 f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
             )
         data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
         remembered = project.remember(workflow, wanted, store, state, begins_cycle=False)
-        entered = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
+        entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
+        if state.pipeline is not None:
+            from pytest_phase_gate.core.pipeline_order import entry_data
+
+            entered["pipeline"] = entry_data(
+                state, workflow, wanted, "rewind", artifacts=remembered.artifacts, commit=remembered.commit
+            )
         change.record(
             Event(kind="rewound", data=data),
             Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
         )
+        step = look_command(state.task) if wanted.tests == "none" else run_command(wanted.name, state.task)
     return Answer(
-        text=f"back in {wanted.name}\n  next: pytest --phase={wanted.name.lower()}",
+        text=f"back in {wanted.name}\n  next: {step}",
         document=data,
     )
+
+
+def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
+    """Return the phases on a pipeline's way. Raises PhaseOrderError where a rewind would lead round a recovery."""
+    current = workflow.phase(state.phase or "")
+    if wanted.recovers or current is None or current.recovers:
+        raise PhaseOrderError(
+            f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
+            remedy="phase-gate recover",
+        )
+    from pytest_phase_gate.core.pipeline_order import main_line
+
+    return list(main_line(workflow))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from pytest_phase_gate.cli._evidence import measure_now, remember_next
+from pytest_phase_gate.cli._evidence import look_for, measure_now, remember_next
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from pytest_phase_gate.core.evidence import offered_names
+from pytest_phase_gate.core.evidence import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
+from pytest_phase_gate.core.order import stuck_error
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
 from pytest_phase_gate.core.values import replace
@@ -50,7 +51,8 @@ def run(call: Call) -> Answer:
     if call.arguments.next:
         return _leave_for_next(store, signal)
     require_task(project, store)
-    return answer_with(give_signal(project, store, signal))
+    evaluation = give_signal(project, store, signal)
+    return answer_with(evaluation, is_stuck=store.look().state.is_stuck)
 
 
 def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluation:
@@ -63,6 +65,8 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
         refuse_while_running(store, opened)
         workflow = rules_of(project, store, opened)
         phase = workflow.phase(state.phase)
+        if state.is_stuck:
+            raise stuck_error(state)
         if phase is None:
             raise NotAllowedError("the cycle is done: there is nothing to signal", remedy="pytest --phase=red")
         if state.exited and signal.answer == "done":
@@ -94,13 +98,31 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
                 reading,
                 at=change.at,
                 root=str(project.root),
-                evidence=measured_now if phase.tests == "none" else None,
-                replaces=offered_names(project.configuration) if phase.tests == "none" else frozenset(),
+                **_looked_again(project, state, phase, measured_now),
             )
-        change.record(*judgement_events(evaluation, phase, at=change.at, remember_next=lambda: remembered(phase)))
+        change.record(
+            *judgement_events(
+                evaluation,
+                phase,
+                at=change.at,
+                remember_next=lambda: remembered(phase),
+                state=state,
+                workflow=workflow,
+                look=look_for(project, store, state, workflow),
+            )
+        )
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
     return evaluation
+
+
+def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
+    """Return what is judged anew beside what the run has measured."""
+    if phase.tests == "none":
+        return {"evidence": now, "replaces": offered_names(project.configuration)}
+    if state.pipeline is not None:
+        return {"evidence": now, "replaces": LOOKED_AT, "drops": LOOKED_AT_SLUGS}
+    return {}
 
 
 def _is_past(state: State) -> bool:
@@ -169,10 +191,11 @@ def _what_follows(state: State, phase: Phase) -> str:
     return str(state.evaluation["next"]) if state.evaluation is not None else f"pytest --phase={phase.next.lower()}"
 
 
-def answer_with(evaluation: Evaluation) -> Answer:
+def answer_with(evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:
     """Return a verdict as a command's answer."""
+    closed = exit_codes.CIRCUIT_OPEN if is_stuck else exit_codes.GATE_CLOSED
     return Answer(
         text=panel_text(render_panel(evaluation)),
         document=evaluation_to_json(evaluation),
-        exit_code=exit_codes.HOLDS if evaluation.can_exit else exit_codes.GATE_CLOSED,
+        exit_code=exit_codes.HOLDS if evaluation.can_exit else closed,
     )

@@ -15,6 +15,7 @@ from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
 from pytest_phase_gate.errors import NotAllowedError, UsageError
+from pytest_phase_gate.project import next_commands
 from pytest_phase_gate.storage.signal_file import read_signal_file
 from pytest_phase_gate.storage.store import TaskStore, now
 
@@ -49,7 +50,7 @@ def _look(call: Call) -> Answer:
     opened = store.look()
     state, lost = opened.state, store.lost_runs(opened.state)
     tree = project.take_standing_tree(opened.state) if opened.exists else ""
-    standing = assess(state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
+    standing = assess(state, tree=tree, at=now(), lost=lost, **next_commands(project, store, state))
     waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
     if call.arguments.block and state.evaluation is not None:
         from pytest_phase_gate.report.status_block import render_status_block

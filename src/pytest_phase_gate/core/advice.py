@@ -49,7 +49,7 @@ def advise(
             f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject)
         )
     if not gate_1.satisfied:
-        reason, following = _what_gate_1_misses(phase, gate_1, metrics, again, findings)
+        reason, following = what_gate_1_misses(phase, gate_1, metrics, again, findings)
         prefix = "signal came too early" if reading.is_done else "go on"
         return Advice(f"{prefix}: {reason}", following)
     if reading.is_done:
@@ -90,9 +90,10 @@ def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> str:
     return f"help, then {run_command(subject.phase, subject.task)}"
 
 
-def _what_gate_1_misses(
+def what_gate_1_misses(
     phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
 ) -> tuple[str, str]:
+    """Return what keeps Gate 1 closed, the first of it, and what to type."""
     for guard in gate_1.guards:
         if not guard.holds:
             return f"{guard.name}: {guard.detail}{_names(guard.name, findings)}", guard.remedy or again

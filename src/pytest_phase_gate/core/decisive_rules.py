@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.values import as_dict
-from pytest_phase_gate.core.workflow import Workflow
+from pytest_phase_gate.core.workflow import Phase, Workflow
 
 
 def decisive_rules(workflow: Workflow) -> dict[str, Any]:
@@ -39,9 +39,42 @@ def decisive_rules(workflow: Workflow) -> dict[str, Any]:
                 "breaker": ", ".join(
                     f"{name} {value:g}" for name, value in as_dict(phase.breaker).items() if value != usual[name]
                 ),
+                **_pipeline_fields(phase),
             }
             for phase in workflow.phases
         ],
+        **_pipeline_rules(workflow),
+    }
+
+
+def _pipeline_fields(phase: Phase) -> dict[str, Any]:
+    """Return what only phases of a pipeline say; nothing for others, whose rules are what they were."""
+    given: dict[str, Any] = {"on_failure": phase.on_failure, "raises": phase.raises}
+    given |= {"routes": phase.routes, "recovers": phase.recovers}
+    given = {name: value for name, value in given.items() if value}
+    if phase.requires is not None:
+        consensus = phase.requires.consensus
+        given |= {f"requires.{name}": value for name, value in as_dict(phase.requires).items() if value}
+        if consensus is not None:
+            agreed = f"{', '.join(consensus.on)}: {consensus.threshold}, {consensus.voters} voters"
+            given["requires.consensus"] = agreed
+    return given
+
+
+def _pipeline_rules(workflow: Workflow) -> dict[str, Any]:
+    rules = workflow.pipeline
+    if rules is None:
+        return {}
+    artifacts = {
+        name: ", ".join(f"{key}: {value}" for key, value in as_dict(each).items() if value and key != "name")
+        for name, each in rules.artifacts.items()
+    }
+    drift = "" if rules.drift is None else f"{rules.drift.lines} lines; {', '.join(rules.drift.files)}"
+    return {
+        "artifacts": artifacts,
+        "constitution": ", ".join(rules.constitution),
+        "routes": dict(rules.routes),
+        "drift": drift,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_phase_gate.core.metrics import PIPELINE_METRICS
 from pytest_phase_gate.core.values import Value, field
 
 if TYPE_CHECKING:
@@ -21,6 +22,23 @@ QUALITY_METRICS = frozenset({"quality_before", "quality_after", "quality_delta",
 #: With what a person may declare as well.
 _QUALITY = QUALITY_METRICS | {"no_more_improvements_identified"}
 
+#: What a pipeline gives, checks left out: they belong to one run, and the rest is looked at anew for every verdict.
+LOOKED_AT = PIPELINE_METRICS - {"checks_failed", "checks_missing"}
+#: What it finds, in the same sense.
+LOOKED_AT_SLUGS = frozenset(
+    {
+        "constitution-kept",
+        "rules-kept",
+        "artifacts-made",
+        "consensus-reached",
+        "as-approved",
+        "root-cause-known",
+        "no-blocking-issue",
+        "no-pending-request",
+        "change-requested",
+    }
+)
+
 #: The names that each provider measures, in the order in which they are asked.
 PROVIDED: Mapping[str, frozenset[str]] = {
     # Only remembers, for the one that follows: what a cycle has changed.
@@ -28,6 +46,7 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "quality": _QUALITY,
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
     "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
+    "pipeline": LOOKED_AT,
 }
 
 #: Providers that compare with how things were, and since when.
@@ -46,6 +65,8 @@ EVIDENCE_SLUGS = frozenset(
         "diagram-broken",
         "decision-incomplete",
         "link-broken",
+        "checks-passed",
+        *LOOKED_AT_SLUGS,
     }
 )
 
@@ -91,6 +112,13 @@ class Remembered(Value):
     cycle: Mapping[str, str] = field(default_factory=dict)
     phase: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    #: What only a pipeline asks for: digests of artifacts and of the constitution's files, empty for what is not
+    #: there; the commit that is checked out; the object with the rules; what the root-cause record says.
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    constitution: Mapping[str, str] = field(default_factory=dict)
+    commit: str = ""
+    rules: str = ""
+    root_cause: Mapping[str, str] = field(default_factory=dict)
 
 
 NOTHING_REMEMBERED = Remembered()
@@ -99,7 +127,8 @@ NOTHING_REMEMBERED = Remembered()
 def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
     """Return the names that decide about a phase: those of its condition, and of its guards."""
     guards = (workflow.guards[name].condition.names for name in phase.gate_1.guards if name in workflow.guards)
-    return phase.gate_1.condition.names.union(*guards)
+    checks = () if phase.requires is None else phase.requires.checks
+    return phase.gate_1.condition.names.union(*guards, (f"{name}_ok" for name in checks))
 
 
 def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> tuple[str, ...]:

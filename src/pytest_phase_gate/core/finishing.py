@@ -26,7 +26,7 @@ from pytest_phase_gate.core.selection import Audit
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, OpenRun, State
 from pytest_phase_gate.core.values import Value, replace
-from pytest_phase_gate.core.verdicts import judgement_events
+from pytest_phase_gate.core.verdicts import in_words, judgement_events
 from pytest_phase_gate.core.words import run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
@@ -71,6 +71,7 @@ def finish_run(
     read_text: ReadText = lambda path: "",
     remembered: Remembered = NOTHING_REMEMBERED,
     remember_next: Callable[[], Mapping[str, str]] = dict,
+    look: Callable[[Phase], Remembered] = lambda phase: NOTHING_REMEMBERED,
 ) -> Finished:
     """Return the events of the run's end and its evaluation (None for a void or nested run)."""
     run = state.open_run(record.run)
@@ -189,9 +190,11 @@ def finish_run(
     breaker = at_time(state.breaker, at)
     if counts:
         breaker = observe_run(state.breaker, _see_run(record, judgement, evaluation, phase), phase.breaker, at=at)
-    evaluation = with_breaker(evaluation, breaker)
+    evaluation = in_words(with_breaker(evaluation, breaker), state, workflow, phase)
     if iteration is not None:
-        events += judgement_events(evaluation, phase, at=at, remember_next=remember_next)
+        events += judgement_events(
+            evaluation, phase, at=at, remember_next=remember_next, state=state, workflow=workflow, look=look
+        )
     return Finished(tuple(events), evaluation, classified.kind, green is Green.GREEN)
 
 

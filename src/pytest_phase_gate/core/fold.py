@@ -7,7 +7,7 @@ the state again, bit for bit, so nothing here may look at a clock or a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.breaker import Breaker, breaker_from_json, observe_crash
 from pytest_phase_gate.core.flakiness import after_run
@@ -25,7 +25,10 @@ from pytest_phase_gate.core.state import (
 )
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.waivers import Waiver
-from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.words import DONE, STUCK
+
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.pipeline import Pipeline
 
 #: What happens to a task of the verification gate.
 VERIFICATION_KINDS = (
@@ -49,6 +52,10 @@ def apply(state: State, event: Event) -> State:
     if change is None:
         return state
     state = change(state, event)
+    if state.pipeline is not None:
+        from pytest_phase_gate.core.pipeline import change as change_pipeline  # no other workflow pays for it
+
+        state = replace(state, pipeline=change_pipeline(state.pipeline, event))
     if state.undo is not None and event.data.get("run") != state.undo.run:
         # Something else happened since: taking the run back would take that back too.
         state = replace(state, undo=None)
@@ -83,8 +90,27 @@ def _cycle_began(state: State, event: Event) -> State:
         criteria=None,
         criteria_given="",
         cycle_memory=event.data.get("remembered", {}),
+        rules=event.data.get("rules", state.rules),
+        pipeline=_begin_pipeline(event.data.get("pipeline")),
         undo=_remember(state, event),
     )
+
+
+def _begin_pipeline(data: Json | None) -> Pipeline | None:
+    if data is None:
+        return None
+    from pytest_phase_gate.core.pipeline import begin
+
+    return begin(data)
+
+
+def _stuck(state: State, event: Event) -> State:
+    return replace(state, phase=STUCK, exited=True, forced=False)
+
+
+def _unchanged(state: State, event: Event) -> State:
+    """What changes the pipeline only."""
+    return state
 
 
 def _phase_entered(state: State, event: Event) -> State:
@@ -116,8 +142,9 @@ def _phase_entered(state: State, event: Event) -> State:
 
 
 def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
-    """Going back to the first phase takes the freeze back."""
-    if event.data.get("how") != "rewind" or not event.data.get("first"):
+    """Going back to the first phase takes the freeze back; so does going back in a pipeline that has no RED before."""
+    is_first = event.data.get("how") == "rewind" and event.data.get("first")
+    if not is_first and not event.data.get("pipeline", {}).get("unfreezes"):
         return {}
     return {"withdrawn": state.would_withdraw, "frozen": None, "to_freeze": None, "red_exited": False}
 
@@ -419,6 +446,8 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "rollback-accepted": _doubted,
     "known-taken": _known_taken,
     **dict.fromkeys(VERIFICATION_KINDS, _verification_step),
+    "stuck": _stuck,
+    **dict.fromkeys(("voted", "request-made", "request-decided", "gate-failed", "constitution-accepted"), _unchanged),
 }
 
 #: Kinds that are kept for history and change no state.

@@ -97,7 +97,6 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("has_adr", "bool", "A complete architecture decision record exists"),
     Metric("has_c4_diagrams", "bool", "A C4 diagram exists that is not known to be broken"),
-    Metric("attempt", "int", "Attempts of a task of the verification gate, this one included"),
     Metric("executor_status", "text", "What the executor of this attempt reports: success, failure or blocked"),
     Metric("done_criteria_met", "bool", "The executor of this attempt says that the done-criteria are met"),
     Metric("verify_ran", "bool", "We ran the task's verify command in this attempt, to its end"),
@@ -106,6 +105,23 @@ METRICS: tuple[Metric, ...] = (
     Metric("verify_problems", "int", "Reasons why the verify command proves nothing, whatever it ended with"),
     Metric("verify_tests", "int", "Tests that the verify command ran, as far as that can be told"),
     Metric("files_unlisted", "int", "Files that changed since the task was taken, and that it does not list"),
+    Metric("artifacts_missing", "int", "Required artifacts that are not there, not new, or not what they have to be"),
+    Metric("artifacts_unapproved", "int", "Approved artifacts that are not what the reviewers agreed on"),
+    Metric("checks_failed", "int", "Required checks whose command failed"),
+    Metric("checks_missing", "int", "Required checks without a result: no command, skipped, or not in time"),
+    Metric("consensus_score", "number", "Mean of what each vote on the present version weighs; unknown without votes"),
+    Metric("consensus_voters", "int", "Reviewers who voted on the present version in this attempt"),
+    Metric("consensus_reached", "bool", "Enough reviewers voted, and the score is what the phase asks for"),
+    Metric("constitution_intact", "bool", "The constitution is what it was when the pipeline began, or was accepted"),
+    Metric("pipeline_rules_changed", "int", "Rules of the pipeline that are not what they were when it began"),
+    Metric("requests_pending", "int", "Change requests that nobody has decided on"),
+    Metric("blocking_issues", "int", "Blocking findings that are open, and blocking requests without a decision"),
+    Metric("drift_found", "int", "Changes since the plan was approved that it did not speak of"),
+    Metric("lines_changed", "int", "Lines added and removed since the plan was approved"),
+    Metric("recoveries", "int", "Recoveries that this pipeline has used up"),
+    Metric("attempt", "int", "How often this phase was entered in this pipeline, or this task of a list was tried"),
+    Metric("root_cause_known", "bool", "The root-cause record is valid, and where it leads to is allowed"),
+    Metric("recovery_target", "text", "The phase that follows the recovery"),
 )
 
 #: Other spellings that conditions may use, and what they stand for.
@@ -118,6 +134,29 @@ ALIAS_CONDITIONS: Mapping[str, str] = {
 
 #: What only a claim can give.
 CLAIM_METRICS = frozenset({"indicators", "confidence", "claimed_done", "claim_passed"})
+
+#: What only a pipeline can give.
+PIPELINE_METRICS = frozenset(
+    {
+        "artifacts_missing",
+        "artifacts_unapproved",
+        "checks_failed",
+        "checks_missing",
+        "consensus_score",
+        "consensus_voters",
+        "consensus_reached",
+        "constitution_intact",
+        "pipeline_rules_changed",
+        "requests_pending",
+        "blocking_issues",
+        "drift_found",
+        "lines_changed",
+        "recoveries",
+        "attempt",
+        "root_cause_known",
+        "recovery_target",
+    }
+)
 
 
 def show_value(value: MetricValue) -> str:

@@ -6,10 +6,11 @@ Pure. Given the state and the workflow, say how a run in a phase begins, or refu
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.state import Event, State
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
@@ -28,6 +29,9 @@ class How(StrEnum):
     NEW_CYCLE = "new-cycle"
     #: Back to the first phase in the middle of a cycle; takes effect when a complete run ends.
     REWIND = "rewind"
+    #: In a pipeline: a change request leads back, and a recovery leads on.
+    REQUEST = "request"
+    RECOVERED = "recovered"
 
 
 class Entry(Value, kw_only=False):
@@ -40,7 +44,7 @@ class Entry(Value, kw_only=False):
 
     @property
     def enters(self) -> bool:
-        return self.how in (How.BEGIN, How.NEW_CYCLE, How.NEXT)
+        return self.how not in (How.STAY, How.REWIND)
 
 
 def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
@@ -58,10 +62,14 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     if phase.name == state.phase:
         return Entry(phase, How.STAY)
     current = workflow.phase(state.phase)
+    if state.is_stuck:
+        raise stuck_error(state)
     if current is None and state.phase != DONE:
         raise _unknown_current(state, workflow)
-    if current is not None and state.exited and phase.name == current.next:
-        return Entry(phase, How.NEXT)
+    if current is not None and state.exited:
+        name, how = way_on(state, workflow, current)
+        if phase.name == name:
+            return Entry(phase, how)
     if phase is workflow.first:
         return _decide_return(state, workflow)
     raise _refusal(state, workflow, phase)
@@ -75,13 +83,32 @@ def _decide_auto(state: State, workflow: Workflow) -> Entry:
             f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
             remedy=f"pytest --phase={workflow.first.name.lower()} starts the next cycle",
         )
+    if state.is_stuck:
+        raise stuck_error(state)
     current = workflow.phase(state.phase)
     if current is None:
         raise _unknown_current(state, workflow)
-    following = workflow.phase(current.next)
+    name, how = way_on(state, workflow, current)
+    following = workflow.phase(name)
     if state.exited and following is not None:
-        return Entry(following, How.NEXT)
+        return Entry(following, how)
     return Entry(current, How.STAY)
+
+
+def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
+    """Return which phase follows the present one once it has exited, and how it is entered."""
+    if state.pipeline is None:
+        return current.next, How.NEXT
+    from pytest_phase_gate.core.pipeline_order import following  # no other workflow pays for it
+
+    way = following(state.pipeline, workflow, current)
+    return way.phase, How(way.how)
+
+
+def stuck_error(state: State) -> PhaseOrderError:
+    reason = "" if state.pipeline is None else f": {state.pipeline.stuck}"
+    task = "" if state.task == "default" else f" --task {state.task}"
+    return PhaseOrderError(f"the pipeline is stuck{reason}", remedy=f"phase-gate recover{task} says what is needed")
 
 
 def _decide_first(workflow: Workflow, phase: Phase) -> Entry:
@@ -121,16 +148,22 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
     current = workflow.phase(state.phase or "")
     if current is None:
         return _unknown_current(state, workflow)
+    if phase.recovers or current.recovers:
+        return PhaseOrderError(
+            f"{phase.name} does not follow {current.name}: only a failing gate and its recovery lead there",
+            remedy="phase-gate recover",
+        )
     if names.index(phase.name) < names.index(current.name):
         return PhaseOrderError(
             f"{phase.name} lies before {current.name}, where the task is",
             remedy=f'phase-gate rewind {phase.name} --reason "..."',
         )
     if state.exited:
+        name = way_on(state, workflow, current)[0]
         return PhaseOrderError(
-            f"{phase.name} does not follow {current.name}: {current.next} does",
-            remedy=f"pytest --phase={current.next.lower()}"
-            if current.next != DONE
+            f"{phase.name} does not follow {current.name}: {name} does",
+            remedy=f"pytest --phase={name.lower()}"
+            if name != DONE
             else f"pytest --phase={first} starts the next cycle",
         )
     return PhaseOrderError(
@@ -163,11 +196,36 @@ def entry_events(
             "remembered": dict(remembered.cycle),
             "run": run,
         }
+        if workflow.pipeline is not None:
+            data["pipeline"] = {"constitution": dict(remembered.constitution), "rules": remembered.rules}
         events.append(Event(kind="cycle-began", data=data))
     if entry.enters:
         data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
+        if workflow.pipeline is not None:
+            data["pipeline"] = _pipeline_entry(state, entry, workflow, remembered)
+            events += _routed(state, entry, workflow)
         events.append(Event(kind="phase-entered", data=data))
     return events
+
+
+def _pipeline_entry(state: State, entry: Entry, workflow: Workflow, remembered: Remembered) -> dict[str, Any]:
+    from pytest_phase_gate.core.pipeline_order import entry_data
+
+    began = replace(state, pipeline=None) if entry.begins_cycle else state
+    return entry_data(began, workflow, entry.phase, entry.how, artifacts=remembered.artifacts, commit=remembered.commit)
+
+
+def _routed(state: State, entry: Entry, workflow: Workflow) -> list[Event]:
+    """Return what becomes of the requests that lead here: to follow one is to approve it."""
+    current = workflow.phase(state.phase or "")
+    if entry.how is not How.REQUEST or current is None or state.pipeline is None:
+        return []
+    from pytest_phase_gate.core.pipeline_order import following
+    from pytest_phase_gate.core.pipeline_verdict import decided
+
+    reason = f"leads from {current.name} to {entry.phase.name}"
+    requests = following(state.pipeline, workflow, current).requests
+    return [decided(request, "approved", by=current.name, reason=reason) for request in requests]
 
 
 def what_is_missing(state: State) -> str:

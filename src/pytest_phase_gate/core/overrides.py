@@ -12,13 +12,14 @@ from typing import Any, Literal
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
 from pytest_phase_gate.core.evidence import tables_from_json
 from pytest_phase_gate.core.findings import findings_from_json
+from pytest_phase_gate.core.order import way_on
 from pytest_phase_gate.core.signals import ABSENT
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE, run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
-Kind = Literal["skip", "force", "breaker-reset", "amend"]
+Kind = Literal["skip", "force", "breaker-reset", "constitution-accept", "restart", "amend"]
 
 #: What has to be typed before everything is overridden.
 WORD = "OVERRIDE"
@@ -72,7 +73,8 @@ def forced_events(
         overrides=(*state.overrides, record),
     )
     word = "skipped" if record["kind"] == "skip" else "forced"
-    following = run_command(workflow.first.name if phase.next == DONE else phase.next, state.task)
+    name = way_on(state, workflow, phase)[0]
+    following = run_command(workflow.first.name if name == DONE else name, state.task)
     evaluation = replace(
         evaluation,
         forced_exit=True,
@@ -82,7 +84,7 @@ def forced_events(
     data = {
         "phase": phase.name,
         "iteration": state.iteration,
-        "next": phase.next,
+        "next": name,
         "forced": True,
         # Without a complete run there is nothing to freeze: the next phase's first run is what it is held to.
         "freezes": phase.scope == "targets" and state.to_freeze is not None,

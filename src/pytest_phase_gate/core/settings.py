@@ -6,7 +6,7 @@ Light on purpose: commands that only look need the defaults and never the parser
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_phase_gate.core.values import Value, as_dict, field
 
@@ -63,6 +63,10 @@ class Overlay(Value):
     guards: Mapping[str, Guard] = field(default_factory=dict)
     phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
+    #: What is said otherwise about artifacts of a pipeline, by their names.
+    artifacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Other files that may not change while a pipeline runs; None: the workflow's.
+    constitution: tuple[str, ...] | None = None
     #: `required_green_runs: auto`: as many as this suite's own history asks for.
     green_runs_auto: bool = False
 

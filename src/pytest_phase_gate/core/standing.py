@@ -39,6 +39,7 @@ def assess(
     lost: tuple[str, ...] = (),
     gate_1_only: bool = False,
     begin: str = "pytest --phase=red",
+    again: str = "",
 ) -> Standing:
     """Return whether the present phase's last verdict holds now.
 
@@ -46,18 +47,24 @@ def assess(
     :param at: the time: an open circuit cools down.
     :param lost: open runs that will never end.
     :param begin: what to type where nothing is recorded yet.
+    :param again: what to type to have the present phase judged anew; a run of it where that is left out.
     """
     if state.phase is None:
         return Standing(holds=False, reason="no run is recorded yet", next=begin)
     if state.verification is not None:
         return _assess_verification(state, state.verification, tree=tree, gate_1_only=gate_1_only)
+    if state.is_stuck:
+        why = "" if state.pipeline is None else f": {state.pipeline.stuck}"
+        task = "" if state.task == "default" else f" --task {state.task}"
+        reason = f"stuck{why}; a person is needed"
+        return Standing(holds=False, reason=reason, next=f"phase-gate recover{task}", is_halted=True)
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
         wait = describe_wait(breaker, at)
         reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
         return Standing(holds=False, reason=reason, next="phase-gate breaker status", is_halted=True)
     evaluation = state.evaluation
-    again = run_command("auto", state.task)
+    again = again or run_command("auto", state.task)
     # A nested one proves nothing either way, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
     if gone:
@@ -65,7 +72,8 @@ def assess(
     if any(not run.nested for run in state.open_runs):
         return Standing(holds=False, reason="a run is going on", next="wait for it to end")
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
-        return Standing(holds=False, reason=f"no complete run in {state.phase} yet", next=again)
+        missing = "no complete run in" if state.pipeline is None else "no verdict on"
+        return Standing(holds=False, reason=f"{missing} {state.phase} yet", next=again)
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
         return Standing(

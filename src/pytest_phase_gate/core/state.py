@@ -9,10 +9,11 @@ from pytest_phase_gate.core.breaker import Breaker
 from pytest_phase_gate.core.flakiness import Flakiness
 from pytest_phase_gate.core.values import Value, field
 from pytest_phase_gate.core.waivers import Waiver
-from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.words import DONE, STUCK
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.metrics import MetricValue
+    from pytest_phase_gate.core.pipeline import Pipeline
     from pytest_phase_gate.core.verification import Verification
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
@@ -160,11 +161,17 @@ class State(Value):
     claims_done: int = 0
     #: A task of the verification gate; None for every other one.
     verification: Verification | None = None
+    #: What only a pipeline has; None in every other workflow.
+    pipeline: Pipeline | None = None
     undo: Undo | None = None
 
     @property
     def is_done(self) -> bool:
         return self.phase == DONE
+
+    @property
+    def is_stuck(self) -> bool:
+        return self.phase == STUCK
 
     @property
     def would_withdraw(self) -> str | None:

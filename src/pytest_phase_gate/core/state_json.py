@@ -20,12 +20,16 @@ def state_to_json(state: State) -> dict[str, Any]:
     document = {
         name: value
         for name in fields(State)
-        if name != "verification"
+        if name not in ("pipeline", "verification")
         and (value := _plain(getattr(state, name))) not in (None, [], {}, "")
         and value is not False
     }
+    # Each is imported where it is needed: no other workflow pays for it.
+    if state.pipeline is not None:
+        from pytest_phase_gate.core.pipeline import pipeline_to_json
+
+        document["pipeline"] = pipeline_to_json(state.pipeline)
     if state.verification is not None:
-        # Imported where there is such a task: no other one pays for it.
         from pytest_phase_gate.core.verification import verification_to_json
 
         document["verification"] = verification_to_json(state.verification)
@@ -80,6 +84,12 @@ def _verification(data: Json) -> object:
     return verification_from_json(data)
 
 
+def _pipeline(row: Json) -> object:
+    from pytest_phase_gate.core.pipeline import pipeline_from_json
+
+    return pipeline_from_json(row)
+
+
 _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "open_runs": lambda rows: tuple(OpenRun(**row) for row in rows),
     "facts": lambda rows: tuple(Fact(**row) for row in rows),
@@ -92,5 +102,6 @@ _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "breaker": breaker_from_json,
     "flakiness": lambda row: Flakiness(**row),
     "verification": _verification,
+    "pipeline": _pipeline,
     "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_phase_gate.core.breaker import at_time, breaker_to_json
 from pytest_phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
-from pytest_phase_gate.core.evidence import EVIDENCE_SLUGS, Measured, tables_from_json
+from pytest_phase_gate.core.evidence import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
 from pytest_phase_gate.core.findings import cap_findings, findings_from_json
 from pytest_phase_gate.core.measuring import code_as_tested
 from pytest_phase_gate.core.metrics import MetricValue
@@ -20,11 +20,19 @@ from pytest_phase_gate.core.workflow import Phase, Workflow
 
 
 def judgement_events(
-    evaluation: Evaluation, phase: Phase, *, at: str, remember_next: Callable[[], Mapping[str, str]] = dict
+    evaluation: Evaluation,
+    phase: Phase,
+    *,
+    at: str,
+    remember_next: Callable[[], Mapping[str, str]] = dict,
+    state: State | None = None,
+    workflow: Workflow | None = None,
+    look: Callable[[Phase], Remembered] = lambda phase: NOTHING_REMEMBERED,
 ) -> list[Event]:
-    """Return the events of a verdict: evaluated, the signal spent, the phase exited.
+    """Return the events of a verdict: evaluated, the signal spent, the phase exited; and what follows in a pipeline.
 
     :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
+    :param look: called in a pipeline where a phase is entered, or artifacts are agreed on.
     """
     judged = {"evaluation": evaluation_to_json(evaluation), "breaker": breaker_to_json(evaluation.breaker)}
     events = [Event(kind="evaluated", data=judged, at=at)]
@@ -41,12 +49,19 @@ def judgement_events(
             "file": reading.file,
         }
         events.append(Event(kind="signal-spent", data=spent, at=at))
+    said: Mapping[str, Any] = {}
+    if state is not None and state.pipeline is not None and workflow is not None:
+        from pytest_phase_gate.core.pipeline_verdict import pipeline_events  # no other workflow pays for it
+
+        more, said = pipeline_events(evaluation, state, workflow, phase, at=at, look=look)
+        events += more
     if evaluation.can_exit:
         data: dict[str, Any] = {
             "phase": phase.name,
             "iteration": subject.iteration,
             "next": phase.next,
             "forced": False,
+            **said,
         }
         data["freezes"] = phase.scope == "targets"
         remembered = remember_next()
@@ -66,11 +81,13 @@ def evaluate_again(
     root: str,
     evidence: Measured | None = None,
     replaces: frozenset[str] = frozenset(),
+    drops: frozenset[str] = EVIDENCE_SLUGS,
 ) -> Evaluation:
     """Judge the last complete run anew, with a signal or facts that came after it.
 
     :param evidence: of a look that came after it, too.
     :param replaces: the names that this look could measure: what the run has measured of them is past.
+    :param drops: what the look could find: what the run has found of it is past.
     """
     measured = state.measurement
     assert measured is not None, "only a measured iteration can be judged again"
@@ -78,7 +95,7 @@ def evaluate_again(
     if evidence is None:
         evidence = Measured(tables=tables_from_json(measured.tables))
     else:
-        findings = tuple(finding for finding in findings if finding.slug not in EVIDENCE_SLUGS)
+        findings = tuple(finding for finding in findings if finding.slug not in drops)
         said = {note.partition(":")[0] for note in evidence.notes}
         notes = tuple(note for note in notes if note.partition(":")[0] not in said)
     subject = Subject(
@@ -109,7 +126,16 @@ def evaluate_again(
         waivers=state.waivers,
         overrides=state.overrides,
     )
-    return with_breaker(evaluation, at_time(state.breaker, at))
+    return in_words(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+
+
+def in_words(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
+    """Return the verdict with what follows from it in a pipeline; as it is in any other workflow."""
+    if state.pipeline is None:
+        return evaluation
+    from pytest_phase_gate.core.pipeline_verdict import with_pipeline
+
+    return with_pipeline(evaluation, state, workflow, phase)
 
 
 def evaluate_without_run(
@@ -154,9 +180,10 @@ def evaluate_without_run(
         notes=evidence.notes,
         tables=evidence.tables,
         warnings=evidence.warnings,
+        waivers=state.waivers,
         overrides=state.overrides,
     )
-    return with_breaker(evaluation, at_time(state.breaker, at))
+    return in_words(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
 
 def claim_values(state: State) -> dict[str, MetricValue]:

@@ -45,11 +45,13 @@ def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
     }
 
 
-#: What somebody did to a phase.
-_DONE = {
+#: What a person did to a phase, for each kind of override.
+_DECIDED = {
     "skip": "skipped",
     "force": "forced",
     "breaker-reset": "let the breaker try again in",
+    "constitution-accept": "accepted another constitution in",
+    "restart": "began anew after",
     "amend": "gave the task another text in",
 }
 
@@ -57,7 +59,7 @@ _DONE = {
 def describe_override(document: Mapping[str, Any]) -> str:
     """Return who let what pass, how long and why, from the document of an override."""
     if document["kind"] != "waive":
-        what = _DONE[document["kind"]]
+        what = _DECIDED[document["kind"]]
         return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"
     until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
     findings = len(document["findings"])

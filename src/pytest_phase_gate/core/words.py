@@ -4,6 +4,8 @@ from __future__ import annotations
 
 #: The pseudo phase that a cycle ends in.
 DONE = "DONE"
+#: The pseudo phase of a pipeline that has spent its recoveries: only a person leads out of it.
+STUCK = "STUCK"
 
 #: How our own reports in Markdown begin: one that lies in a project is none of its documents.
 REPORT_TITLE = "## Phase gate: "

@@ -14,6 +14,7 @@ from pytest_phase_gate.core.values import Value, field
 if TYPE_CHECKING:
     from pytest_phase_gate.core.conditions import Condition
     from pytest_phase_gate.core.metrics import MetricType, MetricValue
+    from pytest_phase_gate.core.requirements import PipelineRules, Requires
 
 Tests = Literal["failing", "passing", "none"]
 Scope = Literal["suite", "targets"]
@@ -48,6 +49,16 @@ class Phase(Value):
     scope: Scope = "suite"
     may_end_cycle: bool = False
     breaker: Limits = field(default_factory=Limits)
+    #: What it requires beside its condition; None: nothing, as in every workflow that is no pipeline.
+    requires: Requires | None = None
+    #: Where a gate leads that fails: a done signal while Gate 1 is closed. Empty: nowhere, it only stays closed.
+    on_failure: str = ""
+    #: Whether a pending change request leads elsewhere than `next`.
+    routes: bool = False
+    #: Whether this is the phase that failures lead to; what follows it is the rewind that its record asks for.
+    recovers: bool = False
+    #: What makes change requests by itself here: `drift`, or an artifact with findings.
+    raises: tuple[str, ...] = ()
 
 
 class Workflow(Value):
@@ -62,6 +73,8 @@ class Workflow(Value):
     #: Metrics that plugins measure, with their types.
     metrics: Mapping[str, MetricType] = field(default_factory=dict)
     guards: Mapping[str, Guard] = field(default_factory=dict)
+    #: What holds for all phases of a pipeline; None: this is none.
+    pipeline: PipelineRules | None = None
     #: SHA-256 of what was read, so that a change of the rules is seen.
     digest: str = ""
 

@@ -37,6 +37,7 @@ def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
                 "next": phase.next,
                 "may_end_cycle": phase.may_end_cycle,
                 "breaker": as_dict(phase.breaker),
+                **_pipeline_fields(phase),
                 "gate_1": {
                     "name": phase.gate_1.name,
                     "condition": phase.gate_1.condition.text,
@@ -47,7 +48,34 @@ def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
             }
             for phase in workflow.phases
         ],
+        **_pipeline_rules(workflow),
     }
+
+
+def _pipeline_rules(workflow: Workflow) -> dict[str, Any]:
+    # Only where there are some: what other workflows look like, and what reading them costs, stays as it was.
+    if workflow.pipeline is None:
+        return {}
+    from pytest_phase_gate.core.requirements import rules_to_json
+
+    return {"pipeline": rules_to_json(workflow.pipeline)}
+
+
+def _pipeline_fields(phase: Phase) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if phase.requires is not None:
+        from pytest_phase_gate.core.requirements import requires_to_json
+
+        given["requires"] = requires_to_json(phase.requires)
+    if phase.on_failure:
+        given["on_failure"] = phase.on_failure
+    if phase.routes:
+        given["routes"] = True
+    if phase.recovers:
+        given["recovers"] = True
+    if phase.raises:
+        given["raises"] = list(phase.raises)
+    return given
 
 
 def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
@@ -58,6 +86,10 @@ def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
         for name, row in document["guards"].items()
     }
     fields["phases"] = tuple(_phase(row) for row in document["phases"])
+    if "pipeline" in fields:
+        from pytest_phase_gate.core.requirements import rules_from_json
+
+        fields["pipeline"] = rules_from_json(fields["pipeline"])
     return Workflow(**fields)
 
 
@@ -70,4 +102,11 @@ def _phase(row: Mapping[str, Any]) -> Phase:
         rationale=gate["rationale"],
         replaced=gate["replaced"],
     )
-    return Phase(**{**row, "gate_1": gate_1, "breaker": Limits(**row.get("breaker", {}))})
+    fields = {**row, "gate_1": gate_1, "breaker": Limits(**row.get("breaker", {}))}
+    if "requires" in fields:
+        from pytest_phase_gate.core.requirements import requires_from_json
+
+        fields["requires"] = requires_from_json(fields["requires"])
+    if "raises" in fields:
+        fields["raises"] = tuple(fields["raises"])
+    return Phase(**fields)

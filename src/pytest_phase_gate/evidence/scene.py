@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_phase_gate.core.evidence import Measured
 from pytest_phase_gate.core.settings import Configuration
 from pytest_phase_gate.core.values import Value
 
+if TYPE_CHECKING:
+    from pytest_phase_gate.core.state import State
+    from pytest_phase_gate.core.workflow import Phase, Workflow
+
 
 def say_nothing(text: str) -> None:
     """Where nobody watches."""
+
+
+class PipelineScene(Value):
+    """What only the provider of a pipeline looks at."""
+
+    workflow: Workflow
+    phase: Phase
+    state: State
+    #: Returns a stored object.
+    load: Callable[[str], Any]
+    #: Returns the rules that hold now, each under its name.
+    name_rules: Callable[[], Mapping[str, str]]
+    #: Returns the files of the tree, with ids of their contents.
+    tree_files: Callable[[], Mapping[str, str]]
 
 
 class Scene(Value):
@@ -36,6 +54,8 @@ class Scene(Value):
     recall: Callable[[str], Any] = lambda name: None
     #: Returns the files that have tests, as far as the task knows.
     known_tests: Callable[[], frozenset[str]] = frozenset
+    #: None where the workflow is no pipeline.
+    pipeline: PipelineScene | None = None
 
 
 class Provider(Protocol):

@@ -26,7 +26,7 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
-from pytest_phase_gate.project import Project, who_am_i
+from pytest_phase_gate.project import Project, pipeline_rules, who_am_i
 from pytest_phase_gate.recording.verifying import refuse_outside_verify
 from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.files import make_folder
@@ -78,9 +78,19 @@ class RecordedRun:
         """Look whether the phase may run now, before anything is written."""
         opened = self.store.look()
         refuse_outside_verify(opened.state)
+        self._keep_rules(opened.state)
         entry = decide_entry(opened.state, self.workflow, self.request.phase)
         self.phase = entry.phase
         self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
+
+    def _keep_rules(self, state: State) -> None:
+        """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
+        if state.pipeline is None or state.is_done:
+            return
+        rules = pipeline_rules(self.store, state.pipeline)
+        if rules.digest != self.workflow.digest:
+            self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
+        self.workflow = self.declared = rules
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
@@ -223,6 +233,7 @@ class RecordedRun:
             read_text=self._read_text,
             remembered=self._remembered,
             remember_next=lambda: self._remember_next(state),
+            look=lambda phase: self.project.remember(self.workflow, phase, self.store, state, begins_cycle=False),
         )
 
     def _read_text(self, path: str) -> str:

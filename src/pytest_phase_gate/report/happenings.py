@@ -25,6 +25,8 @@ _BREAKER: dict[Status, Happened] = {
     Status.HALF_OPEN: ("breaker-half-open", "the circuit is half-open"),
     Status.CLOSED: ("breaker-closed", "the circuit is closed again"),
 }
+#: How a pipeline goes back, in words.
+_WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
 
 
 def happenings_of(event: Event, before: State, after: State) -> Iterator[Happened]:
@@ -41,6 +43,8 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
         case "phase-entered" if data.get("how") == "rewind":
             if data.get("run") is not None:  # else somebody typed it, and said why
                 yield "rewound", f"back to {data['phase']}, by a run"
+        case "phase-entered" if data.get("how") in _WAYS_BACK:
+            yield "rewound", f"back to {data['phase']}, {_WAYS_BACK[data['how']]}"
         case "phase-entered":
             yield "entered", f"{data['phase']} begins" + (f", cycle {after.cycle}" if not before.visited else "")
         case "phase-exited":
@@ -76,6 +80,16 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             yield "note", _with_reason(f"failed: {data['failure']['type']}", data["failure"]["error"])
         case "committed":
             yield "note", f"committed as {data['commit'][:10]}"
+        case "gate-failed":
+            yield "too-early", _with_reason(f"the gate of {data['phase']} failed", data["reason"])
+        case "stuck":
+            yield "needs-person", _with_reason("stuck", data["reason"])
+        case "voted":
+            yield "note", _with_reason(f"voted {data['vote']} ({data['confidence']:g})", data["reason"], data["by"])
+        case "request-made":
+            yield "note", _with_reason(f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"])
+        case "request-decided":
+            yield "note", _with_reason(f"{data['id']} {data['status']}", data["reason"], data["by"])
         case "repaired" | "rollback-accepted":
             text = "the ledger was repaired" if event.kind == "repaired" else "an older folder was accepted"
             yield "override", _with_reason(text, data.get("reason"), data.get("by"))

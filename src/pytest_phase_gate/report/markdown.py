@@ -64,4 +64,8 @@ def _table(table: Mapping[str, Any]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    """Return the text as it is: the name of a test is no cell, no tag, no picture and no link."""
+    shown = str(text).replace("\n", " ").replace("<", "&lt;")
+    for character in "\\|[":
+        shown = shown.replace(character, f"\\{character}")
+    return shown

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 from pytest_phase_gate.core.metrics import METRICS
-from pytest_phase_gate.core.words import DONE, run_command, signal_command
+from pytest_phase_gate.core.words import DONE, look_command, run_command, signal_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
 Style = Literal["exit", "prp", "doyaken", "ralph"]
@@ -67,7 +67,9 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
         yield f"{phase.purpose}."
     yield _TESTS[phase.tests]
     yield ""
-    yield f"Gate 1 is measured by `{run_command(phase.name, task)}`, never by words. It asks for all of this:"
+    without_tests = workflow.pipeline is not None and phase.tests == "none"
+    measuring = look_command(task) if without_tests else run_command(phase.name, task)
+    yield f"Gate 1 is measured by `{measuring}`, never by words. It asks for all of this:"
     yield ""
     meanings = {metric.name: metric.meaning for metric in METRICS}
     for clause in phase.gate_1.condition.evaluate({}).clauses:
@@ -95,7 +97,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     yield "```"
     yield _BLOCKS[style].replace("{phase}", phase.name)
     yield "```"
-    following = "the cycle ends" if phase.next == DONE else f"{phase.next} follows"
+    following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
     yield ""
     yield f"When both gates hold, {following}."
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.errors import StateError, StorageError
-from pytest_phase_gate.project import Project
+from pytest_phase_gate.project import Project, next_commands
 from pytest_phase_gate.report.story import LedgerCheck, Story
 from pytest_phase_gate.report.telling import Teller
 from pytest_phase_gate.storage.opening import read_event
@@ -42,7 +42,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
     except StateError as error:
         damaged.append(error)
     tree = project.take_standing_tree(teller.state) if events else ""
-    standing = assess(teller.state, tree=tree, at=now(), lost=lost, begin=project.begin_command)
+    standing = assess(teller.state, tree=tree, at=now(), lost=lost, **next_commands(project, store, teller.state))
     # Told once: that is where objects are loaded.
     story = teller.tell(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost

@@ -41,6 +41,7 @@ from pytest_phase_gate.rules.parts import (
     read_types,
     read_values,
 )
+from pytest_phase_gate.rules.pipeline_text import check_path, read_artifact_changes
 from pytest_phase_gate.rules.verification import read_verification
 from pytest_phase_gate.rules.yaml_fields import Fields
 from pytest_phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
@@ -159,8 +160,9 @@ def _read_overlay(fields: Fields) -> Overlay:
     metrics = fields.mapping("metrics", None)
     guards = fields.mapping("guards", None)
     phases = fields.mapping("phases", None)
+    artifacts = fields.mapping("artifacts", None)
     places: dict[str, str] = {}
-    for section in (parameters, metrics, guards):
+    for section in (parameters, metrics, guards, artifacts):
         if section is not None:
             places.update((section.dotted(key), section.key_place(key)) for key in section)
     values = read_values(parameters)
@@ -173,8 +175,19 @@ def _read_overlay(fields: Fields) -> Overlay:
         metrics=read_types(metrics, dict(RESERVED_NAMES), "a metric"),
         guards=read_guards(guards) if guards is not None else {},
         phases=_read_phases(phases, places) if phases is not None else {},
+        artifacts=read_artifact_changes(artifacts) if artifacts is not None else {},
+        constitution=_read_constitution(fields, places),
         places=places,
     )
+
+
+def _read_constitution(fields: Fields, places: dict[str, str]) -> tuple[str, ...] | None:
+    files = fields.text_list("constitution", None)
+    for index, path in enumerate(files or ()):
+        check_path(path, fields.item_place("constitution", index), fields)
+    if files is not None:
+        places["constitution"] = fields.key_place("constitution")
+    return files
 
 
 def _read_phases(fields: Fields, places: dict[str, str]) -> dict[str, PhaseOverlay]:

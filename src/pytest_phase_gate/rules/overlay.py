@@ -5,6 +5,7 @@ Guards and Gate 2 stay whatever the project says, and a condition that it replac
 
 from __future__ import annotations
 
+from pytest_phase_gate.core.requirements import PipelineRules, move_artifacts
 from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.workflow import Gate1, Workflow
@@ -40,8 +41,24 @@ def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
             gate_1=_change_gate(phase.gate_1, change, key, vocabulary, overlay),
             breaker=change.breaker or phase.breaker,
         )
-    laid = replace(laid, phases=tuple(phases.values()))
+    laid = replace(laid, phases=tuple(phases.values()), pipeline=_change_pipeline(workflow, overlay))
     return replace(laid, digest=digest_rules(laid))
+
+
+def _change_pipeline(workflow: Workflow, overlay: Overlay) -> PipelineRules | None:
+    rules = workflow.pipeline
+    for name in overlay.artifacts:
+        if rules is None or name not in rules.artifacts:
+            place, names = overlay.place(f"artifacts.{name}"), closest_first(name, rules.artifacts if rules else ())
+            problem = f"{place}: workflow {workflow.name} has no artifact {shorten(name)}"
+            raise ConfigurationError(problem, f"use one of: {names}" if names else "take it out")
+    if overlay.constitution is not None and rules is None:
+        problem = f"{overlay.place('constitution')}: workflow {workflow.name} is no pipeline, and has no constitution"
+        raise ConfigurationError(problem, "take it out")
+    if rules is None:
+        return None
+    rules = move_artifacts(rules, overlay.artifacts)
+    return rules if overlay.constitution is None else replace(rules, constitution=overlay.constitution)
 
 
 def _change_gate(gate: Gate1, change: PhaseOverlay, key: str, vocabulary: Vocabulary, overlay: Overlay) -> Gate1:

@@ -15,17 +15,21 @@ from pytest_phase_gate.rules.yaml_fields import closest_first, shorten
 from pytest_phase_gate.rules.yaml_text import read_bytes
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
-_GUARDS_FILE = "guards.yaml"
+#: What every workflow may name, and what only a pipeline can measure.
+_GUARD_FILES = ("guards.yaml", "pipeline-guards.yaml")
 
 
 def shipped_workflow_names() -> tuple[str, ...]:
     """Return the names of the workflows that come with the package, sorted."""
-    return tuple(sorted(path.stem for path in _SHIPPED.glob("*.yaml") if path.name != _GUARDS_FILE))
+    return tuple(sorted(path.stem for path in _SHIPPED.glob("*.yaml") if path.name not in _GUARD_FILES))
 
 
 def load_shipped_guards() -> dict[str, Guard]:
     """Return the guards that come with the package."""
-    return parse_guards((_SHIPPED / _GUARDS_FILE).read_bytes(), _GUARDS_FILE)
+    guards: dict[str, Guard] = {}
+    for name in _GUARD_FILES:
+        guards |= parse_guards((_SHIPPED / name).read_bytes(), name)
+    return guards
 
 
 def load_shipped_workflow(name: str) -> Workflow:

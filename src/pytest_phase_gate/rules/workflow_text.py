@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from pathlib import PurePath
-from typing import get_args
+from typing import Any, get_args
 
 from pytest_phase_gate.core.breaker import Limits
 from pytest_phase_gate.core.conditions import parse_condition
-from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType
+from pytest_phase_gate.core.metrics import METRIC_TYPES, MetricType, MetricValue
+from pytest_phase_gate.core.requirements import PipelineRules
 from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.words import DONE
+from pytest_phase_gate.core.words import DONE, STUCK
 from pytest_phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
 from pytest_phase_gate.errors import WorkflowError
+from pytest_phase_gate.rules import pipeline_phases, pipeline_text
 from pytest_phase_gate.rules.parts import (
     MAX_BYTES,
     RESERVED_NAMES,
@@ -43,8 +45,8 @@ _MODEL = "tdd"
 _PHASE_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 _WORKFLOW_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
 
-#: `--phase=auto` is a question, and DONE is where a cycle ends.
-_RESERVED_PHASES = frozenset({DONE, "AUTO"})
+#: `--phase=auto` is a question, DONE and STUCK are where a cycle ends.
+_RESERVED_PHASES = frozenset({DONE, STUCK, "AUTO"})
 _GATE_2 = "exit_signal == true"
 _SOME_TESTS = parse_condition("tests_total > 0")
 _EXIT_ALLOWED = "gate_1 == true AND gate_2 == true"
@@ -85,6 +87,7 @@ def parse_workflow(
         workflow = _parse_gate_documents(documents, name=name, guards=guards, extra_metrics=extra_metrics)
     else:
         workflow = _parse_workflow(documents[0], guards=guards, extra_metrics=extra_metrics)
+    workflow = pipeline_phases.without_pipeline_guards(workflow)
     return replace(workflow, digest=digest_rules(workflow))
 
 
@@ -94,8 +97,9 @@ def _parse_workflow(
     name = fields.text("workflow")
     if not _WORKFLOW_NAME.fullmatch(name):
         fields.refuse("workflow", f"a workflow can't be named {shorten(name)}", "use letters, digits, `.`, `-` and `_`")
-    start: Start = fields.choice("start", _STARTS, "any")
-    rewind_by_option = fields.boolean("rewind_by_option", True)
+    has_pipeline = pipeline_text.is_pipeline(fields)
+    start: Start = fields.choice("start", _STARTS, "first" if has_pipeline else "any")
+    rewind_by_option = fields.boolean("rewind_by_option", not has_pipeline)
     taken = dict(RESERVED_NAMES)
     metrics = read_types(fields.mapping("metrics", None), taken, "a metric")
     for metric, kind in metrics.items():
@@ -106,6 +110,11 @@ def _parse_workflow(
     taken.update(dict.fromkeys(extra_metrics, "a metric of a plugin"))
     facts = read_types(fields.mapping("facts", None), taken, "a fact")
     parameters = read_parameters(fields.mapping("parameters", None), taken)
+    pipeline = None
+    if has_pipeline:
+        pipeline_text.check_start(fields, start, rewind_by_option=rewind_by_option)
+        parameters = pipeline_text.add_budget(parameters)
+        pipeline = pipeline_text.read_rules(fields, parameters)
     types = combine_types(parameters=parameters, facts=facts, metrics=metrics)
     vocabulary = Vocabulary(types=types, constants=parameters, guards=guards, error=WorkflowError)
     own_guards = {}
@@ -115,7 +124,9 @@ def _parse_workflow(
             vocabulary.check_new_guard(guard, section.key_place(guard.name))
     guards = {**guards, **own_guards}
     limits = read_limits(fields.mapping("breaker", None), Limits())
-    phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards), limits)
+    phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards), limits, parameters, pipeline)
+    if pipeline is not None:
+        pipeline_text.check_routes(fields, pipeline, [phase.name for phase in phases if not phase.recovers])
     fields.finish()
     return Workflow(
         name=name,
@@ -126,21 +137,38 @@ def _parse_workflow(
         facts=facts,
         metrics=metrics,
         guards=guards,
+        pipeline=pipeline,
     )
 
 
-def _read_phases(section: Fields, vocabulary: Vocabulary, limits: Limits) -> tuple[Phase, ...]:
+def _read_phases(
+    section: Fields,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    parameters: Mapping[str, MetricValue],
+    pipeline: PipelineRules | None,
+) -> tuple[Phase, ...]:
     keys: dict[str, str] = {}
     for key in section:
         keys[_phase_name(key, section.key_place(key), taken=keys)] = key
     if not keys:
         section.refuse("", "there are no phases", "describe at least one phase")
     phases = []
-    for name, following in zip(keys, [*keys, DONE][1:], strict=True):
+    recovering = [name for name, key in keys.items() if section.mapping(key).boolean("recovers", False)]
+    main = [name for name in keys if name not in recovering]
+    if recovering and recovering[0] == next(iter(keys)):
+        section.refuse("", "the first phase can't be one that recovers", "begin with a phase that does the work")
+    usual = {**dict.fromkeys(recovering, ""), **dict(zip(main, [*main, DONE][1:], strict=True))}
+    for name in keys:
         fields = section.mapping(keys[name])
-        target = fields.text("next", following).upper()
-        if target == name or (target not in keys and target != DONE):
-            others = [other for other in (*keys, DONE) if other != name]
+        given: dict[str, Any] = {}
+        if pipeline is not None:
+            given = pipeline_phases.read_phase_rules(fields, pipeline, parameters, recovering)
+        target = fields.text("next", usual[name]).upper()
+        if name in recovering:
+            target = ""
+        elif target in recovering or target == name or (target not in keys and target != DONE):
+            others = [other for other in (*main, DONE) if other != name]
             remedy = f"use one of: {closest_first(target, others)}"
             fields.refuse("next", f"after {name} can't come {shorten(target)}", remedy)
         phase = Phase(
@@ -152,9 +180,12 @@ def _read_phases(section: Fields, vocabulary: Vocabulary, limits: Limits) -> tup
             breaker=read_limits(fields.mapping("breaker", None), limits),
             gate_1=_read_gate_1(fields.mapping("gate_1"), vocabulary),
             next=target,
+            **given,
         )
         _check_gate_2(fields)
         fields.finish()
+        if pipeline is not None:
+            phase = pipeline_phases.with_implied_guards(phase, pipeline, vocabulary.guards)
         phases.append(phase)
     _check_order(phases, {phase: section.key_place(key) for phase, key in keys.items()})
     return tuple(phases)
@@ -162,7 +193,7 @@ def _read_phases(section: Fields, vocabulary: Vocabulary, limits: Limits) -> tup
 
 def _check_order(phases: list[Phase], places: Mapping[str, str]) -> None:
     following = {phase.name: phase.next for phase in phases}
-    reached: dict[str, None] = {}
+    reached: dict[str, None] = dict.fromkeys(phase.on_failure for phase in phases if not phase.recovers)
     name = phases[0].name
     while name != DONE and name not in reached:
         reached[name] = None
@@ -170,7 +201,8 @@ def _check_order(phases: list[Phase], places: Mapping[str, str]) -> None:
     for phase in phases:
         if phase.name not in reached:
             problem = f"{places[phase.name]}: phase {phase.name} can't be reached from {phases[0].name}"
-            raise WorkflowError(problem, f"let the `next` of another phase name {phase.name}")
+            key = "on_failure" if phase.recovers else "next"
+            raise WorkflowError(problem, f"let the `{key}` of another phase name {phase.name}")
     if name != DONE and not any(phase.may_end_cycle for phase in phases):
         problem = f"{places[name]}: the phases go round for ever: no `next` is {DONE}"
         raise WorkflowError(problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")

@@ -14,14 +14,14 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from pytest_phase_gate.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from filelock import BaseFileLock
+    from pytest_phase_gate.storage.kernel_lock import KernelLock
 
 #: Windows refuses a replace while a scanner or reader holds the file (access denied, sharing, lock violation).
 _SHARING_ERRORS = frozenset({5, 32, 33})
@@ -98,8 +98,8 @@ class FileSystem:
     def unlink(self, path: Path) -> None:
         os.unlink(path)
 
-    def acquire(self, lock: BaseFileLock, **how: Any) -> None:
-        lock.acquire(**how)
+    def acquire(self, lock: KernelLock) -> None:
+        lock.acquire()
 
 
 #: What storage uses unless it is told otherwise.

@@ -13,20 +13,15 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.errors import LockTimeoutError, StorageError
 from pytest_phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
+from pytest_phase_gate.storage.kernel_lock import KernelLock, LockedError, lock_on
 
-if TYPE_CHECKING:
-    from filelock import FileLock
-
-#: 5 ms: with 50 writers at once half the time of filelock's default, and no spinning.
-POLL_INTERVAL = 0.005
 #: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
 #: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.
-_PATIENCE = ((0.05, POLL_INTERVAL), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
+_PATIENCE = ((0.05, 0.005), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
 _CROWD_INTERVAL = 0.03
 #: For so long a process that had to wait gives way before it asks again: whoever polls is asleep when a lock becomes
 #: free, so one that asks at once would always be first, and 49 others would wait until it has had enough.
@@ -40,19 +35,17 @@ def hold_lock(
     path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
 ) -> Iterator[None]:
     """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
-    from filelock import FileLock, Timeout
-
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
-    lock = FileLock(path, timeout=timeout, poll_interval=POLL_INTERVAL, fallback_to_soft=False)
+    lock = lock_on(path)
     try:
         _give_way()
         try:
-            files.acquire(lock, blocking=False)
-        except Timeout:
+            files.acquire(lock)
+        except LockedError:
             _waited.at = time.monotonic()
             _wait_for(lock, timeout, files)
-    except Timeout:
+    except LockedError:
         raise LockTimeoutError(
             f"{path.name} was not free within {timeout:g} s{_describe_holder(path, files)}",
             remedy="wait for that run to end, or end it, then run again",
@@ -91,19 +84,15 @@ def _give_way() -> None:
         time.sleep(_CROWD_INTERVAL)
 
 
-def _wait_for(lock: FileLock, timeout: float, files: FileSystem) -> None:
-    from filelock import Timeout
-
+def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
     began = time.monotonic()
-    for until, interval in _PATIENCE:
-        left = min(until, timeout) - (time.monotonic() - began)
-        try:
-            files.acquire(lock, timeout=max(left, 0), poll_interval=interval)
-        except Timeout:
-            if until >= timeout:
-                raise
-        else:
+    while (left := timeout - (waited := time.monotonic() - began)) > 0:
+        interval = next(each for until, each in _PATIENCE if waited < until)
+        time.sleep(min(interval, left))
+        with contextlib.suppress(LockedError):
+            files.acquire(lock)
             return
+    raise LockedError
 
 
 def holder_file(path: Path) -> Path:
@@ -118,15 +107,11 @@ def is_free(path: Path, files: FileSystem = REAL) -> bool:
         return True
     except OSError:
         return False  # doubt: what can't be looked at may be held
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
+    lock = lock_on(path)
     try:
         files.acquire(lock)
-    except Timeout:
-        return False
     except (OSError, NotImplementedError):
-        return False  # doubt: a lock that can't be asked may be held
+        return False  # held, or in doubt: a lock that can't be asked may be held
     lock.release()
     return True
 
@@ -135,10 +120,8 @@ class RunLock:
     """Held while a run lives: an open record whose lock is free belongs to a run that is lost."""
 
     def __init__(self, path: Path, files: FileSystem = REAL) -> None:
-        from filelock import FileLock
-
         self._path, self._files = path, files
-        self._lock = FileLock(path, timeout=0, fallback_to_soft=False)
+        self._lock = lock_on(path)
 
     def acquire(self) -> None:
         try:

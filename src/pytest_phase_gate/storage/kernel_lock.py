@@ -1,0 +1,100 @@
+"""An exclusive lock of the operating system on a file: free as soon as its holder is dead.
+
+By `flock` where there is one, and by filelock where there is none. Not by filelock everywhere: importing it puts a hook
+on everything that the interpreter audits, and each test of the user's suite would pay for that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Protocol
+
+
+class LockedError(BlockingIOError):
+    """Somebody else holds the lock."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EWOULDBLOCK, "somebody else holds it")
+
+
+class KernelLock(Protocol):
+    """Taken at once or not at all; waiting is the caller's business."""
+
+    def acquire(self) -> None:
+        """Take it. Raises LockedError if somebody else has it, OSError where it can't be asked."""
+
+    def release(self) -> None:
+        """Let it go."""
+
+
+def lock_on(path: Path) -> KernelLock:
+    """Return the lock on that file, not taken yet."""
+    if sys.platform == "win32":
+        return _FileLock(path)
+    return _Flock(path)
+
+
+if sys.platform == "win32":
+
+    class _FileLock:
+        def __init__(self, path: Path) -> None:
+            from filelock import FileLock
+
+            self._lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
+
+        def acquire(self) -> None:
+            from filelock import Timeout
+
+            try:
+                self._lock.acquire()
+            except Timeout:
+                raise LockedError from None
+
+        def release(self) -> None:
+            self._lock.release()
+
+else:
+    import fcntl
+
+    #: Descriptors of the locks that this process has.
+    _held: set[int] = set()
+
+    class _Flock:
+        def __init__(self, path: Path) -> None:
+            self._path = path
+            self._descriptor, self._process = -1, 0
+
+        def acquire(self) -> None:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(descriptor).st_nlink:
+                    raise LockedError  # whoever held it took the file away: this is the lock on nothing
+            except BlockingIOError:
+                os.close(descriptor)
+                raise LockedError from None
+            except BaseException:
+                os.close(descriptor)
+                raise
+            _held.add(descriptor)
+            self._descriptor, self._process = descriptor, os.getpid()
+
+        def release(self) -> None:
+            if self._process == os.getpid() and self._descriptor in _held:
+                _held.discard(self._descriptor)
+                # Closed, not unlocked: that is what the end of a process does, too.
+                os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _let_go_in_child() -> None:
+        """A child has the same locks open: left alone, it would keep them beyond its parent's death."""
+        for descriptor in _held:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        _held.clear()
+
+    os.register_at_fork(after_in_child=_let_go_in_child)

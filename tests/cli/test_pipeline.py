@@ -1,0 +1,204 @@
+"""The commands of a pipeline beside its clauses: what they say, what they refuse, what they leave alone."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from tests.conformance.pipelines import CONFIGURATION, PATHS, Pipe
+from tests.conformance.stories import SCHEMAS
+from tests.support import Sample
+
+OVERRIDES = "overrides: {allow_non_interactive: true}\n"
+
+
+@pytest.fixture
+def pipe(sample: Sample) -> Pipe:
+    return Pipe(sample)
+
+
+def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
+    ran = pipe.gate("advance")
+    assert ran.has(
+        "INTAKE begins: What is wanted is written down",
+        "artifact      intake-brief: docs/pipeline/intake-brief.md (20 different words)",
+        "constitution  CONSTITUTION.md: recorded",
+        "next: write what is asked for, then phase-gate advance",
+    )
+    status = pipe.gate("status", "--json")
+    jsonschema.validate(status.document, json.loads((SCHEMAS / "status.schema.json").read_text()))
+    assert (status.document["reason"], status.document["next"]) == ("no verdict on INTAKE yet", "phase-gate advance")
+
+
+def test_where_tests_are_asked_for_the_next_step_is_a_run(pipe: Pipe) -> None:
+    pipe.at("QA_VALIDATION")
+    assert pipe.gate("status", "--json").document["next"] == "pytest --phase=qa_validation"
+    ran = pipe.gate("advance")
+    assert ran.code == 13
+    assert "pytest --phase=qa_validation" in ran.err
+
+
+def test_a_waiver_counts_in_a_phase_without_tests(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + OVERRIDES)
+    assert not pipe.look()["gate_1"]["satisfied"]
+    waive = ("waive", "artifacts-made", "--reason", "the brief was given by phone", "--by", "ann")
+    assert pipe.gate(*waive).code == 0
+    verdict = pipe.look()
+    guard = next(row for row in verdict["gate_1"]["guards"] if row["name"] == "artifacts-made")
+    assert (guard["satisfied"], guard["waived"]) == (False, True)
+    # The condition itself is no guard: it can't be waived.
+    assert not verdict["gate_1"]["satisfied"]
+    # Exactly what was there: a file that is too short is another finding.
+    pipe.make("intake-brief", "short\n")
+    assert not next(row for row in pipe.look()["gate_1"]["guards"] if row["name"] == "artifacts-made")["waived"]
+
+
+def test_a_forced_exit_leads_where_the_phase_leads(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + OVERRIDES)
+    pipe.fail()
+    force = ("force", "--reason", "the customer waits", "--by", "ann", "--word", "OVERRIDE")
+    assert pipe.gate(*force).code == 0
+    pipe.enter()
+    assert pipe.phase == "INTAKE"
+
+
+def test_a_vote_may_name_its_version(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.make("master-plan")
+    shown = pipe.gate("review", "--json").document
+    assert (shown["votes"], shown["score"], shown["reached"]) == ([], None, False)
+    assert pipe.vote("ann", version="0" * 12).code == 13
+    assert pipe.vote("ann", phase="ARCHITECTURE").code == 13
+    assert pipe.vote("ann", version=shown["version"], phase="consensus_master_plan").code == 10
+    assert pipe.vote("bob", version=shown["version"]).code == 0
+    pipe.make("master-plan")
+    assert pipe.vote("cyd", version=shown["version"]).code == 13
+
+
+@pytest.mark.parametrize("text", ["vote: maybe\nconfidence: 1\nby: ann\n", "vote: [\n", ""])
+def test_a_vote_that_can_not_be_read_changes_nothing(pipe: Pipe, text: str) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.make("master-plan")
+    pipe.sample.write({"vote.yaml": text})
+    assert pipe.gate("review", "vote.yaml").code in (2, 13)
+    assert pipe.gate("review", "nowhere.yaml").code == 13
+    assert "votes" not in pipe.pipeline
+
+
+def test_nobody_votes_where_nobody_asks(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.prepare()
+    assert pipe.signal()["can_exit"]
+    ran = pipe.vote("cyd")
+    assert ran.code == 13
+    assert "asks for no vote any more" in ran.err
+
+
+def test_a_snapshot_is_what_its_schema_says(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    ran = pipe.gate("snapshot", "--json")
+    stored = json.loads((pipe.sample.root / PATHS["repository-snapshot"]).read_text())
+    jsonschema.validate(stored, json.loads((SCHEMAS / "snapshot.schema.json").read_text()))
+    assert ran.document == {"file": PATHS["repository-snapshot"], **stored}
+    assert (stored["phase"], stored["attempt"], stored["cycle"]) == ("INTAKE", 1, 1)
+    assert pipe.gate("snapshot", "--output", "elsewhere.json").code == 2
+
+
+def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
+    moved = "artifacts: {repository-snapshot: {path: snapshots/now.json}}\ndocs: []\n"
+    pipe.begin(CONFIGURATION + moved)
+    while pipe.phase != "ARCHITECTURE":
+        pipe.do()
+    pipe.make("architecture-plan")
+    assert pipe.gate("snapshot").code == 0
+    pipe.sample.git("add", "-A")
+    assert pipe.look()["gate_1"]["satisfied"], "it does not contain itself"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("review",), ("request", "list"), ("recover",), ("constitution",), ("snapshot",)],
+    ids=lambda words: words[0],
+)
+def test_another_workflow_is_no_pipeline(pipe: Pipe, words: tuple[str, ...]) -> None:
+    pipe.sample.write({"test_a.py": "def test_a(): pass\n"})
+    pipe.sample.pytest("--phase=green")
+    ran = pipe.gate(*words)
+    assert ran.code == 13
+    assert "which is no pipeline" in ran.err
+
+
+def test_a_pipeline_of_another_task_stands_by_itself(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    assert pipe.gate("advance", "--task", "other").code == 0
+    verdict = pipe.gate("signal", "--task", "other", "--reason", "x", "--json").document
+    assert verdict["next"] == "phase-gate recover --task other"
+    assert pipe.phase == "INTAKE"
+
+
+def test_a_phase_explains_what_it_requires(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    ran = pipe.gate("explain", "review")
+    assert ran.has("review-decision: docs/pipeline/review-decision.md", "fails to RECOVERY_LOOP", "next:   AUDIT")
+    assert pipe.gate("explain", "recovery_loop").has("next:   what the root-cause record says")
+
+
+def test_the_second_cycle_begins_where_the_first_was_done(pipe: Pipe) -> None:
+    pipe.at("PRODUCTION_GATE")
+    pipe.do()
+    assert pipe.phase == "DONE"
+    assert pipe.gate("advance").code == 0
+    assert (pipe.phase, pipe.state["cycle"]) == ("INTAKE", 2)
+    # What the first cycle left is old.
+    assert not pipe.look()["gate_1"]["satisfied"]
+    pipe.do()
+    assert pipe.phase == "CONSENSUS_MASTER_PLAN"
+
+
+def test_a_blocking_request_does_not_lock_a_recovery_up(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + OVERRIDES)
+    pipe.fail()
+    pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+    pipe.recover()
+    assert pipe.phase == "INTAKE"
+    pipe.prepare()
+    assert not pipe.look()["gate_1"]["satisfied"]
+    assert pipe.gate("request", "reject", "CR-1", "--reason", "it is lawful", "--by", "ann").code == 0
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+def test_only_a_person_rejects_what_a_phase_found_or_what_blocks(pipe: Pipe) -> None:
+    pipe.at("AUDIT")
+    pipe.audit({"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"})
+    pipe.look()
+    pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+    for name in ("CR-1", "CR-2"):
+        ran = pipe.gate("request", "reject", name, "--reason", "no time for it", "--by", "ann")
+        assert ran.code == 13
+        assert "for a person at a terminal" in ran.err
+    assert [row["status"] for row in pipe.pipeline["requests"]] == ["proposed", "proposed"]
+
+
+def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
+    pipe.at("REVIEW")
+    pipe.prepare()
+    pipe.gate("request", "new", "--type", "config", "--title", "newer tools", "--by", "ann")
+    assert pipe.signal()["can_exit"]
+    pipe.enter()
+    pipe.fail()
+    ran = pipe.gate("report", "-o", "story.md")
+    assert ran.code in (0, 10), ran.err
+    story = (pipe.sample.root / "story.md").read_text(encoding="utf-8").replace("\\_", "_")
+    assert "Next: `phase-gate advance`" in story
+    for words in (
+        "CR-1 asks for a change (config) (ann): newer tools",
+        "CR-1 approved (REVIEW)",
+        "back to QA_VALIDATION, by a change request",
+        "the gate of QA_VALIDATION failed: ",
+        "RECOVERY_LOOP begins",
+        "voted approve (1) (ann)",
+    ):
+        assert words in story, words

@@ -1,0 +1,909 @@
+"""The phase gate engine: one test or more a clause, on a real task that goes through the shipped pipeline."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pytest_phase_gate.core.gate_result import gate_result, merge_gate_results
+from pytest_phase_gate.core.pipeline_order import main_line
+from pytest_phase_gate.rules.workflow_files import load_shipped_workflow
+from tests.conformance.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, PATHS, Pipe
+from tests.conformance.stories import SCHEMAS
+from tests.support import Sample
+
+WORKFLOW = load_shipped_workflow("pipeline")
+BLOCKING = {"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"}
+
+
+@pytest.fixture
+def pipe(sample: Sample) -> Pipe:
+    return Pipe(sample)
+
+
+def unmet(verdict: Any) -> list[str]:
+    return [guard["name"] for guard in verdict["gate_1"]["guards"] if not guard["satisfied"]]
+
+
+def details(verdict: Any, guard: str) -> str:
+    return " | ".join(
+        f"{row['id']} {row['detail']}".strip() for row in verdict["findings"] if guard in (row["slug"], row["guard"])
+    )
+
+
+# --- PG-01 to PG-03: the states
+
+
+@pytest.mark.criterion("PG-01")
+@pytest.mark.criterion("PG-15")
+def test_fourteen_states_in_order_and_the_production_gate_leads_to_done(pipe: Pipe) -> None:
+    names = [phase.name for phase in WORKFLOW.phases]
+    assert names == [*LINE, "RECOVERY_LOOP"]
+    assert main_line(WORKFLOW) == LINE
+    pipe.begin()
+    seen = []
+    while pipe.phase != "DONE":
+        seen.append(pipe.phase)
+        pipe.do()
+    assert tuple(seen) == LINE
+    # DONE is final: what has exited can't be signalled, rewound or recovered.
+    for words in (
+        ("signal", "--reason", "x"),
+        ("rewind", "AUDIT", "--reason", "x"),
+        ("recover", "start", "--reason", "x"),
+    ):
+        assert pipe.gate(*words).code == 13
+    assert [step["phase"] for step in pipe.pipeline["steps"]] == list(LINE)
+
+
+@pytest.mark.criterion("PG-01")
+def test_stuck_is_final(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n")
+    pipe.fail()
+    assert pipe.phase == "STUCK"
+    before = (pipe.sample.root / ".phase-gate" / "ledger.jsonl").read_bytes()
+    for words in (
+        ("advance",),
+        ("signal", "--reason", "x"),
+        ("rewind", "INTAKE", "--reason", "x"),
+        ("request", "new", "--type", "scope", "--title", "x"),
+        ("recover", "start", "--reason", "x"),
+    ):
+        assert pipe.gate(*words).code == 13, words
+    assert pipe.sample.pytest("--phase=intake").code == 13
+    assert pipe.sample.pytest("--phase=auto").code == 13
+    assert (pipe.sample.root / ".phase-gate" / "ledger.jsonl").read_bytes() == before
+    assert pipe.gate("check").code == 12
+    assert pipe.gate("status").code == 12
+
+
+@pytest.mark.criterion("PG-02")
+def test_each_state_names_what_it_requires_and_where_it_leads() -> None:
+    table = {
+        phase.name: (
+            phase.requires.artifacts if phase.requires else (),
+            phase.requires.checks if phase.requires else (),
+            phase.requires.consensus is not None if phase.requires else False,
+            phase.next,
+            phase.on_failure,
+        )
+        for phase in WORKFLOW.phases
+    }
+    snapshot, failing = "repository-snapshot", "RECOVERY_LOOP"
+    assert table == {
+        "INTAKE": (("intake-brief",), (), False, "CONSENSUS_MASTER_PLAN", failing),
+        "CONSENSUS_MASTER_PLAN": (("master-plan",), (), True, "ARCHITECTURE", failing),
+        "ARCHITECTURE": (("architecture-plan", snapshot), (), False, "CONSENSUS_ARCHITECTURE", failing),
+        "CONSENSUS_ARCHITECTURE": (("architecture-plan",), (), True, "ROLE_PLANNING", failing),
+        "ROLE_PLANNING": (("role-plans",), (), False, "CONSENSUS_ROLE_PLANS", failing),
+        "CONSENSUS_ROLE_PLANS": (("role-plans",), (), True, "IMPLEMENTATION", failing),
+        "IMPLEMENTATION": ((snapshot,), ("build",), False, "QA_VALIDATION", failing),
+        "QA_VALIDATION": ((), ("build", "lint"), False, "REVIEW", failing),
+        "REVIEW": (("review-decision", snapshot), (), False, "AUDIT", failing),
+        "AUDIT": (("audit-report",), (), False, "PRODUCTION_GATE", failing),
+        "PRODUCTION_GATE": (("production-report",), CHECKS, False, "DONE", failing),
+        "RECOVERY_LOOP": (("root-cause", "recovery-plan"), (), True, "", failing),
+    }
+    assert WORKFLOW.parameters["consensus_threshold"] == 0.95
+    assert WORKFLOW.parameters["required_voters"] == 2
+    for phase in WORKFLOW.phases:
+        assert {"constitution-kept", "rules-kept", "no-blocking-issue"} <= set(phase.gate_1.guards)
+    assert WORKFLOW.phase("QA_VALIDATION").tests == "passing"  # type: ignore[union-attr]
+
+
+@pytest.mark.criterion("PG-03")
+def test_no_state_can_be_skipped(pipe: Pipe) -> None:
+    pipe.begin()
+    assert pipe.sample.pytest("--phase=qa_validation").code == 13
+    assert pipe.sample.pytest("--phase=recovery_loop").code == 13
+    for phase in (*LINE[1:], "RECOVERY_LOOP"):
+        assert pipe.gate("rewind", phase, "--reason", "x").code == 13, phase
+    assert pipe.phase == "INTAKE"
+    pipe.prepare()
+    assert pipe.signal()["can_exit"]
+    assert pipe.sample.pytest("--phase=architecture").code == 13
+    assert pipe.gate("advance").code == 0
+    assert pipe.phase == "CONSENSUS_MASTER_PLAN"
+
+
+@pytest.mark.criterion("PG-03")
+def test_a_pipeline_begins_with_its_first_state(pipe: Pipe) -> None:
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n", "test_a.py": "def test_a(): pass\n"})
+    assert pipe.sample.pytest("--phase=qa_validation").code == 13
+    assert not (pipe.sample.root / ".phase-gate" / "ledger.jsonl").exists()
+
+
+# --- PG-04: the constitution
+
+
+@pytest.mark.criterion("PG-04")
+@pytest.mark.parametrize(
+    ("phase", "change"), [("INTAKE", "changed"), ("QA_VALIDATION", "missing"), ("AUDIT", "changed")]
+)
+def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, change: str) -> None:
+    pipe.at(phase)
+    pipe.prepare()
+    file = pipe.sample.root / "CONSTITUTION.md"
+    text = file.read_text()
+    if change == "changed":
+        file.write_text("Anything goes.\n")
+    else:
+        file.unlink()
+    if phase == "QA_VALIDATION":
+        ran = pipe.sample.pytest("--phase=qa_validation")
+        assert ran.code == 10
+        assert "constitution-kept" in ran.out
+    else:
+        verdict = pipe.look()
+        assert unmet(verdict) == ["constitution-kept"]
+        assert "CONSTITUTION.md" in details(verdict, "constitution-kept")
+    assert pipe.gate("constitution").code == 10
+    file.write_text(text)
+    assert pipe.gate("constitution").code == 0
+    if phase == "QA_VALIDATION":
+        assert pipe.sample.pytest("--phase=qa_validation").code == 0
+    else:
+        assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-04")
+def test_a_constitution_that_changes_after_the_run_closes_the_gate_at_the_signal(pipe: Pipe) -> None:
+    pipe.at("QA_VALIDATION")
+    assert pipe.sample.pytest("--phase=qa_validation").code == 0
+    pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
+    verdict = pipe.signal()
+    assert unmet(verdict) == ["constitution-kept"]
+    assert pipe.phase == "RECOVERY_LOOP"
+
+
+@pytest.mark.criterion("PG-04")
+def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) -> None:
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "test_a.py": "def test_a(): pass\n"})
+    ran = pipe.gate("advance")
+    assert ran.code == 13
+    assert "CONSTITUTION.md" in ran.err
+    # pytest begins a cycle, too, and the constitution that comes later is not the one of its start.
+    pipe.sample.pytest("--phase=intake")
+    pipe.sample.write({"CONSTITUTION.md": "Written later.\n"})
+    pipe.make("intake-brief")
+    verdict = pipe.look()
+    assert unmet(verdict) == ["constitution-kept"]
+    assert "never recorded" in details(verdict, "constitution-kept")
+
+
+@pytest.mark.criterion("PG-04")
+def test_accepting_another_constitution_is_an_override(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + "overrides: {allow_non_interactive: true}\n")
+    accept = ("constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
+    assert pipe.gate(*accept).code == 13  # nothing changed
+    pipe.sample.write({"CONSTITUTION.md": "Members may give their names.\n"})
+    assert pipe.gate("constitution", "accept", "--by", "ann").code == 2
+    assert pipe.gate("constitution", "accept", "--reason", "it works", "--by", "ann").code == 13
+    assert pipe.gate(*accept).code == 0
+    pipe.prepare()
+    verdict = pipe.look()
+    assert verdict["gate_1"]["satisfied"]
+    assert [row["kind"] for row in verdict["overrides"]] == ["constitution-accept"]
+
+
+@pytest.mark.criterion("PG-04")
+def test_only_a_person_accepts_another_constitution(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
+    ran = pipe.gate("constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
+    assert ran.code == 13
+    assert "terminal" in ran.err
+
+
+# --- PG-05 to PG-07: what closes a gate, and its result
+
+
+@pytest.mark.criterion("PG-05")
+@pytest.mark.parametrize(
+    ("phase", "without"),
+    [
+        ("INTAKE", "intake-brief"),
+        ("ROLE_PLANNING", "role-plans"),
+        ("IMPLEMENTATION", "repository-snapshot"),
+        ("AUDIT", "audit-report"),
+        ("PRODUCTION_GATE", "production-report"),
+    ],
+)
+def test_a_missing_artifact_closes_the_gate_and_is_named(pipe: Pipe, phase: str, without: str) -> None:
+    pipe.at(phase)
+    pipe.prepare(without)
+    verdict = pipe.look()
+    assert "artifacts-made" in unmet(verdict)
+    assert details(verdict, "artifacts-made").startswith(without)
+    assert PATHS[without].rpartition("/")[0] in details(verdict, "artifacts-made")
+
+
+@pytest.mark.criterion("PG-05")
+@pytest.mark.parametrize("check", ["build", "start"])
+def test_a_failing_check_closes_the_gate_and_is_named(pipe: Pipe, check: str) -> None:
+    pipe.at("PRODUCTION_GATE")
+    pipe.prepare()
+    pipe.sample.write({f"broken-{check}": ""})
+    verdict = pipe.look()
+    assert unmet(verdict) == ["checks-passed"]
+    assert details(verdict, "checks-passed") == f"{check} it failed"
+    assert verdict["metrics"]["checks_failed"] == 1
+    pipe.sample.remove(f"broken-{check}")
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-05")
+@pytest.mark.parametrize(
+    ("votes", "words"),
+    [
+        pytest.param([("ann", "approve", 1.0)], "1 voter, 2 are needed", id="one-voter"),
+        pytest.param([("ann", "approve", 1.0), ("bob", "reject", 1.0)], "bob rejects: too vague", id="a-rejection"),
+        pytest.param(
+            [("ann", "approve", 1.0), ("bob", "approve", 1.0), ("bob", "reject", 1.0)], "bob rejects", id="last"
+        ),
+    ],
+)
+def test_low_consensus_closes_the_gate_and_is_named(pipe: Pipe, votes: list[Any], words: str) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.make("master-plan")
+    for by, vote, confidence in votes:
+        assert pipe.vote(by, vote, confidence, reason="too vague").code in (0, 10)
+    verdict = pipe.look()
+    assert unmet(verdict) == ["consensus-reached"]
+    assert words in details(verdict, "consensus-reached")
+
+
+@pytest.mark.criterion("PG-05")
+def test_without_votes_there_is_no_score(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    assert pipe.vote("ann").code == 13  # there is nothing to vote on
+    pipe.make("master-plan")
+    verdict = pipe.look()
+    assert "consensus_score" not in verdict["metrics"]
+    score = next(row for row in verdict["gate_1"]["clauses"] if row["text"].startswith("consensus_score"))
+    assert score["satisfied"] is None
+    assert not verdict["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-06")
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool) -> None:
+    pipe.at("PRODUCTION_GATE")
+    if closed:
+        pipe.sample.write({"broken-lint": ""})
+    else:
+        pipe.prepare()
+    pipe.look()
+    result = pipe.gate("explain", "--gate-result").document
+    jsonschema.validate(result, json.loads((SCHEMAS / "gate-result.schema.json").read_text()))
+    assert result["phase"] == "PRODUCTION_GATE"
+    assert result["pass"] is not closed
+    assert result["missingArtifacts"] == (["production-report"] if closed else [])
+    assert result["failedChecks"] == (["lint"] if closed else [])
+    assert bool(result["blockers"]) is closed
+    assert result["timestamp"].endswith("Z")
+    assert "score" not in result
+
+
+@pytest.mark.criterion("PG-06")
+def test_the_gate_result_of_a_consensus_has_its_score(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.make("master-plan")
+    pipe.vote("ann")
+    pipe.vote("bob", "conditional", 0.5, reason="say more about money")
+    pipe.look()
+    result = pipe.gate("explain", "--gate-result", "--json").document
+    assert result["consensusScore"] == result["score"] == 0.625
+    assert any(text.startswith("consensus-reached") for text in result["blockers"])
+
+
+@pytest.mark.criterion("PG-07")
+def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.look()
+    handler = {"phase": "X", "pass": True, "score": 0.97, "consensusScore": 0.96, "blockers": [], "timestamp": "then"}
+    pipe.sample.write({"handler.json": json.dumps(handler)})
+    merged = pipe.gate("explain", "--gate-result", "--merge", "handler.json").document
+    engine = gate_result(pipe.state["evaluation"])
+    assert merged == {**engine, "score": 0.97, "consensusScore": 0.96}
+    assert merged["pass"] is False
+    assert merged["blockers"]
+    # A handler without scores does not take those of the engine away.
+    assert merge_gate_results({"pass": True, "score": None}, {**engine, "score": 0.5})["score"] == 0.5
+
+
+# --- PG-08 to PG-10: change requests
+
+ROUTES = {
+    "scope": "CONSENSUS_MASTER_PLAN",
+    "architecture": "CONSENSUS_ARCHITECTURE",
+    "dependency": "CONSENSUS_ROLE_PLANS",
+    "config": "QA_VALIDATION",
+    "requirement": "CONSENSUS_MASTER_PLAN",
+}
+
+
+@pytest.mark.criterion("PG-08")
+def test_requests_have_types_a_routing_map_and_a_status(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    for kind in ROUTES:
+        assert pipe.gate("request", "new", "--type", kind, "--title", f"more {kind}", "--by", "ann").code == 0
+    rows = pipe.gate("request", "list", "--json").document["requests"]
+    assert {row["type"]: row["target"] for row in rows} == ROUTES
+    assert {row["status"] for row in rows} == {"proposed"}
+    assert pipe.gate("request", "new", "--type", "taste", "--title", "x").code == 2
+    assert pipe.gate("request", "new", "--type", "scope", "--title", "more scope").code == 13
+    assert pipe.gate("request", "reject", "CR-1").code == 2  # without a reason
+    assert pipe.gate("request", "reject", "CR-1", "--reason", "next year", "--by", "bob").code == 0
+    assert pipe.gate("request", "approve", "CR-1").code == 13  # decided
+    assert pipe.gate("request", "approve", "CR-9").code == 2
+    # What lies ahead is approved, and nothing is skipped for it.
+    assert pipe.gate("request", "approve", "CR-4").code == 0
+    assert pipe.phase == "IMPLEMENTATION"
+    assert pipe.gate("request", "approve", "CR-2").code == 0
+    assert pipe.phase == "CONSENSUS_ARCHITECTURE"
+    rows = pipe.gate("request", "list", "--json").document["requests"]
+    assert [row["status"] for row in rows] == ["rejected", "approved", "proposed", "approved", "proposed"]
+
+
+@pytest.mark.criterion("PG-09")
+@pytest.mark.parametrize(("phase", "kind"), [("REVIEW", "scope"), ("AUDIT", "dependency"), ("AUDIT", "config")])
+def test_a_proposed_request_leads_to_its_target_instead_of_going_on(pipe: Pipe, phase: str, kind: str) -> None:
+    target = ROUTES[kind]
+    pipe.at(phase)
+    pipe.prepare()
+    pipe.gate("request", "new", "--type", kind, "--title", "another wish")
+    verdict = pipe.signal()
+    assert verdict["can_exit"]
+    assert target in verdict["reason"]
+    following = {"REVIEW": "audit", "AUDIT": "production_gate"}[phase]
+    assert pipe.sample.pytest(f"--phase={following}").code == 13
+    assert pipe.gate("advance").code == 0
+    assert pipe.phase == target
+    assert pipe.pipeline["steps"][-1] == {"phase": target, "how": "request"}
+    assert pipe.pipeline["requests"][0]["status"] == "approved"
+
+
+@pytest.mark.criterion("PG-09")
+def test_a_request_that_was_rejected_in_time_leads_nowhere(pipe: Pipe) -> None:
+    pipe.at("REVIEW")
+    pipe.prepare()
+    pipe.gate("request", "new", "--type", "scope", "--title", "another wish")
+    assert pipe.signal()["can_exit"]
+    assert pipe.gate("request", "reject", "CR-1", "--reason", "next year").code == 0
+    pipe.enter()
+    assert pipe.phase == "AUDIT"
+
+
+@pytest.mark.criterion("PG-09")
+def test_several_requests_lead_to_the_earliest_target_and_are_all_approved(pipe: Pipe) -> None:
+    pipe.at("AUDIT")
+    pipe.prepare()
+    for kind in ("config", "dependency", "architecture"):
+        pipe.gate("request", "new", "--type", kind, "--title", "another wish")
+    assert pipe.signal()["can_exit"]
+    pipe.enter()
+    assert pipe.phase == "CONSENSUS_ARCHITECTURE"
+    assert {row["status"] for row in pipe.pipeline["requests"]} == {"approved"}
+
+
+@pytest.mark.criterion("PG-10")
+def test_review_finds_drift_and_raises_it_once(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.sample.write({"pyproject.toml": "[project]\nname = 'lending'\nversion = '1'\n"})
+    pipe.sample.commit_all()
+    pipe.do()
+    pipe.do()
+    assert pipe.phase == "REVIEW"
+    pipe.prepare()
+    verdict = pipe.signal()
+    assert verdict["metrics"]["drift_found"] == 1
+    (request,) = pipe.pipeline["requests"]
+    assert (request["type"], request["target"], request["by"]) == ("config", "QA_VALIDATION", "REVIEW")
+    assert "pyproject.toml" in request["title"]
+    pipe.enter()
+    assert pipe.phase == "QA_VALIDATION"
+    pipe.do()
+    pipe.do()
+    # The same change is still there, and asks for nothing any more.
+    assert pipe.phase == "AUDIT"
+    assert len(pipe.pipeline["requests"]) == 1
+
+
+@pytest.mark.criterion("PG-10")
+def test_a_large_change_asks_for_a_new_scope(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    # Documents and artifacts are no part of it.
+    pipe.sample.write({"more.py": "x = 1\n" * 401, "docs/long.md": "x\n" * 900})
+    pipe.do()
+    pipe.do()
+    pipe.prepare()
+    verdict = pipe.look()
+    assert verdict["metrics"]["lines_changed"] == 401
+    (request,) = pipe.pipeline["requests"]
+    assert (request["type"], request["target"]) == ("scope", "CONSENSUS_MASTER_PLAN")
+    pipe.look()
+    assert len(pipe.pipeline["requests"]) == 1
+
+
+@pytest.mark.criterion("PG-10")
+def test_without_git_nobody_can_tell_what_drifted(pipe: Pipe) -> None:
+    pipe.at("REVIEW")
+    pipe.prepare()
+    (pipe.sample.root / ".git").rename(pipe.sample.root / "git-elsewhere")
+    verdict = pipe.look()
+    assert "drift-known" in unmet(verdict)
+
+
+@pytest.mark.criterion("PG-10")
+def test_blocking_audit_findings_make_a_request_once(pipe: Pipe) -> None:
+    pipe.at("AUDIT")
+    finding = BLOCKING
+    pipe.audit(finding, {**finding, "id": "A-2", "severity": "major"}, {**finding, "id": "A-3", "status": "resolved"})
+    pipe.look()
+    verdict = pipe.signal()
+    assert verdict["can_exit"]
+    (request,) = pipe.pipeline["requests"]
+    assert (request["type"], request["target"]) == ("architecture", "CONSENSUS_ARCHITECTURE")
+    pipe.enter()
+    assert pipe.phase == "CONSENSUS_ARCHITECTURE"
+    pipe.make("architecture-plan")
+    while pipe.phase != "AUDIT":
+        pipe.do()
+    # It was agreed on what to do about it. If it is still there, it is a blocking issue, and no second request.
+    pipe.audit(finding)
+    verdict = pipe.look()
+    assert unmet(verdict) == ["no-blocking-issue"]
+    assert len(pipe.pipeline["requests"]) == 1
+    pipe.audit({**finding, "status": "resolved"})
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-10")
+def test_a_blocking_finding_of_another_kind_closes_the_gate(pipe: Pipe) -> None:
+    pipe.at("AUDIT")
+    pipe.audit({**BLOCKING, "kind": "correctness", "file": "lending.py", "line": 2})
+    verdict = pipe.look()
+    assert unmet(verdict) == ["no-blocking-issue"]
+    assert "names are logged" in details(verdict, "no-blocking-issue")
+    assert "requests" not in pipe.pipeline
+
+
+# --- PG-11 to PG-14: failures, recoveries, the end
+
+
+@pytest.mark.criterion("PG-11")
+@pytest.mark.parametrize("phase", ["INTAKE", "CONSENSUS_MASTER_PLAN", "QA_VALIDATION", "PRODUCTION_GATE"])
+def test_a_failing_gate_enters_the_recovery_and_remembers_the_phase(pipe: Pipe, phase: str) -> None:
+    pipe.at(phase)
+    verdict = pipe.fail()
+    assert not verdict["can_exit"]
+    assert "recovery 1 of 5" in verdict["reason"]
+    assert pipe.phase == "RECOVERY_LOOP"
+    assert pipe.pipeline["failed_phase"] == phase
+    assert pipe.pipeline["recoveries"] == 1
+    assert pipe.pipeline["steps"][-1] == {"phase": "RECOVERY_LOOP", "how": "failure"}
+    ran = pipe.gate("recover")
+    assert ran.code == 10
+    assert f"failed        {phase}" in ran.out
+
+
+@pytest.mark.criterion("PG-11")
+def test_looking_never_fails_a_gate(pipe: Pipe) -> None:
+    pipe.at("QA_VALIDATION")
+    pipe.sample.write({"broken-build": ""})
+    assert pipe.sample.pytest("--phase=qa_validation").code == 10
+    for words in (("check",), ("status",), ("explain",), ("recover",), ("signal", "--not-done")):
+        pipe.gate(*words)
+    assert pipe.phase == "QA_VALIDATION"
+    assert "recoveries" not in pipe.pipeline
+    # A signal that goes with the run fails it at once.
+    pipe.sample.pytest("--phase=qa_validation", "--exit-signal=it builds here")
+    assert pipe.phase == "RECOVERY_LOOP"
+    assert pipe.pipeline["failed_phase"] == "QA_VALIDATION"
+
+
+@pytest.mark.criterion("PG-11")
+def test_a_waiting_signal_fails_the_gate_of_a_phase_without_tests(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    assert pipe.gate("signal", "--next", "--reason", "soon").code == 0
+    pipe.look()
+    assert pipe.phase == "RECOVERY_LOOP"
+
+
+@pytest.mark.criterion("PG-11")
+def test_a_recovery_may_begin_on_purpose(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    assert pipe.gate("recover", "start").code == 2
+    assert pipe.gate("recover", "start", "--reason", "the plan does not fit").code == 0
+    assert pipe.phase == "RECOVERY_LOOP"
+    assert pipe.pipeline["recoveries"] == 1
+    pipe.recover("ROLE_PLANNING")
+    assert pipe.phase == "ROLE_PLANNING"
+
+
+@pytest.mark.criterion("PG-12")
+@pytest.mark.parametrize("rewind", [None, "ARCHITECTURE", "role_planning", "IMPLEMENTATION"])
+def test_the_record_chooses_the_rewind(pipe: Pipe, rewind: str | None) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.fail()
+    verdict = pipe.recover(rewind)
+    target = (rewind or "IMPLEMENTATION").upper()
+    assert f"back to {target}" in verdict["reason"]
+    assert pipe.phase == target
+    assert pipe.pipeline["steps"][-1] == {"phase": target, "how": "recovered"}
+    assert "failed_phase" not in pipe.pipeline
+
+
+@pytest.mark.criterion("PG-12")
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({"requires_phase_rewind_to": "REVIEW"}, "lies ahead", id="a-phase-ahead"),
+        pytest.param({"failed_phase": "INTAKE"}, "speaks of INTAKE", id="another-failure"),
+    ],
+)
+def test_a_record_that_leads_nowhere_keeps_the_recovery_closed(pipe: Pipe, changes: Any, words: str) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.fail()
+    pipe.make("root-cause", pipe.record(**changes))
+    pipe.make("recovery-plan")
+    pipe.agree()
+    verdict = pipe.look()
+    assert "root-cause-known" in unmet(verdict)
+    assert words in details(verdict, "root-cause-known")
+
+
+@pytest.mark.criterion("PG-12")
+def test_the_same_rewind_for_the_same_failure_is_refused(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.fail()
+    pipe.recover("CONSENSUS_ROLE_PLANS")
+    pipe.make("role-plans")
+    pipe.do()
+    pipe.fail()
+    pipe.make("root-cause", pipe.record(requires_phase_rewind_to="CONSENSUS_ROLE_PLANS"))
+    pipe.make("recovery-plan")
+    pipe.agree()
+    verdict = pipe.look()
+    assert unmet(verdict) == ["root-cause-known"]
+    assert "was tried for this very failure" in details(verdict, "root-cause-known")
+    assert "not again     CONSENSUS_ROLE_PLANS" in pipe.gate("recover").out
+    # Another one may be tried.
+    pipe.make("root-cause", pipe.record(requires_phase_rewind_to="ROLE_PLANNING"))
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-13")
+@pytest.mark.criterion("PG-14")
+def test_five_recoveries_then_stuck_with_its_report(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    for number in range(1, 6):
+        verdict = pipe.fail()
+        assert f"recovery {number} of 5" in verdict["reason"]
+        # One of them goes back, and does not get the budget back.
+        pipe.recover("CONSENSUS_ROLE_PLANS" if number == 2 else None)
+        if number == 2:
+            pipe.make("role-plans")
+            pipe.do()
+    assert pipe.pipeline["recoveries"] == 5
+    pipe.sample.write({"broken-build": ""})
+    ran = pipe.gate("signal", "--reason", "surely now")
+    assert ran.code == 12
+    assert pipe.phase == "STUCK"
+    assert pipe.pipeline["recoveries"] == 5
+    ran = pipe.gate("recover", "--json")
+    assert ran.code == 12
+    report = ran.document["stuck"]
+    assert report["current_failure"]["phase"] == "IMPLEMENTATION"
+    assert "checks-passed" in report["current_failure"]["unmet"]
+    assert "nobody looked" in report["root_cause_summary"]
+    assert report["failed_iterations"] == 6
+    assert report["recoveries"] == report["max_recoveries"] == 5
+    assert any("phase-gate recover restart" in text for text in report["required_human_input"])
+    assert pipe.gate("recover").out.startswith("Stuck: all 5 recoveries are used up")
+    assert "## Required human input" in pipe.gate("recover", "--markdown").out
+
+
+@pytest.mark.criterion("PG-13")
+def test_a_failure_inside_a_recovery_uses_one_up(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    pipe.fail()
+    for number in range(2, 6):
+        assert f"recovery {number} of 5" in pipe.signal()["reason"]
+        assert pipe.pipeline["failed_phase"] == "INTAKE"
+    assert pipe.signal()["reason"].startswith("STUCK")
+    assert pipe.phase == "STUCK"
+    assert pipe.pipeline["recoveries"] == 5
+
+
+@pytest.mark.criterion("PG-13")
+def test_what_is_worse_than_the_best_attempt_ends_the_pipeline(pipe: Pipe) -> None:
+    pipe.at("QA_VALIDATION")
+    pipe.fail()
+    pipe.recover()
+    pipe.sample.write({"broken-build": "", "broken-lint": ""})
+    pipe.sample.pytest("--phase=qa_validation")
+    verdict = pipe.signal()
+    assert "worse than in an earlier attempt: 2 tests and checks fail, and at best it was 1" in verdict["reason"]
+    assert pipe.phase == "STUCK"
+
+
+@pytest.mark.criterion("PG-14")
+def test_what_the_record_asks_of_a_person_stands_in_the_report(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 1}\noverrides: {allow_non_interactive: true}\n")
+    pipe.fail()
+    pipe.make("root-cause", pipe.record(required_human_input="who is the customer?"))
+    pipe.signal()
+    report = pipe.gate("recover", "--json").document["stuck"]
+    assert report["required_human_input"][0] == "who is the customer?"
+    # Only a person leads out of it, into a new cycle.
+    assert pipe.gate("recover", "restart", "--by", "ann").code == 2
+    ran = pipe.gate("recover", "restart", "--reason", "the customer was found", "--by", "ann")
+    assert ran.code == 0, ran.err
+    assert (pipe.phase, pipe.state["cycle"]) == ("INTAKE", 2)
+    assert "recoveries" not in pipe.pipeline
+    pipe.prepare()
+    assert [row["kind"] for row in pipe.look()["overrides"]] == ["restart"]
+
+
+@pytest.mark.criterion("PG-13")
+def test_only_a_person_begins_anew(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n")
+    pipe.fail()
+    assert pipe.gate("recover", "restart", "--reason", "the customer was found", "--by", "ann").code == 13
+    assert pipe.phase == "STUCK"
+
+
+# --- PG-16: the three examples
+
+
+@pytest.mark.criterion("PG-16")
+@pytest.mark.parametrize(
+    ("phase", "condition", "guard"),
+    [
+        ("ARCHITECTURE", "architecture-plan", "artifacts-made"),
+        ("ARCHITECTURE", "repository-snapshot", "artifacts-made"),
+        ("ARCHITECTURE", "constitution", "constitution-kept"),
+        ("ARCHITECTURE", "issue", "no-blocking-issue"),
+        ("IMPLEMENTATION", "approval", "as-approved"),
+        ("IMPLEMENTATION", "constitution", "constitution-kept"),
+        ("IMPLEMENTATION", "request", "no-pending-request"),
+        ("REVIEW", "review-decision", "artifacts-made"),
+        ("REVIEW", "repository-snapshot", "artifacts-made"),
+        ("REVIEW", "constitution", "constitution-kept"),
+    ],
+)
+def test_a_transition_needs_each_of_its_conditions(pipe: Pipe, phase: str, condition: str, guard: str) -> None:
+    pipe.at(phase)
+    pipe.prepare(condition)
+    if condition == "constitution":
+        pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
+    elif condition == "issue":
+        pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+    elif condition == "request":
+        pipe.gate("request", "new", "--type", "scope", "--title", "another wish")
+    elif condition == "approval":
+        pipe.make("role-plans")
+    verdict = pipe.look()
+    assert guard in unmet(verdict)
+    assert not verdict["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-16")
+@pytest.mark.parametrize("phase", ["ARCHITECTURE", "IMPLEMENTATION", "REVIEW"])
+def test_a_transition_with_all_of_its_conditions_is_allowed(pipe: Pipe, phase: str) -> None:
+    pipe.at(phase)
+    pipe.do()
+    assert pipe.phase == LINE[LINE.index(phase) + 1]
+
+
+@pytest.mark.criterion("PG-16")
+def test_implementation_is_not_reached_without_consensus_on_the_role_plans(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_ROLE_PLANS")
+    verdict = pipe.look()
+    assert unmet(verdict) == ["consensus-reached"]
+    assert pipe.sample.pytest("--phase=implementation").code == 13
+
+
+# --- PG-17, PG-18: evidence belongs to one attempt
+
+
+@pytest.mark.criterion("PG-17")
+def test_artifacts_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> None:
+    pipe.make("intake-brief")
+    text = (pipe.sample.root / PATHS["intake-brief"]).read_text()
+    pipe.begin()
+    verdict = pipe.look()
+    assert unmet(verdict) == ["artifacts-made"]
+    assert "before this attempt began" in details(verdict, "artifacts-made")
+    pipe.sample.write({PATHS["intake-brief"]: text.replace(". ", ".\n\n  ")})
+    assert unmet(pipe.look()) == ["artifacts-made"]  # wrapped otherwise, it is the same text
+    pipe.make("intake-brief")
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-17")
+def test_after_a_rewind_artifacts_have_to_be_made_anew_and_earlier_ones_stay(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_ARCHITECTURE")
+    first = (pipe.sample.root / PATHS["architecture-plan"]).read_text()
+    pipe.do()
+    assert pipe.gate("rewind", "ARCHITECTURE", "--reason", "it does not scale").code == 0
+    pipe.make("repository-snapshot")
+    assert details(pipe.look(), "artifacts-made").startswith("architecture-plan")
+    pipe.make("architecture-plan")
+    assert pipe.look()["gate_1"]["satisfied"]
+    # Not even by way of another version.
+    pipe.sample.write({PATHS["architecture-plan"]: first})
+    assert details(pipe.look(), "artifacts-made").startswith("architecture-plan")
+    pipe.make("architecture-plan")
+    # What was agreed on before the rewind is not agreed on any more; what lies before it is.
+    assert set(pipe.pipeline["approved"]) == {"master-plan"}
+
+
+@pytest.mark.criterion("PG-17")
+def test_what_is_made_in_the_recovery_belongs_to_the_attempt_that_follows(pipe: Pipe) -> None:
+    pipe.at("ROLE_PLANNING")
+    pipe.fail()
+    pipe.make("role-plans")
+    pipe.recover()
+    assert pipe.phase == "ROLE_PLANNING"
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-17")
+def test_what_failed_does_not_count_in_the_next_attempt(pipe: Pipe) -> None:
+    pipe.at("PRODUCTION_GATE")
+    pipe.prepare()
+    pipe.sample.write({"broken-types": ""})
+    pipe.signal()
+    pipe.sample.remove("broken-types")
+    pipe.recover()
+    assert unmet(pipe.look()) == ["artifacts-made"]
+    pipe.make("production-report")
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-17")
+def test_a_snapshot_of_another_tree_does_not_count(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    assert details(pipe.look(), "artifacts-made")  # that of ARCHITECTURE, though nothing changed since
+    pipe.prepare()
+    assert pipe.look()["gate_1"]["satisfied"]
+    pipe.sample.write(lending="def fine(days):\n    return 21 * days\n")
+    verdict = pipe.look()
+    assert "another tree" in details(verdict, "artifacts-made")
+
+
+@pytest.mark.criterion("PG-17")
+def test_votes_on_another_version_do_not_count(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.prepare()
+    assert pipe.look()["gate_1"]["satisfied"]
+    pipe.make("master-plan")
+    verdict = pipe.look()
+    assert verdict["metrics"]["consensus_voters"] == 0
+    assert "the vote of ann is on another version" in details(verdict, "consensus-reached")
+
+
+@pytest.mark.criterion("PG-17")
+def test_votes_of_an_earlier_attempt_do_not_count(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.prepare()
+    pipe.gate("rewind", "CONSENSUS_MASTER_PLAN", "--reason", "once more")
+    pipe.make("master-plan")
+    assert pipe.look()["metrics"]["consensus_voters"] == 0
+
+
+@pytest.mark.criterion("PG-17")
+def test_a_check_without_a_result_is_not_passed(pipe: Pipe) -> None:
+    pipe.begin("workflow: pipeline\nevidence: {commands: {build: {run: sleep 9, timeout: 0}}}\n")
+    while pipe.phase != "IMPLEMENTATION":
+        pipe.do()
+    pipe.prepare()
+    verdict = pipe.look()
+    assert unmet(verdict) == ["checks-passed"]
+    assert (verdict["metrics"]["checks_failed"], verdict["metrics"]["checks_missing"]) == (0, 1)
+
+
+@pytest.mark.criterion("PG-17")
+def test_checks_are_run_for_every_verdict(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.prepare()
+    assert pipe.look()["gate_1"]["satisfied"]
+    pipe.sample.write({"broken-build": ""})
+    assert not pipe.signal()["can_exit"]
+    assert pipe.phase == "RECOVERY_LOOP"
+
+
+@pytest.mark.criterion("PG-17")
+def test_code_that_changed_after_its_tests_is_not_reviewed(pipe: Pipe) -> None:
+    pipe.at("REVIEW")
+    pipe.sample.write(lending="def fine(days):\n    return 21 * days\n")
+    pipe.prepare()
+    assert unmet(pipe.look()) == ["code-as-tested"]
+
+
+@pytest.mark.criterion("PG-17")
+def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
+    pipe.at("PRODUCTION_GATE")
+    pipe.prepare()
+    pipe.sample.write({"broken-types": "", "phase-gate.yaml": CONFIGURATION.replace("test ! -e broken-types", "true")})
+    verdict = pipe.look()
+    assert "rules-kept" in unmet(verdict)
+    assert "evidence.commands.types" in details(verdict, "rules-kept")
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {max_recoveries: 50}\n"})
+    pipe.sample.remove("broken-types")
+    assert "parameters.max_recoveries" in details(pipe.look(), "rules-kept")
+
+
+@pytest.mark.criterion("PG-17")
+def test_another_workflow_in_the_call_does_not_replace_the_pipeline(pipe: Pipe) -> None:
+    pipe.at("QA_VALIDATION")
+    weak = "workflow: weak\nphases:\n  QA_VALIDATION:\n    gate_1: {name: Weak, condition: tests_total >= 0}\n"
+    pipe.sample.write({"weak.yaml": weak, "broken-build": ""})
+    ran = pipe.sample.pytest("--phase=qa_validation", "--phase-workflow=weak.yaml", "--exit-signal=done")
+    assert ran.code == 10
+    assert "the rules have changed: this pipeline goes on with those" in ran.out
+    assert pipe.phase == "RECOVERY_LOOP"
+
+
+@pytest.mark.criterion("PG-18")
+def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    pipe.fail()
+    pipe.make("root-cause")
+    pipe.make("recovery-plan")
+    verdict = pipe.look()
+    assert unmet(verdict) == ["consensus-reached"]
+    assert pipe.gate("rewind", "INTAKE", "--reason", "no patience").code == 13
+    assert pipe.sample.pytest("--phase=intake").code == 13
+    assert pipe.gate("request", "new", "--type", "scope", "--title", "a way out").code == 0
+    assert pipe.gate("request", "approve", "CR-1").code == 13
+    pipe.vote("ann")
+    assert not pipe.look()["gate_1"]["satisfied"]
+    pipe.vote("bob")
+    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.signal()["can_exit"]
+    pipe.enter()
+    assert pipe.phase == "INTAKE"
+
+
+@pytest.mark.criterion("PG-18")
+def test_a_recovery_asks_for_a_record_and_a_plan_of_its_own(pipe: Pipe) -> None:
+    pipe.at("INTAKE")
+    pipe.fail()
+    pipe.recover()
+    pipe.fail()
+    # Those of the first recovery lie there.
+    verdict = pipe.look()
+    assert {"artifacts-made", "consensus-reached", "root-cause-known"} <= set(unmet(verdict))
+    assert pipe.vote("ann").code == 13
+
+
+def test_every_consensus_phase_is_one() -> None:
+    asking = [phase.name for phase in WORKFLOW.phases if phase.requires and phase.requires.consensus is not None]
+    assert tuple(asking) == AGREED
