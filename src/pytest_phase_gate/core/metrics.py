@@ -166,6 +166,8 @@ BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "iteration": (1, None),
     "confidence": (0, 100),
     "duration_s": (0, None),
+    "consensus_score": (0, 1),
+    "attempt": (1, None),
 }
 #: Parts, and the wholes that they never exceed.
 AT_MOST = (
