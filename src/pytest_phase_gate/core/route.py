@@ -5,8 +5,10 @@ Pure: from the rules and the state alone. `report.route` draws it.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
+from pytest_phase_gate.core.pipeline_order import main_line
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import DONE, STUCK
@@ -53,7 +55,7 @@ def find_route(state: State, workflow: Workflow, *, blocked: bool) -> Route:
     :param blocked: whether the present phase can't go on without somebody doing something about it.
     """
     pipeline = state.pipeline
-    line = _main_line(workflow)
+    line = main_line(workflow)
     here = state.phase or ""
     # In a recovery, and stuck, the task stands before the gate that failed.
     place = here if here in line or here == DONE or pipeline is None else pipeline.failed_phase
@@ -77,19 +79,6 @@ def find_route(state: State, workflow: Workflow, *, blocked: bool) -> Route:
     )
 
 
-def _main_line(workflow: Workflow) -> list[str]:
-    """Return the phases from the first one on, as each names the next."""
-    names: list[str] = []
-    phase = workflow.first
-    while phase.name not in names:
-        names.append(phase.name)
-        following = workflow.phase(phase.next)
-        if following is None:
-            break
-        phase = following
-    return names
-
-
 def _mark(number: int, index: int, name: str, state: State, blocked: bool) -> Mark:
     if state.phase == DONE or number < index:
         return "done" if name in state.visited or state.phase is None else "left-out"
@@ -103,6 +92,6 @@ def _mark(number: int, index: int, name: str, state: State, blocked: bool) -> Ma
 def _turns(steps: list[tuple[str, str]]) -> tuple[Turn, ...]:
     return tuple(
         Turn(source=before, target=target, how=how)
-        for (before, _), (target, how) in zip(steps, steps[1:], strict=False)
+        for (before, _), (target, how) in pairwise(steps)
         if how not in ("begin", "new-cycle", "next")
     )

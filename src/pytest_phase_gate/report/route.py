@@ -63,15 +63,11 @@ def _row(stop: Stop, width: int, reason: str) -> str:
 
 
 def _notes(stop: Stop, reason: str) -> Iterator[str]:
-    words = _WORDS[stop.mark]
-    if stop.mark in ("here", "blocked") and reason:
-        words += f": {reason}"
-    if words and stop.entered > 1:
-        yield f"{_ordinal(stop.entered)} time"
-    elif stop.entered > 1:
-        yield f"{stop.entered} times"
+    words, is_here = _WORDS[stop.mark], stop.mark in ("here", "blocked")
+    if stop.entered > 1:
+        yield f"{_ordinal(stop.entered)} time" if is_here else f"{stop.entered} times"
     if words:
-        yield words
+        yield f"{words}: {reason}" if is_here and reason else words
 
 
 def _ordinal(number: int) -> str:
