@@ -92,13 +92,13 @@ def test_the_drawing() -> None:
         ),
         recoveries=1,
     )
-    assert render_route(route, reason="2 artifacts are missing", recoveries=5) == [
+    assert render_route(route, recoveries=5) == [
         "  [x] PLAN    2 times",
-        "  [!] BUILD   3rd time, here, blocked: 2 artifacts are missing",
+        "  [!] BUILD   here, blocked, 3rd time",
         "  [~] REVIEW  to be done again",
         "  [ ] SHIP",
         "  [ ] DONE",
-        "  [ ] MEND    11 times, where a gate that fails leads to",
+        "  [ ] MEND    where a gate that fails leads to, 11 times",
         "turns",
         "  REVIEW -> MEND: the gate failed",
         "  MEND -> PLAN: recovered",
@@ -110,7 +110,7 @@ def test_the_drawing() -> None:
 def test_it_never_is_wider_than_a_terminal_or_as_long_as_a_history() -> None:
     turns = tuple(Turn(source=f"A{number}", target="B" * 90, how="rewind") for number in range(20))
     route = Route(stops=(Stop(phase="A" * 70, mark="here"),), turns=turns)
-    rows = render_route(route, reason="because " * 20)
+    rows = render_route(route)
     assert max(map(len, rows)) == WIDTH
     assert len(rows) == 2 + MAX_TURNS
     assert rows[1] == "turns, the last 5 of 20"

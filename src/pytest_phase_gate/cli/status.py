@@ -138,7 +138,7 @@ def _draw(
     if len(workflow.phases) <= FEW and route.is_straight:
         return None
     recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None
-    rows = render_route(route, reason=standing.reason, recoveries=recoveries if isinstance(recoveries, int) else None)
+    rows = render_route(route, recoveries=recoveries if isinstance(recoveries, int) else None)
     return rows, route_to_json(route)
 
 

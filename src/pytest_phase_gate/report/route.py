@@ -39,14 +39,13 @@ _TURNS: Mapping[str, str] = {
 }
 
 
-def render_route(route: Route, *, reason: str, recoveries: int | None = None) -> list[str]:
+def render_route(route: Route, *, recoveries: int | None = None) -> list[str]:
     """Return the rows.
 
-    :param reason: why the present phase has not ended.
     :param recoveries: how many recoveries a cycle has; None if failures lead nowhere.
     """
     width = max(len(stop.phase) for stop in route.stops)
-    rows = [_row(stop, width, reason) for stop in route.stops]
+    rows = [_row(stop, width) for stop in route.stops]
     if route.turns:
         left_out = len(route.turns) - MAX_TURNS
         rows.append("turns" + (f", the last {MAX_TURNS} of {len(route.turns)}" if left_out > 0 else ""))
@@ -58,16 +57,15 @@ def render_route(route: Route, *, reason: str, recoveries: int | None = None) ->
     return [_cut(row) for row in rows]
 
 
-def _row(stop: Stop, width: int, reason: str) -> str:
-    return f"  [{_SIGNS[stop.mark]}] {stop.phase:{width}}  {', '.join(_notes(stop, reason))}".rstrip()
+def _row(stop: Stop, width: int) -> str:
+    return f"  [{_SIGNS[stop.mark]}] {stop.phase:{width}}  {', '.join(_notes(stop))}".rstrip()
 
 
-def _notes(stop: Stop, reason: str) -> Iterator[str]:
-    words, is_here = _WORDS[stop.mark], stop.mark in ("here", "blocked")
+def _notes(stop: Stop) -> Iterator[str]:
+    if words := _WORDS[stop.mark]:
+        yield words
     if stop.entered > 1:
-        yield f"{_ordinal(stop.entered)} time" if is_here else f"{stop.entered} times"
-    if words:
-        yield f"{words}: {reason}" if is_here and reason else words
+        yield f"{_ordinal(stop.entered)} time" if stop.mark in ("here", "blocked") else f"{stop.entered} times"
 
 
 def _ordinal(number: int) -> str:
