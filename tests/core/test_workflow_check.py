@@ -240,10 +240,30 @@ phases:
             "requests_pending == 0}",
             "root_cause_known AND drift_found == 0}",
             [
-                (14, "nothing measures drift_found in SHIP: the workflow does not say what drift is"),
+                (14, "nothing measures drift_found in SHIP: the phase does not look for drift"),
                 (14, "nothing measures root_cause_known in SHIP: the phase does not recover"),
             ],
             id="names-of-other-phases",
+        ),
+        pytest.param(
+            "requests_pending == 0}",
+            "artifacts_missing == 0 AND constitution_intact AND checks_failed == 0 AND artifacts_unapproved == 0}",
+            [
+                (14, "artifacts_missing in SHIP is always 0: the phase requires no artifact"),
+                (14, "artifacts_unapproved in SHIP is always 0: the phase requires nothing to be as approved"),
+                (14, "constitution_intact in SHIP is always true: the workflow has no constitution"),
+                (14, "nothing measures checks_failed in SHIP: the phase requires no check"),
+            ],
+            id="names-of-what-is-not-required",
+        ),
+        pytest.param(
+            "routes: {scope: PLAN}\n",
+            "",
+            [
+                (13, "requests_pending in SHIP is always 0: the workflow has no routes for change requests"),
+                (14, "nobody says where change requests lead"),
+            ],
+            id="no-routes",
         ),
         pytest.param(
             "on_failure: MEND", "# no way to fail", [(17, "phase MEND can't be reached from PLAN")], id="no-failure"

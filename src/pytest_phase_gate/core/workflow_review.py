@@ -13,6 +13,8 @@ from pytest_phase_gate.core.condition_truth import Names, find_fixed_truth
 from pytest_phase_gate.core.conditions import Condition, parse_condition
 from pytest_phase_gate.core.evidence import wanted_names
 from pytest_phase_gate.core.metrics import PIPELINE_METRICS, MetricType
+from pytest_phase_gate.core.pipeline_order import requires_of
+from pytest_phase_gate.core.requirements import DRIFT
 from pytest_phase_gate.core.transitions import find_transitions, reach
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import DONE
@@ -21,9 +23,13 @@ from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
 _NO_TEST = "compare with a value that can be missed; `NAME != null` asks only that something is known"
 _NO_WAY = "let the clauses allow each other: no values fulfil all of them"
 
+_ADD = "add what it speaks of, or leave the name out"
+
 _CONSENSUS = frozenset({"consensus_score", "consensus_voters", "consensus_reached"})
 _RECOVERY = frozenset({"root_cause_known", "recovery_target"})
+_CHECKS = frozenset({"checks_failed", "checks_missing"})
 _DRIFT = frozenset({"drift_found", "lines_changed"})
+_REQUESTS = frozenset({"requests_pending", "blocking_issues"})
 
 
 class Remark(Value):
@@ -143,7 +149,9 @@ def _review_names(phase: Phase, workflow: Workflow, unprovided: Collection[str])
             yield Remark(path=path, problem=problem, remedy=_provide(name))
         elif reason := _why_unknown(name, phase, workflow):
             problem = f"nothing measures {name} in {phase.name}: {reason}"
-            yield Remark(path=path, problem=problem, remedy="add what it speaks of, or leave the name out")
+            yield Remark(path=path, problem=problem, remedy=_ADD)
+        elif reason := _why_fixed(name, phase, workflow):
+            yield Remark(path=path, problem=f"{name} in {phase.name} is always {reason}", remedy=_ADD)
 
 
 def _review_checks(phase: Phase, checks: Collection[str], commands: Collection[str]) -> Iterator[Remark]:
@@ -166,17 +174,33 @@ def _provide(name: str) -> str:
 
 def _why_unknown(name: str, phase: Phase, workflow: Workflow) -> str:
     """Return why a metric of pipelines has no value in a phase; nothing if it has one."""
-    rules, requires = workflow.pipeline, phase.requires
     if name not in PIPELINE_METRICS:
         return ""
-    if rules is None:
+    if workflow.pipeline is None:
         return "the workflow says nothing of artifacts, requirements or change requests"
-    if name in _CONSENSUS and (requires is None or requires.consensus is None):
+    requires = requires_of(phase)
+    if name in _CONSENSUS and requires.consensus is None:
         return "the phase requires no consensus"
+    if name in _CHECKS and not requires.checks:
+        return "the phase requires no check"
     if name in _RECOVERY and not phase.recovers:
         return "the phase does not recover"
-    if name in _DRIFT and rules.drift is None:
-        return "the workflow does not say what drift is"
+    if name in _DRIFT and DRIFT not in phase.raises:
+        return "the phase does not look for drift"
+    return ""
+
+
+def _why_fixed(name: str, phase: Phase, workflow: Workflow) -> str:
+    """Return why a metric of pipelines always has the same value in a phase, and which; nothing if it has not."""
+    rules, requires = workflow.pipeline, requires_of(phase)
+    if rules is None:
+        return ""
+    if name == "artifacts_missing" and not requires.artifacts:
+        return "0: the phase requires no artifact"
+    if name == "artifacts_unapproved" and not requires.approved:
+        return "0: the phase requires nothing to be as approved"
+    if name in _REQUESTS and not rules.routes:
+        return "0: the workflow has no routes for change requests"
     if name == "constitution_intact" and not rules.constitution:
-        return "the workflow has no constitution"
+        return "true: the workflow has no constitution"
     return ""
