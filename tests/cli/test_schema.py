@@ -152,7 +152,9 @@ phases:
     desk.sample.write({"odd.yaml": text})
     drawn = desk.gate("schema", "--mermaid", "odd.yaml").out
     assert not flaw(drawn)
-    assert f"A --> {phase} : " in drawn or f'state "{phase}" as phase_{phase}\n' in drawn
+    name = "PHASES" if phase == "PHASES" else f"phase_{phase}"
+    assert f"    A --> {name} : it is 1 x y z -- w q\n    {name} --> DONE\n" in drawn
+    assert (f'    state "{phase}" as {name}\n' in drawn) is (name != phase)
 
 
 def test_some_failures_lead_elsewhere_than_others(begin: Begin) -> None:

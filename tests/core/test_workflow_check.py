@@ -181,6 +181,26 @@ def test_a_parameter_may_switch_a_clause_off_but_not_the_gate() -> None:
     assert found(alone) == [(11, "the condition of BUILD can't fail: it holds whatever is measured")]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("needed: 2", "needed: ", (2, "parameters.needed has no value"), id="a-parameter"),
+        pytest.param("agreed: bool", "agreed: 7", (3, "facts.agreed can't be '7'"), id="a-fact"),
+        pytest.param("  built: {", "  built: {by: me, ", (6, "unknown key 'by' in guards.built"), id="a-guard"),
+        pytest.param("  BUILD:\n", "  Auto:\n", (8, "the name AUTO is reserved"), id="a-phase"),
+    ],
+)
+def test_what_follows_from_a_problem_is_no_other(old: str, new: str, expected: tuple[int, str]) -> None:
+    assert found(GOOD.replace(old, new)) == [expected]
+
+
+def test_a_way_back_is_no_way_to_the_end() -> None:
+    text = GOOD.replace("  REVIEW:", "    may_end_cycle: true\n  REVIEW:") + (
+        "  MORE:\n    gate_1: {name: m, condition: agreed}\n    next: REVIEW\n"
+    )
+    assert found(text) == [(14, "no way leads from REVIEW, MORE to DONE: the phases go round for ever")]
+
+
 class Offers:
     """A project without a plugin that measures, and with one that offers a guard."""
 
