@@ -76,6 +76,27 @@ ABOUT: Mapping[str, About] = {
         codes=((0, "the next phase begins, or this one has ended"), _USAGE, _CLOSED, _TRUST, _NOT_NOW),
     ),
     "rewind": About(group=GO_ON, example='phase-gate rewind red --reason "a case is missing"', codes=_DONE_OR_NOT),
+    "review": About(
+        group=GO_ON,
+        example="phase-gate review vote.yaml",
+        codes=((0, "the vote counts"), _USAGE, _CLOSED, _TRUST, _NOT_NOW),
+    ),
+    "request": About(
+        group=GO_ON,
+        example='phase-gate request new --type scope --title "refunds are wanted, too"',
+        codes=_DONE_OR_NOT,
+    ),
+    "recover": About(
+        group=GO_ON,
+        example="phase-gate recover status",
+        codes=((0, "nothing is to be recovered"), _USAGE, _CLOSED, _TRUST, (12, "the work is stuck"), _NOT_NOW),
+    ),
+    "snapshot": About(group=GO_ON, example="phase-gate snapshot", codes=_DONE_OR_NOT),
+    "constitution": About(
+        group=OVERRIDE,
+        example="phase-gate constitution status",
+        codes=((0, "it is as recorded"), _USAGE, (10, "it is not"), _TRUST, _NOT_NOW),
+    ),
     "waive": About(
         group=OVERRIDE,
         example='phase-gate waive tests-kept --reason "the vendor dropped the call" --by Ada --days 7',
@@ -133,6 +154,11 @@ ABOUT: Mapping[str, About] = {
         group=CARE, example="phase-gate doctor --prove", codes=((0, "all is well"), (1, "something is not"), _USAGE)
     ),
     "schema": About(group=CARE, example="phase-gate schema workflow", codes=_PRINTED),
+    "check-workflow": About(
+        group=CARE,
+        example="phase-gate check-workflow pipeline",
+        codes=((0, "nothing is wrong"), (2, "something is, or the command line is off"), _TRUST),
+    ),
 }
 
 
