@@ -27,10 +27,16 @@ from pytest_phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 from pytest_phase_gate.core.values import fields
 from pytest_phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
 from pytest_phase_gate.core.verify_opinions import RULES
+from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.messages import MESSAGES
+from pytest_phase_gate.report.mermaid import render_mermaid
 from pytest_phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
-from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
+from pytest_phase_gate.rules.workflow_files import (
+    load_shipped_guards,
+    load_shipped_workflow,
+    shipped_workflow_names,
+)
 from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 
 DOCS = Path(__file__).parent
@@ -195,6 +201,46 @@ def workflow_names() -> str:
     return "".join(f"- `{name}`\n" for name in shipped_workflow_names())
 
 
+def workflow_diagrams() -> str:
+    """Return every shipped workflow: what it is for, drawn, and its phases."""
+    return "\n".join(map(_workflow, shipped_workflow_names()))
+
+
+def _workflow(name: str) -> str:
+    workflow = load_shipped_workflow(name)
+    rows = (
+        (
+            f"`{phase.name}`",
+            phase.purpose,
+            f"`{phase.gate_1.condition.text}`",
+            ", ".join(f"`{guard}`" for guard in phase.gate_1.guards),
+            _requires(phase),
+        )
+        for phase in workflow.phases
+    )
+    titles = ("phase", "what it is for", "Gate 1 holds if", "and its guards do", "requires")
+    about = _ABOUT.search((WORKFLOWS / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert about is not None, f"{name}.yaml has to say what it is for, behind its name"
+    intro = f"{about[1][0].upper()}{about[1][1:]}.\n"
+    return f"## {name}\n\n{intro}\n```mermaid\n{render_mermaid(workflow)}```\n\n{table(titles, rows)}"
+
+
+def _requires(phase: Phase) -> str:
+    if phase.requires is None:
+        return ""
+    parts = {
+        "artifacts": ", ".join(phase.requires.artifacts),
+        "checks": ", ".join(phase.requires.checks),
+        "consensus on": "" if phase.requires.consensus is None else ", ".join(phase.requires.consensus.on),
+        "as approved": ", ".join(phase.requires.approved),
+    }
+    return "; ".join(f"{name} {text}" for name, text in parts.items() if text)
+
+
+#: What a shipped workflow is for stands in a comment behind its name.
+_ABOUT = re.compile(r"^workflow: \S+ +# (.+)$", re.M)
+
+
 def tdd() -> str:
     rows = (WORKFLOWS / "tdd.yaml").read_text(encoding="utf-8").splitlines()
     text = "\n".join(row for row in rows if not row.startswith("# yaml-language-server"))
@@ -240,6 +286,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "transitions": transitions,
     "verify-rules": verify_rules,
     "verification": verification,
+    "workflow-diagrams": workflow_diagrams,
     "workflows": workflow_names,
 }
 

@@ -51,6 +51,7 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "audit": (0, ("audit",)),
     "doctor": (0, ("doctor",)),
     "schema": (0, ("schema",)),
+    "check-workflow": (0, ("check-workflow",)),
     "demo": (0, ("demo",)),
 }
 

@@ -10,7 +10,11 @@ import pytest
 import yaml
 
 from pytest_phase_gate.cli.schema import read_schema, schema_names
+from pytest_phase_gate.core.diagrams import Diagram
+from pytest_phase_gate.evidence.mermaid import check_mermaid
+from pytest_phase_gate.rules.workflow_files import shipped_workflow_names
 from tests.cli.conftest import Begin
+from tests.core.test_workflow_check import PIPELINE
 
 
 @pytest.mark.parametrize("name", schema_names())
@@ -49,14 +53,14 @@ WRITTEN = {
     "criteria-file": ("criteria.yaml",),
     "workflow": ("src/pytest_phase_gate/workflows/*.yaml", "examples/*/rules/*.yaml"),
 }
-#: Has a form of its own, and is not for people.
-OURS = "guards.yaml"
+#: They have a form of their own, and are not for people.
+OURS = ("guards.yaml", "pipeline-guards.yaml")
 
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_what_people_write_fits_its_schema(name: str) -> None:
     validator = jsonschema.Draft7Validator(json.loads(read_schema(name)))
-    paths = [path for pattern in WRITTEN[name] for path in sorted(ROOT.glob(pattern)) if path.name != OURS]
+    paths = [path for pattern in WRITTEN[name] for path in sorted(ROOT.glob(pattern)) if path.name not in OURS]
     assert paths
     for path in paths:
         for document in yaml.load_all(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader):
@@ -76,3 +80,92 @@ def _typed(value: object) -> object:
         except ValueError:
             return value
     return value
+
+
+# Diagrams
+
+
+def flaw(text: str) -> object:
+    (checked,) = check_mermaid([Diagram(file="w.md", line=1, language="Mermaid", text=text)])
+    return checked.flaw or checked.unknown
+
+
+@pytest.mark.parametrize("name", shipped_workflow_names())
+def test_a_shipped_workflow_is_drawn(begin: Begin, name: str) -> None:
+    desk = begin("")
+    ran = desk.gate("schema", "--mermaid", name)
+    assert ran.code == 0
+    assert not flaw(ran.out)
+    assert desk.json("schema", "--mermaid", name) == {"workflow": name, "mermaid": ran.out}
+
+
+def test_the_default_is_drawn_with_every_way(begin: Begin) -> None:
+    assert begin("").gate("schema", "--mermaid", "tdd").out == (
+        "stateDiagram-v2\n"
+        "    [*] --> RED\n"
+        "    RED --> GREEN : Tests generated and failing\n"
+        "    GREEN --> REFACTOR : All tests passing (stable)\n"
+        "    GREEN --> DONE : may end the cycle\n"
+        "    GREEN --> RED : rewind\n"
+        "    REFACTOR --> DOCUMENT : Tests still passing, refactoring done\n"
+        "    REFACTOR --> DONE : may end the cycle\n"
+        "    REFACTOR --> RED : rewind\n"
+        "    DOCUMENT --> DONE : Required documentation generated\n"
+        "    DOCUMENT --> RED : rewind\n"
+        "    DONE --> [*]\n"
+    )
+
+
+def test_failures_that_all_lead_to_one_phase_are_one_arrow(begin: Begin) -> None:
+    drawn = begin("").gate("schema", "--mermaid", "pipeline").out
+    assert drawn.count("RECOVERY_LOOP : a gate fails") == 1
+    for row in (
+        "    phases --> RECOVERY_LOOP : a gate fails",
+        "    RECOVERY_LOOP --> phases : Root cause known, recovery plan agreed on",
+        "    RECOVERY_LOOP --> STUCK : no recovery is left",
+        "        REVIEW --> CONSENSUS_MASTER_PLAN : scope or requirement request",
+        "        PRODUCTION_GATE --> [*] : Ready for production",
+    ):
+        assert row in drawn.splitlines()
+
+
+def test_a_file_is_drawn_from_where_one_is(begin: Begin) -> None:
+    desk = begin("short-green")
+    (desk.root / "below").mkdir()
+    desk.sample.environment.chdir(desk.root / "below")
+    drawn = desk.gate("schema", "--mermaid", "../short.yaml").out
+    assert drawn == desk.gate("schema", "--mermaid").out
+    assert "GREEN --> NOTES : Green\n" in drawn
+
+
+@pytest.mark.parametrize("phase", ["END", "STATE", "NOTE", "CLASS", "DIRECTION", "DEFAULT", "STATEDIAGRAM", "PHASES"])
+def test_words_of_the_language_may_be_phases(begin: Begin, phase: str) -> None:
+    desk = begin("")
+    text = f"""\
+workflow: odd
+phases:
+  A:
+    gate_1: {{name: "it: is; #1 %% {{x}} [y] <z> -->|w| \\"q\\"", condition: tests_total > 0}}
+  {phase}:
+    gate_1: {{name: "***", condition: tests_total > 0}}
+"""
+    desk.sample.write({"odd.yaml": text})
+    drawn = desk.gate("schema", "--mermaid", "odd.yaml").out
+    assert not flaw(drawn)
+    name = "PHASES" if phase == "PHASES" else f"phase_{phase}"
+    assert f"    A --> {name} : it is 1 x y z -- w q\n    {name} --> DONE\n" in drawn
+    assert (f'    state "{phase}" as {name}\n' in drawn) is (name != phase)
+
+
+def test_some_failures_lead_elsewhere_than_others(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"line.yaml": PIPELINE.replace("    on_failure: MEND\n  SHIP", "  SHIP")})
+    drawn = desk.gate("schema", "--mermaid", "line.yaml").out
+    assert not flaw(drawn)
+    assert "SHIP --> MEND : the gate fails\n" in drawn
+    assert "PLAN --> MEND" not in drawn
+    assert "note right of MEND : leads to where its record says, or back to what failed\n" in drawn
+
+
+def test_there_is_no_such_workflow(begin: Begin) -> None:
+    assert begin("").error("schema", "--mermaid", "nope") == (2, "bad-workflow", "there is no workflow 'nope'")

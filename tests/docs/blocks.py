@@ -7,6 +7,7 @@ Kinds, by the words behind the fence:
 - any language with `title="path"`: a file, written into the page's folder.
 - `yaml configuration`, `yaml criteria`, `yaml workflow`, `yaml signal`, `yaml task`, `xml task`,
   `yaml executor-result`, `yaml verdict`: read by our own parsers.
+- `mermaid`: a diagram, read by the parser of diagrams.
 - `sh set-up`: the README's commands, compared and not run.
 
 A page that says `<!-- installed: quality -->` is read with the extras installed; the others, with the plugin alone. One

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.core.diagrams import Diagram
 from pytest_phase_gate.core.verify_lint import lint_command, lint_done
+from pytest_phase_gate.evidence.mermaid import check_mermaid
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.rules.criteria import read_criteria
 from pytest_phase_gate.rules.task_files import parse_tasks
@@ -67,6 +69,11 @@ def check_criteria(text: str, folder: Path) -> None:
     read_criteria("shown.yaml", base=folder, root=folder)
 
 
+def check_diagram(text: str, folder: Path) -> None:
+    (checked,) = check_mermaid([Diagram(file="shown.md", line=1, language="Mermaid", text=text)])
+    assert checked.is_valid, checked
+
+
 def check_task(text: str, folder: Path) -> None:
     for task in parse_tasks(text, "shown"):
         assert (lint_command(task), lint_done(task)) == ((), ())
@@ -82,6 +89,7 @@ def check_verdict(text: str, folder: Path) -> None:
 
 CHECKS = {
     "xml task": check_task,
+    "mermaid": check_diagram,
     "yaml configuration": check_configuration,
     "yaml criteria": check_criteria,
     "yaml executor-result": check_result,

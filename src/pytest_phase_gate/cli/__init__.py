@@ -41,7 +41,8 @@ COMMANDS: dict[str, str] = {
     "audit": "Verify every line of the ledger; repair a damaged one",
     "doctor": "Look at the installation; --prove tries cheats against it",
     "completion": "Print the completion script of a shell",
-    "schema": "Print a JSON Schema of our files",
+    "schema": "Print a JSON Schema of our files, or a workflow as a diagram",
+    "check-workflow": "Find everything that is wrong with workflow files",
 }
 
 

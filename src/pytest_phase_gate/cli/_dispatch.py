@@ -181,7 +181,7 @@ def build_full_parser() -> argparse.ArgumentParser:
 
 
 def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"pytest_phase_gate.cli.{name}")
+    return importlib.import_module(f"pytest_phase_gate.cli.{name.replace('-', '_')}")
 
 
 def _is_interactive() -> bool:

@@ -91,7 +91,30 @@ ABOUT: Mapping[str, About] = {
     "review": About(
         group=GO_ON,
         example="phase-gate review verdict.yaml --by Ada",
-        codes=((0, "approved"), (10, "rejected"), _USAGE, _TRUST, (12, "a person is needed"), _NOT_NOW),
+        codes=(
+            (0, "approved, or the vote counts"),
+            (10, "rejected, or no consensus yet"),
+            _USAGE,
+            _TRUST,
+            (12, "a person is needed"),
+            _NOT_NOW,
+        ),
+    ),
+    "request": About(
+        group=GO_ON,
+        example='phase-gate request new --type scope --title "refunds are wanted, too"',
+        codes=_DONE_OR_NOT,
+    ),
+    "recover": About(
+        group=GO_ON,
+        example="phase-gate recover status",
+        codes=((0, "nothing is to be recovered"), _USAGE, _CLOSED, _TRUST, (12, "the work is stuck"), _NOT_NOW),
+    ),
+    "snapshot": About(group=GO_ON, example="phase-gate snapshot", codes=_DONE_OR_NOT),
+    "constitution": About(
+        group=OVERRIDE,
+        example="phase-gate constitution status",
+        codes=((0, "it is as recorded"), _USAGE, (10, "it is not"), _TRUST, _NOT_NOW),
     ),
     "waive": About(
         group=OVERRIDE,
@@ -150,6 +173,11 @@ ABOUT: Mapping[str, About] = {
         group=CARE, example="phase-gate doctor --prove", codes=((0, "all is well"), (1, "something is not"), _USAGE)
     ),
     "schema": About(group=CARE, example="phase-gate schema workflow", codes=_PRINTED),
+    "check-workflow": About(
+        group=CARE,
+        example="phase-gate check-workflow pipeline",
+        codes=((0, "nothing is wrong"), (2, "something is, or the command line is off"), _TRUST),
+    ),
 }
 
 

@@ -20,6 +20,7 @@ from pytest_phase_gate.core.words import look_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, VoteError
 from pytest_phase_gate.evidence.artifacts import look_at
+from pytest_phase_gate.evidence.pipeline import tree_of
 from pytest_phase_gate.project import Project, pipeline_rules
 from pytest_phase_gate.rules.votes import MAX_BYTES, Ballot, parse_vote
 from pytest_phase_gate.rules.yaml_text import read_bytes
@@ -84,9 +85,11 @@ def _versions(project: Project, workflow: Workflow, pipeline: Pipeline, consensu
     rules = workflow.pipeline
     assert rules is not None, "only a pipeline is asked"
     found = {}
+    # Whoever votes on a snapshot votes on the code that it shows.
+    tree = tree_of(project.take_tree().files, rules)
     for name in consensus.on:
         seen = look_at(project.root, rules.artifacts[name])
-        fault = fault_of(seen, rules.artifacts[name], old=pipeline.old.get(name, ()), tree="")
+        fault = fault_of(seen, rules.artifacts[name], old=pipeline.old.get(name, ()), tree=tree)
         if fault:
             raise NotAllowedError(
                 f"there is nothing to vote on: {name} ({rules.artifacts[name].path}) {fault}",

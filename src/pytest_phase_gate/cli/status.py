@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.breaker import Status, at_time, breaker_to_json
 from pytest_phase_gate.core.metrics import show_value
+from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import replace
@@ -22,6 +23,7 @@ from pytest_phase_gate.storage.store import TaskStore, now
 if TYPE_CHECKING:
     from pytest_phase_gate.core.verification_stats import Overview
     from pytest_phase_gate.project import Project
+    from pytest_phase_gate.storage.opening import Opened
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +67,7 @@ def _look(call: Call) -> Answer:
     in_force = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
     overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides]
     overview = _overview(call, project)
-    document = {
+    document: dict[str, Any] = {
         "task": project.task,
         "root": str(project.root),
         "workflow": state.workflow or project.configuration.workflow,
@@ -118,6 +120,10 @@ def _look(call: Call) -> Answer:
         rows.append(("tasks", overview.summary))
     rows += [("verdict", standing.reason), ("next", standing.next)]
     text = "\n".join(f"{name:9}{value}" for name, value in rows)
+    route = _draw(project, store, opened, standing)
+    if route is not None:
+        drawn, document["route"] = route
+        text = "\n".join((text, "", *drawn))
     return Answer(text=text, document=document, exit_code=standing.exit_code)
 
 
@@ -129,6 +135,33 @@ def _overview(call: Call, project: Project) -> Overview | None:
 
     found, _ = load_overview(project.state_folder, lambda task: call.store(replace(project, task=task)))
     return found if found.rows else None
+
+
+def _draw(
+    project: Project, store: TaskStore, opened: Opened, standing: Standing
+) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the way through the workflow, in rows and as a document; None where the present phase says it all."""
+    state = opened.state
+    if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
+        return None
+    from pytest_phase_gate.core.route import FEW, find_route
+    from pytest_phase_gate.project import rules_of
+    from pytest_phase_gate.report.route import render_route, route_to_json
+
+    workflow = rules_of(project, store, opened)
+    verdict = state.evaluation
+    is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["satisfied"]
+    route = find_route(state, workflow, blocked=standing.is_halted or is_closed)
+    if len(workflow.phases) <= FEW and route.is_straight:
+        return None
+    recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None
+    rows = render_route(route, recoveries=recoveries if isinstance(recoveries, int) else None)
+    return rows, route_to_json(route)
+
+
+def _has_turned(state: State) -> bool:
+    """Tell whether the task has been farther than it is, without a look at the rules."""
+    return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
 
 
 def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:

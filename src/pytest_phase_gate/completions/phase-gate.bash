@@ -6,7 +6,7 @@
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
 _shtab_phase_gate_verify_subparsers=(start executor run bundle commit status stats failures feedback result resume skip force)
-_shtab_phase_gate_subparsers=(demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind verify review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema)
+_shtab_phase_gate_subparsers=(demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind verify review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema check-workflow)
 
 _shtab_phase_gate_demo_option_strings=(--keep -h --help --json --task --dir)
 _shtab_phase_gate_init_option_strings=(--dry-run --agent --program -h --help --json --task --dir)
@@ -55,7 +55,8 @@ _shtab_phase_gate_attest_option_strings=(--predicate --verifier -o --output -h -
 _shtab_phase_gate_audit_option_strings=(--repair --accept-rollback --reason --by -h --help --json --task --dir)
 _shtab_phase_gate_doctor_option_strings=(--prove -h --help --json --task --dir)
 _shtab_phase_gate_completion_option_strings=(--values -h --help --json --task --dir)
-_shtab_phase_gate_schema_option_strings=(-h --help --json --task --dir)
+_shtab_phase_gate_schema_option_strings=(--mermaid -h --help --json --task --dir)
+_shtab_phase_gate_check_workflow_option_strings=(-h --help --json --task --dir)
 _shtab_phase_gate_option_strings=(-h --help --version)
 
 _shtab_phase_gate_demo___keep_COMPGEN=_shtab_compgen_dirs
@@ -176,6 +177,9 @@ _shtab_phase_gate_completion___task_COMPGEN=_phase_gate_tasks
 _shtab_phase_gate_completion___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_phase_gate_schema___task_COMPGEN=_phase_gate_tasks
 _shtab_phase_gate_schema___dir_COMPGEN=_shtab_compgen_dirs
+_shtab_phase_gate_check_workflow_pos_0_COMPGEN=_shtab_compgen_files
+_shtab_phase_gate_check_workflow___task_COMPGEN=_phase_gate_tasks
+_shtab_phase_gate_check_workflow___dir_COMPGEN=_shtab_compgen_dirs
 
 _shtab_phase_gate_init___agent_choices=(claude codex gemini cursor copilot vscode)
 _shtab_phase_gate_uninstall___agent_choices=(claude codex gemini cursor copilot vscode)
@@ -193,7 +197,7 @@ _shtab_phase_gate_attest___predicate_choices=(test-result svr)
 _shtab_phase_gate_completion_pos_0_choices=(bash zsh fish)
 _shtab_phase_gate_completion___values_choices=(tasks phases guards facts declared names)
 _shtab_phase_gate_schema_pos_0_choices=(audit configuration criteria criteria-file evaluation executor-result gate-result history root-cause signal snapshot status task verdict verification verification-result vote workflow)
-_shtab_phase_gate_pos_0_choices=(demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind verify review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema)
+_shtab_phase_gate_pos_0_choices=(demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind verify review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema check-workflow)
 
 _shtab_phase_gate_demo__h_nargs=0
 _shtab_phase_gate_demo___help_nargs=0
@@ -364,9 +368,14 @@ _shtab_phase_gate_doctor___json_nargs=0
 _shtab_phase_gate_completion__h_nargs=0
 _shtab_phase_gate_completion___help_nargs=0
 _shtab_phase_gate_completion___json_nargs=0
+_shtab_phase_gate_schema___mermaid_nargs=0
 _shtab_phase_gate_schema__h_nargs=0
 _shtab_phase_gate_schema___help_nargs=0
 _shtab_phase_gate_schema___json_nargs=0
+_shtab_phase_gate_check_workflow_pos_0_nargs='*'
+_shtab_phase_gate_check_workflow__h_nargs=0
+_shtab_phase_gate_check_workflow___help_nargs=0
+_shtab_phase_gate_check_workflow___json_nargs=0
 _shtab_phase_gate_pos_0_nargs=A...
 _shtab_phase_gate__h_nargs=0
 _shtab_phase_gate___help_nargs=0

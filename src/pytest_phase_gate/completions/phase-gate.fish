@@ -56,7 +56,7 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify commit' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema
+set -g _shtab_phase_gate_commands demo init uninstall status check explain history report signal claim prompt withdraw declare advance rewind verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify commit' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' review request recover constitution snapshot waive breaker skip force hook mcp baseline combine badge attest audit doctor completion schema check-workflow
 set -g _shtab_phase_gate_opts_with_value --agent --by --days --dir --exit --exit-signal --keep --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --root --style --task --task-file --threshold --timeout --timeout-executor --timeout-review --timeout-verify --title --type --values --verifier --wave --word -m -o
 
 complete -c phase-gate -e
@@ -409,9 +409,16 @@ complete -c phase-gate -n '_shtab_phase_gate_using completion' -l json -d 'answe
 complete -c phase-gate -n '_shtab_phase_gate_using completion' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using completion' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using completion; and test $_shtab_phase_gate_npos -eq 0' -ka "bash zsh fish" -d 'one of: bash, zsh, fish'
-complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a schema -d 'Print a JSON Schema of our files.'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a schema -d 'Print a JSON Schema of our files, or a workflow as a diagram.'
+complete -c phase-gate -n '_shtab_phase_gate_using schema' -l mermaid -d 'print a workflow as a Mermaid state diagram'
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -s h -l help -d 'show this text'
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using schema' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using schema; and test $_shtab_phase_gate_npos -eq 0' -ka "audit configuration criteria criteria-file evaluation executor-result gate-result history root-cause signal snapshot status task verdict verification verification-result vote workflow" -d 'one of: audit, configuration, criteria, criteria-file, evaluation, executor-result, gate-result, history, root-cause, signal, snapshot, status, task, verdict, verification, verification-result, vote, workflow'
+complete -c phase-gate -n '_shtab_phase_gate_using schema; and test $_shtab_phase_gate_npos -eq 0' -ka "audit configuration criteria criteria-file evaluation executor-result gate-result history root-cause signal snapshot status task verdict verification verification-result vote workflow" -d 'one of: audit, configuration, criteria, criteria-file, evaluation, executor-result, gate-result, history, root-cause, signal, snapshot, status, task, verdict, verification, verification-result, vote, workflow; with --mermaid a workflow, or the path of its file'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a check-workflow -d 'Find everything that is wrong with workflow files.'
+complete -c phase-gate -n '_shtab_phase_gate_using check-workflow' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using check-workflow' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using check-workflow' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using check-workflow' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using check-workflow; and test $_shtab_phase_gate_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a workflow file, or the name of a shipped workflow; the project'"'"'s own by default'

@@ -41,6 +41,18 @@ def load_shipped_workflow(name: str) -> Workflow:
     return parse_workflow(path.read_bytes(), name=path.name, guards=load_shipped_guards())
 
 
+def find_workflow(name_or_path: str, *, root: Path) -> Path:
+    """Return the file of a shipped workflow by its name, or of another by its path from the root."""
+    names = shipped_workflow_names()
+    if name_or_path in names:
+        return _SHIPPED / f"{name_or_path}.yaml"
+    path = root / name_or_path
+    if PurePath(name_or_path).name == name_or_path and not path.suffix and not os.path.lexists(path):
+        remedy = f"use one of: {closest_first(name_or_path, names)}; or the path of a file"
+        raise WorkflowError(f"there is no workflow {shorten(name_or_path)}", remedy)
+    return path
+
+
 def load_workflow(
     name_or_path: str,
     *,
@@ -53,14 +65,8 @@ def load_workflow(
     :param extra_guards: guards of plugins, which its phases may name too.
     :param extra_metrics: what plugins measure besides the metrics that we know.
     """
-    names = shipped_workflow_names()
-    if name_or_path in names:
-        path, name = _SHIPPED / f"{name_or_path}.yaml", f"{name_or_path}.yaml"
-    else:
-        path, name = root / name_or_path, name_or_path
-        if PurePath(name).name == name and not PurePath(name).suffix and not os.path.lexists(path):
-            remedy = f"use one of: {closest_first(name, names)}; or the path of a file"
-            raise WorkflowError(f"there is no workflow {shorten(name)}", remedy)
+    path = find_workflow(name_or_path, root=root)
+    name = path.name if path.parent == _SHIPPED else name_or_path
     text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError)
     shipped = load_shipped_guards()
     workflow = parse_workflow(text, name=name, guards={**extra_guards, **shipped}, extra_metrics=extra_metrics)

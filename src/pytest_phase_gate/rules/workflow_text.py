@@ -7,7 +7,7 @@ phase. Gate 2 is the explicit signal in both; a file may say so, and can't say a
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, get_args
 
@@ -36,8 +36,9 @@ from pytest_phase_gate.rules.parts import (
     read_prose,
     read_types,
 )
+from pytest_phase_gate.rules.workflow_order import check_order
 from pytest_phase_gate.rules.yaml_fields import Fields, closest_first, shorten
-from pytest_phase_gate.rules.yaml_text import YamlMapping, read_document, read_documents
+from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, read_document, read_documents
 
 #: What fills in whatever gate documents leave open.
 _MODEL = "tdd"
@@ -80,13 +81,29 @@ def parse_workflow(
     :param guards: the guards that its phases may name.
     :param extra_metrics: what plugins measure besides the metrics that we know.
     """
-    documents = [
-        Fields(node, file=name, error=WorkflowError) for node in read_documents(text, name=name, limit=MAX_BYTES)
-    ]
+    nodes = read_documents(text, name=name, limit=MAX_BYTES)
+    return build_workflow(nodes, name=name, guards=guards, extra_metrics=extra_metrics)
+
+
+def build_workflow(
+    nodes: Sequence[YamlNode],
+    *,
+    name: str,
+    guards: Mapping[str, Guard],
+    extra_metrics: Mapping[str, MetricType] = {},
+    in_any_order: bool = False,
+) -> Workflow:
+    """Return the workflow that these documents describe.
+
+    :param in_any_order: whether phases may lead nowhere, or nothing to them: for somebody who looks at that himself.
+    """
+    documents = [Fields(node, file=name, error=WorkflowError) for node in nodes]
     if len(documents) > 1 or "phase" in documents[0]:
         workflow = _parse_gate_documents(documents, name=name, guards=guards, extra_metrics=extra_metrics)
     else:
         workflow = _parse_workflow(documents[0], guards=guards, extra_metrics=extra_metrics)
+        if not in_any_order:
+            check_order(workflow.phases, documents[0].mapping("phases"))
     workflow = pipeline_phases.without_pipeline_guards(workflow)
     return replace(workflow, digest=digest_rules(workflow))
 
@@ -187,25 +204,7 @@ def _read_phases(
         if pipeline is not None:
             phase = pipeline_phases.with_implied_guards(phase, pipeline, vocabulary.guards)
         phases.append(phase)
-    _check_order(phases, {phase: section.key_place(key) for phase, key in keys.items()})
     return tuple(phases)
-
-
-def _check_order(phases: list[Phase], places: Mapping[str, str]) -> None:
-    following = {phase.name: phase.next for phase in phases}
-    reached: dict[str, None] = dict.fromkeys(phase.on_failure for phase in phases if not phase.recovers)
-    name = phases[0].name
-    while name != DONE and name not in reached:
-        reached[name] = None
-        name = following[name]
-    for phase in phases:
-        if phase.name not in reached:
-            problem = f"{places[phase.name]}: phase {phase.name} can't be reached from {phases[0].name}"
-            key = "on_failure" if phase.recovers else "next"
-            raise WorkflowError(problem, f"let the `{key}` of another phase name {phase.name}")
-    if name != DONE and not any(phase.may_end_cycle for phase in phases):
-        problem = f"{places[name]}: the phases go round for ever: no `next` is {DONE}"
-        raise WorkflowError(problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")
 
 
 def _parse_gate_documents(

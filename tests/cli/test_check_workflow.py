@@ -1,0 +1,116 @@
+"""`phase-gate check-workflow`: everything that is wrong with workflow files."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.rules.workflow_files import shipped_workflow_names
+from tests.cli.conftest import Begin
+
+WRONG = """\
+workflow: wrong
+phases:
+  WORK:
+    tests: passed
+    gate_1: {name: Works, condition: tests_total >= 0}
+"""
+
+MEASURED = """\
+workflow: measured
+metrics: {coverage: number, build_ok: bool}
+phases:
+  WORK:
+    gate_1:
+      name: Works
+      condition: coverage > 90 AND build_ok
+      guards: [complete-run]
+"""
+
+CONFTEST = "def pytest_phase_gate_metrics():\n    return {'coverage': 91.0}\n"
+
+
+def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"rules/wrong.yaml": WRONG})
+    before = desk.files()
+    ran = desk.gate("check-workflow", "rules/wrong.yaml", "tdd")
+    assert ran.code == 2
+    assert ran.out.splitlines() == [
+        "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
+        "  try: use one of: passing, failing, none",
+        "rules/wrong.yaml:5:38: the condition of WORK can't fail: it holds whatever is measured [bad-workflow]",
+        "  try: compare with a value that can be missed; `NAME != null` asks only that something is known",
+        "tdd: nothing wrong in workflow tdd, 4 phases",
+    ]
+    assert desk.files() == before, "it only looks"
+
+
+def test_the_document_has_them_file_by_file(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"wrong.yaml": WRONG})
+    document = desk.json("check-workflow", "wrong.yaml", "tdd", "missing.yaml")
+    assert document["problems"] == 3
+    wrong, tdd, missing = document["files"]
+    assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", "wrong")
+    assert wrong["problems"][0] == {
+        "line": 4,
+        "column": 12,
+        "slug": "bad-workflow",
+        "problem": "phases.WORK.tests can't be 'passed'",
+        "remedy": "use one of: passing, failing, none",
+    }
+    assert tdd == {"file": "tdd", "workflow": "tdd", "problems": []}
+    assert (missing["workflow"], missing["problems"][0]["problem"]) == (None, "there is no such file")
+
+
+@pytest.mark.parametrize("name", shipped_workflow_names())
+def test_shipped_workflows_are_right(begin: Begin, name: str) -> None:
+    assert begin("").gate("check-workflow", name).code == 0
+
+
+def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
+    desk = begin("short-green")
+    ran = desk.gate("check-workflow")
+    assert ran.code == 2
+    assert ran.has("short.yaml:9:40: the condition of NOTES can't fail")
+    (desk.root / "below").mkdir()
+    desk.sample.environment.chdir(desk.root / "below")
+    assert desk.gate("check-workflow").out == ran.out
+    assert desk.gate("check-workflow", "../short.yaml").code == 2
+
+
+def test_a_metric_that_nothing_gives(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"measured.yaml": MEASURED})
+    ran = desk.gate("check-workflow", "measured.yaml")
+    assert ran.code == 2
+    assert ran.has(
+        "measured.yaml:7:18: nothing measures build_ok, which the gate of WORK asks for",
+        "try: describe the command build under `evidence: commands:`",
+        "measured.yaml:7:18: nothing measures coverage, which the gate of WORK asks for",
+        "try: install or write the plugin whose pytest_phase_gate_metrics gives it",
+    )
+    desk.sample.write({"phase-gate.yaml": "evidence: {commands: {build: {run: make}}}\n"})
+    assert desk.json("check-workflow", "measured.yaml")["problems"] == 1
+    desk.sample.write({"conftest.py": CONFTEST})
+    assert desk.gate("check-workflow", "measured.yaml").code == 0
+
+
+def test_a_guard_that_a_plugin_offers(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
+    assert desk.gate("check-workflow", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
+    guard = "def pytest_phase_gate_guards():\n    return {'of-ours': {'condition': 'coverage > 1', 'remedy': 'x'}}\n"
+    desk.sample.write({"conftest.py": CONFTEST + guard})
+    assert desk.gate("check-workflow", "measured.yaml").code == 0
+
+
+def test_checks_of_the_project_s_workflow_need_commands(begin: Begin) -> None:
+    desk = begin("")
+    assert desk.gate("check-workflow", "pipeline").code == 0
+    desk.sample.write({"phase-gate.yaml": "workflow: pipeline\n"})
+    assert desk.gate("check-workflow").has("nothing runs the check build, which IMPLEMENTATION requires")
+
+
+def test_there_is_no_workflow_of_that_name(begin: Begin) -> None:
+    assert begin("").error("check-workflow", "nope") == (2, "bad-workflow", "there is no workflow 'nope'")

@@ -1,0 +1,161 @@
+"""The two small pipelines that come with us, each driven to DONE by commands and runs of pytest, as a person would.
+
+On the way, whatever a phase asks for is left out once: the gate has to close, and to say so.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk
+from tests.support import CALC, FAILING_TESTS, Ran
+
+PROSE = "The calculator adds and subtracts whole numbers, in the order in which they are given to it, {}.\n"
+SPECIFICATION = PROSE.format("and refuses anything else with a message that names the argument and its type")
+VOTE = "vote: {}\nconfidence: {}\nby: ann\nreason: read line by line\n"
+
+
+class Flow:
+    """A project that goes through a workflow."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.sample, self.desk = desk.sample, desk
+
+    def gate(self, *words: str, ends_with: int = 0) -> Ran:
+        ran = self.desk.gate(*words)
+        assert ran.code == ends_with, ran.out + ran.err
+        return ran
+
+    def pytest(self, *words: str, ends_with: int = 0) -> Ran:
+        ran = self.sample.pytest(*words)
+        assert ran.code == ends_with, ran.out + ran.err
+        return ran
+
+    def signal(self, ends_with: int = 0) -> Ran:
+        return self.gate("signal", "--reason", "it is done", ends_with=ends_with)
+
+    def vote(self, word: str, confidence: float, ends_with: int = 0) -> Ran:
+        self.sample.write({".git/vote.yaml": VOTE.format(word, confidence)})
+        return self.gate("review", ".git/vote.yaml", ends_with=ends_with)
+
+    def declare(self, *facts: str) -> None:
+        for fact in facts:
+            self.gate("declare", f"{fact}=true", "--reason", "seen")
+
+    def marks(self) -> str:
+        """Return how the way is drawn: one sign a phase."""
+        rows = self.desk.gate("status").out.split("\n\n")[1].splitlines()
+        return "".join(row[3] for row in rows if row.startswith("  ["))
+
+
+@pytest.fixture
+def flow(begin: Begin) -> Flow:
+    desk = begin("")
+    desk.sample.write({"pytest.ini": "[pytest]\n"})
+    desk.sample.commit_all()
+    return Flow(desk)
+
+
+def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
+    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow\n"})
+    flow.sample.commit_all()
+    assert flow.gate("advance").has("SPECIFY begins", "specification: docs/feature/specification.md")
+    assert flow.marks() == ">     "
+
+    assert flow.signal(10).has("specification", "SPECIFY")
+    assert flow.marks() == "!     "
+    flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
+    assert flow.signal().has("both gates hold: SPECIFY has exited")
+    assert flow.marks() == "x     "
+
+    flow.pytest("--phase=green", ends_with=13)  # nothing is skipped
+    flow.sample.write(test_calc=FAILING_TESTS)
+    flow.pytest("--phase=red", "--exit-signal=both fail")
+    flow.sample.write(calc=CALC)
+    flow.pytest("--phase=green", ends_with=10)
+    flow.pytest("--phase=green", "--exit-signal=both pass, twice")
+    assert flow.marks() == "xxx   "
+
+    flow.gate("advance")
+    flow.sample.write({"docs/feature/change-notes.md": PROSE.format("and nothing else is new in this change")})
+    assert flow.signal(10).has("repository-snapshot")
+    flow.gate("snapshot")
+    assert flow.signal(10).has("consensus")
+    flow.vote("reject", 0.9, ends_with=10)
+    flow.signal(10)
+    flow.vote("approve", 0.9)
+    flow.sample.write(calc=f"{CALC}\n\nMORE = 1\n")
+    flow.signal(10)  # nobody has read, or tested, this
+    flow.sample.write(calc=CALC)
+    assert flow.signal().has("REVIEW has exited")
+
+    flow.gate("advance")
+    flow.declare("delivered")
+    assert flow.signal(10).has("tree_clean == true")
+    flow.sample.commit_all()
+    assert flow.signal().has("DELIVER has exited, the cycle is done")
+    assert flow.marks() == "xxxxxx"
+    assert flow.desk.json("status")["phase"] == "DONE"
+
+
+def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
+    build = f'"{sys.executable}" -c "import calc"'
+    flow.sample.write(
+        {
+            "phase-gate.yaml": f"workflow: release-checklist\nevidence: {{commands: {{build: {{run: '{build}'}}}}}}\n",
+            "CHANGELOG.md": PROSE.format("since the very first release of this small library"),
+            "test_calc.py": FAILING_TESTS,
+        }
+    )
+    flow.sample.commit_all()
+    assert flow.gate("check-workflow").has("release-checklist: nothing wrong")
+    flow.gate("advance")
+    flow.signal(10)
+    flow.declare("version_chosen")
+    flow.signal()
+
+    flow.sample.write(calc=CALC.replace("a - b", "b - a"))
+    flow.pytest("--phase=verify", ends_with=1)
+    flow.sample.write({"calc.py": CALC})
+    flow.sample.commit_all()
+    flow.pytest("--phase=verify", ends_with=10)
+    flow.pytest("--phase=verify", "--exit-signal=twice")
+    assert flow.desk.json("status")["evaluation"]["metrics"]["checks_failed"] == 0
+
+    flow.gate("advance")
+    assert flow.signal(10).has("release-notes")  # those of the release before
+    flow.sample.write({"CHANGELOG.md": PROSE.format("and now says so in its own words to everybody who asks")})
+    flow.signal()
+
+    flow.gate("advance")
+    flow.vote("conditional", 1.0, ends_with=10)
+    flow.signal(10)
+    flow.vote("approve", 1.0)
+    flow.signal()
+
+    flow.gate("advance")
+    flow.declare("tagged", "published")
+    assert flow.signal(10).has("tree_clean == true")
+    notes = (flow.sample.root / "CHANGELOG.md").read_text(encoding="utf-8")
+    flow.sample.write({"CHANGELOG.md": notes + "And one more thing.\n"})
+    flow.sample.commit_all()
+    assert flow.signal(10).has("as-approved")
+    flow.sample.write({"CHANGELOG.md": notes})
+    flow.sample.commit_all()
+    assert flow.signal().has("PUBLISH has exited, the cycle is done")
+
+
+def test_a_rewind_is_drawn(flow: Flow) -> None:
+    flow.sample.write({"phase-gate.yaml": "workflow: feature-flow\n"})
+    flow.gate("advance")
+    flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
+    flow.signal()
+    flow.gate("advance")
+    flow.gate("rewind", "SPECIFY", "--reason", "something was forgotten")
+    assert flow.marks() == ">~    "
+    ran = flow.desk.gate("status")
+    assert ran.has("  [>] SPECIFY  here, 2nd time\n", "  [~] RED      to be done again", "  RED -> SPECIFY: rewound")
+    assert flow.desk.json("status")["route"]["turns"] == [{"source": "RED", "target": "SPECIFY", "how": "rewind"}]
+    assert flow.signal(10).has("specification"), "the one of the first attempt"

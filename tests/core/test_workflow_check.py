@@ -1,0 +1,373 @@
+"""Everything that is wrong with a workflow file: all of it at once, each with its line, and nothing that is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pytest_phase_gate
+from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.rules.workflow_check import MAX_READINGS, check_workflow
+from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
+from pytest_phase_gate.rules.workflow_text import parse_workflow
+
+ROOT = Path(__file__).parent.parent.parent
+SHIPPED = Path(pytest_phase_gate.__file__).parent / "workflows"
+GUARDS = load_shipped_guards()
+
+GOOD = """\
+workflow: good
+parameters: {needed: 2}
+facts: {agreed: bool}
+metrics: {build_ok: bool}
+guards:
+  built: {condition: build_ok, remedy: build it}
+phases:
+  BUILD:
+    gate_1:
+      name: Built
+      condition: tests_total > 0 AND consecutive_green_runs >= needed
+      guards: [complete-run, built]
+  REVIEW:
+    tests: none
+    gate_1: {name: Read, condition: agreed}
+"""
+
+MANY = """\
+workflow: no good
+start: last
+parameters: {needed: }
+facts: {agreed: boolean}
+guards:
+  always: {condition: tests_total >= 0, remedy: none}
+  Wrong: {condition: tests_total > 0, remedy: none}
+phases:
+  BUILD:
+    tests: passsing
+    gate_1:
+      condition: tests_total > 0 AND agreed
+      guards: [complete-run, no-such, tests-kept, nor-this]
+    nxt: TEST
+  TEST:
+    gate_1: {condition: tests_failing >= 0 AND tests_total > 0}
+    next: REVEIW
+  REVIEW:
+    gate_1: {name: Read, condition: tests_total >}
+    next: REVIEW
+"""
+
+
+def found(text: str, **options: object) -> list[tuple[int, str]]:
+    checked = check_workflow(text, name="w.yaml", guards=GUARDS, **options)  # type: ignore[arg-type]
+    assert all(each.remedy for each in checked.problems)
+    return [(each.line, each.problem) for each in checked.problems]
+
+
+def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
+    assert found(MANY) == [
+        (1, "a workflow can't be named 'no good'"),
+        (2, "start can't be 'last'"),
+        (3, "parameters.needed has no value"),
+        (4, "facts.agreed can't be 'boolean'"),
+        (6, "guard always can't fail: it holds whatever is measured"),
+        (7, "a guard can't be named 'Wrong'"),
+        (10, "phases.BUILD.tests can't be 'passsing'"),
+        (12, "the key 'name' is missing in phases.BUILD.gate_1"),
+        (13, "unknown guard 'no-such'"),
+        (13, "unknown guard 'nor-this'"),
+        (14, "unknown key 'nxt' in phases.BUILD"),
+        (16, "the key 'name' is missing in phases.TEST.gate_1"),
+        (16, "tests_failing >= 0 in the condition of TEST can't fail: it holds whatever is measured"),
+        (17, "after TEST can't come 'REVEIW'"),
+        (
+            19,
+            "phases.REVIEW.gate_1.condition: column 14: the condition ends where a name or a value should be",
+        ),
+        (20, "after REVIEW can't come 'REVIEW'"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "condition: agreed}",
+            "condition: agreed OR NOT agreed}",
+            (15, "the condition of REVIEW can't fail: it holds whatever is measured"),
+            id="a-gate-that-can-t-fail",
+        ),
+        pytest.param(
+            "tests_total > 0 AND consecutive_green_runs >= needed",
+            "iteration > 0",
+            (11, "the condition of BUILD can't fail: it holds whatever is measured"),
+            id="a-gate-that-any-evaluation-opens",
+        ),
+        pytest.param(
+            "tests_total > 0 AND",
+            "tests_total >= 0 AND",
+            (11, "tests_total >= 0 in the condition of BUILD can't fail: it holds whatever is measured"),
+            id="a-clause-that-can-t-fail",
+        ),
+        pytest.param(
+            "tests_total > 0 AND",
+            "tests_total < 0 AND",
+            (11, "the gate of BUILD can never open: its condition fails whatever is measured"),
+            id="a-gate-that-can-t-open",
+        ),
+        pytest.param(
+            "tests_total > 0 AND",
+            "run_complete == false AND",
+            (11, "the gate of BUILD can never open: its condition and its guard complete-run exclude each other"),
+            id="a-gate-that-its-guard-keeps-closed",
+        ),
+        pytest.param(
+            "condition: build_ok,",
+            "condition: build_ok AND NOT build_ok,",
+            (6, "guard built can never hold: it fails whatever is measured"),
+            id="a-guard-that-never-holds",
+        ),
+        pytest.param(
+            "  REVIEW:\n",
+            "    next: DONE\n  REVIEW:\n",
+            (14, "phase REVIEW can't be reached from BUILD"),
+            id="a-phase-that-nothing-leads-to",
+        ),
+        pytest.param(
+            "condition: agreed}\n",
+            "condition: agreed}\n    next: BUILD\n",
+            (8, "no way leads from BUILD, REVIEW to DONE: the phases go round for ever"),
+            id="no-way-to-an-end",
+        ),
+        pytest.param(
+            "condition: agreed}",
+            "condition: agreed AND consensus_score > 0.5}",
+            (
+                15,
+                "nothing measures consensus_score in REVIEW: the workflow says nothing of artifacts, requirements or"
+                " change requests",
+            ),
+            id="a-metric-that-only-pipelines-have",
+        ),
+        pytest.param(
+            "condition: agreed}", "condition: agred}", (15, "unknown name 'agred' in a condition"), id="an-unknown-name"
+        ),
+        pytest.param("facts: {agreed", "facts: {agreed: {", (3, "not YAML"), id="no-yaml"),
+    ],
+)
+def test_each_alone(old: str, new: str, expected: tuple[int, str]) -> None:
+    assert found(GOOD) == []
+    changed = GOOD.replace(old, new)
+    assert changed != GOOD
+    ((line, problem),) = found(changed)
+    assert (line, problem[: len(expected[1])]) == expected
+
+
+def test_several_phases_may_be_out_of_order() -> None:
+    text = GOOD.replace("condition: agreed}\n", "condition: agreed}\n    next: BUILD\n") + (
+        "  ASIDE:\n    gate_1: {name: a, condition: agreed}\n"
+    )
+    assert found(text) == [
+        (8, "no way leads from BUILD, REVIEW to DONE: the phases go round for ever"),
+        (17, "phase ASIDE can't be reached from BUILD"),
+    ]
+
+
+def test_a_parameter_may_switch_a_clause_off_but_not_the_gate() -> None:
+    assert found(GOOD.replace("needed: 2", "needed: 0")) == []
+    alone = GOOD.replace("tests_total > 0 AND ", "").replace("needed: 2", "needed: 0")
+    assert found(alone) == [(11, "the condition of BUILD can't fail: it holds whatever is measured")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("needed: 2", "needed: ", (2, "parameters.needed has no value"), id="a-parameter"),
+        pytest.param("agreed: bool", "agreed: 7", (3, "facts.agreed can't be '7'"), id="a-fact"),
+        pytest.param("  built: {", "  built: {by: me, ", (6, "unknown key 'by' in guards.built"), id="a-guard"),
+        pytest.param("  BUILD:\n", "  Auto:\n", (8, "the name AUTO is reserved"), id="a-phase"),
+    ],
+)
+def test_what_follows_from_a_problem_is_no_other(old: str, new: str, expected: tuple[int, str]) -> None:
+    assert found(GOOD.replace(old, new)) == [expected]
+
+
+def test_a_way_back_is_no_way_to_the_end() -> None:
+    text = GOOD.replace("  REVIEW:", "    may_end_cycle: true\n  REVIEW:") + (
+        "  MORE:\n    gate_1: {name: m, condition: agreed}\n    next: REVIEW\n"
+    )
+    assert found(text) == [(14, "no way leads from REVIEW, MORE to DONE: the phases go round for ever")]
+
+
+class Offers:
+    """A project without a plugin that measures, and with one that offers a guard."""
+
+    def find_unprovided(self, workflow: object) -> frozenset[str]:
+        return frozenset({"build_ok"})
+
+    def offers_guard(self, name: str) -> bool:
+        return name == "of-a-plugin"
+
+
+def test_a_metric_that_nothing_measures() -> None:
+    assert found(GOOD, plugins=Offers()) == [(11, "nothing measures build_ok, which the gate of BUILD asks for")]
+
+
+def test_a_guard_that_a_plugin_offers_is_known() -> None:
+    text = GOOD.replace("[complete-run, built]", "[of-a-plugin, of-nobody]")
+    assert found(text, plugins=Offers()) == [(12, "unknown guard 'of-nobody'")]
+
+
+PIPELINE = """\
+workflow: line
+artifacts:
+  plan: {path: plan.md}
+  cause: {path: cause.json, schema: root-cause}
+routes: {scope: PLAN}
+phases:
+  PLAN:
+    tests: none
+    requires: {artifacts: [plan], checks: [build], consensus: {on: [plan], threshold: 0.9, voters: 2}}
+    gate_1: {name: Planned, condition: artifacts_missing == 0 AND consensus_score >= 0.5}
+    on_failure: MEND
+  SHIP:
+    tests: none
+    gate_1: {name: Shipped, condition: requests_pending == 0}
+    routes: requests
+    on_failure: MEND
+  MEND:
+    tests: none
+    recovers: true
+    requires: {artifacts: [cause]}
+    gate_1: {name: Known, condition: root_cause_known}
+    on_failure: MEND
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="nothing-is-wrong"),
+        pytest.param(
+            ", consensus: {on: [plan], threshold: 0.9, voters: 2}",
+            "",
+            [(10, "nothing measures consensus_score in PLAN: the phase requires no consensus")],
+            id="a-score-without-a-consensus",
+        ),
+        pytest.param(
+            "requests_pending == 0}",
+            "root_cause_known AND drift_found == 0}",
+            [
+                (14, "nothing measures drift_found in SHIP: the phase does not look for drift"),
+                (14, "nothing measures root_cause_known in SHIP: the phase does not recover"),
+            ],
+            id="names-of-other-phases",
+        ),
+        pytest.param(
+            "requests_pending == 0}",
+            "artifacts_missing == 0 AND constitution_intact AND checks_failed == 0 AND artifacts_unapproved == 0}",
+            [
+                (14, "artifacts_missing in SHIP is always 0: the phase requires no artifact"),
+                (14, "artifacts_unapproved in SHIP is always 0: the phase requires nothing to be as approved"),
+                (14, "constitution_intact in SHIP is always true: the workflow has no constitution"),
+                (14, "nothing measures checks_failed in SHIP: the phase requires no check"),
+            ],
+            id="names-of-what-is-not-required",
+        ),
+        pytest.param(
+            "routes: {scope: PLAN}\n",
+            "",
+            [
+                (13, "requests_pending in SHIP is always 0: the workflow has no routes for change requests"),
+                (14, "nobody says where change requests lead"),
+            ],
+            id="no-routes",
+        ),
+        pytest.param(
+            "on_failure: MEND", "# no way to fail", [(17, "phase MEND can't be reached from PLAN")], id="no-failure"
+        ),
+        pytest.param(
+            "routes: {scope: PLAN}",
+            "routes: {scope: PLAM, taste: PLAN}",
+            [
+                (5, "a change request can't lead to 'PLAM'"),
+                (5, "there are no change requests of type 'taste'"),
+            ],
+            id="routes-to-nowhere",
+        ),
+        pytest.param(
+            "on_failure: MEND\n  MEND",
+            "on_failure: MED\n  MEND",
+            [(16, "a failing gate can't lead to 'MED'")],
+            id="failure-to-nowhere",
+        ),
+        pytest.param(
+            "{artifacts: [plan], checks",
+            "{artifacts: [plan, plam], checks",
+            [(9, "there is no artifact 'plam'")],
+            id="an-unknown-artifact",
+        ),
+    ],
+)
+def test_pipelines(old: str, new: str, expected: list[tuple[int, str]]) -> None:
+    assert found(PIPELINE.replace(old, new) if old else PIPELINE) == expected
+
+
+def test_checks_need_a_command_of_the_project_that_has_the_workflow() -> None:
+    assert found(PIPELINE, commands=["build"]) == []
+    assert found(PIPELINE, commands=["lint"]) == [(9, "nothing runs the check build, which PLAN requires")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(SHIPPED / f"{name}.yaml" for name in shipped_workflow_names()),
+        ROOT / "tests" / "data" / "dual-gate.yaml",
+        ROOT / "examples" / "custom-rules" / "rules" / "release.yaml",
+    ],
+    ids=lambda path: path.stem,
+)
+def test_no_false_alarm(path: Path) -> None:
+    assert found(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_gate_document_is_found_among_others() -> None:
+    text = (ROOT / "tests" / "data" / "dual-gate.yaml").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    first = next(number for number, line in enumerate(lines, start=1) if "docs_generated" in line)
+    wrong = text.replace(lines[first - 1], lines[first - 1].replace("docs_generated", "docs_made"))
+    ((line, problem),) = found(wrong)
+    assert problem == "unknown name 'docs_made' in a condition"
+    assert first - 2 <= line <= first
+
+
+def test_more_faults_than_anybody_mends_end_the_search() -> None:
+    guards = ", ".join(f"unknown-{number}" for number in range(MAX_READINGS + 20))
+    assert len(found(GOOD.replace("[complete-run, built]", f"[{guards}]"))) == MAX_READINGS
+
+
+#: Few enough that the module takes seconds; the property was also run with 2,000.
+damaged = settings(deadline=None, max_examples=60)
+LINES = [*GOOD.splitlines(), *PIPELINE.splitlines(), *MANY.splitlines()]
+
+
+@damaged
+@given(st.sampled_from([GOOD, PIPELINE]), st.data())
+def test_whatever_cannot_be_loaded_has_a_problem(text: str, data: st.DataObject) -> None:
+    rows = text.splitlines()
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(rows) - 1))
+        if data.draw(st.booleans()):
+            del rows[place]
+        else:
+            rows[place] = data.draw(st.sampled_from(LINES))
+        if not rows:
+            return
+    damaged_text = "\n".join(rows) + "\n"
+    problems = found(damaged_text)
+    try:
+        parse_workflow(damaged_text, name="w.yaml", guards=GUARDS)
+    except PhaseGateError:
+        assert problems
