@@ -17,6 +17,9 @@ import yaml  # noqa: F401
 
 from tests.support import WITHOUT_EXTRAS, Sample
 
+#: Have environments of their own in tox, and need what is installed there.
+collect_ignore = ["browser"]
+
 #: The project's own root, for tests that look at its files.
 ROOT = Path(__file__).parent.parent
 

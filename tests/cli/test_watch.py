@@ -23,6 +23,11 @@ from tests.cli.conftest import COMMAND, Begin
 _CONTROL = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
 
 
+def _listen() -> None:
+    """Hear Ctrl-C, also where whoever started the suite had told it not to."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Screen:
     """A terminal of 24 lines with the command on it."""
 
@@ -35,7 +40,9 @@ class Screen:
         self.controller, person = pty.openpty()
         fcntl.ioctl(person, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
         command = [sys.executable, *COMMAND, *arguments]
-        self.process = subprocess.Popen(command, cwd=root, stdin=person, stdout=person, stderr=person)
+        self.process = subprocess.Popen(
+            command, cwd=root, stdin=person, stdout=person, stderr=person, preexec_fn=_listen
+        )
         os.close(person)
         self.text = ""
 

@@ -969,7 +969,7 @@ def test_a_pytest_that_took_too_long_is_not_held_against_the_next_attempt(gate: 
 @pytest.mark.criterion("VG-04")
 def test_an_interrupted_verify_run_is_recorded_and_may_be_run_again(gate: Gate) -> None:
     gate.sample.write(
-        {"slow.py": "import os, signal, sys\nos.kill(os.getppid(), signal.SIGINT)\nimport time\ntime.sleep(30)\n"}
+        {"slow.py": "import os, signal, sys\nos.kill(os.getppid(), signal.SIGTERM)\nimport time\ntime.sleep(30)\n"}
     )
     gate.start(verify=python("slow.py"), files=["planner.py", "slow.py"])
     gate.executor()
