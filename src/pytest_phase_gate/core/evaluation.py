@@ -15,7 +15,7 @@ from pytest_phase_gate.core.evidence import Table, tables_to_json, wanted_names
 from pytest_phase_gate.core.findings import Finding, findings_to_json
 from pytest_phase_gate.core.metrics import Metrics, MetricValue, show_value
 from pytest_phase_gate.core.signals import Reading
-from pytest_phase_gate.core.state import Fact
+from pytest_phase_gate.core.state import Fact, State
 from pytest_phase_gate.core.values import Value, as_dict, field, replace
 from pytest_phase_gate.core.waivers import Waiver, waiver_to_json
 from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
@@ -80,6 +80,11 @@ class Subject(Value):
     kind: str = "complete"
     #: Why the run did not count, or how it was narrowed.
     why: str = ""
+
+    @classmethod
+    def about(cls, state: State, phase: Phase, **fields: Any) -> Subject:
+        """Return what is said of the present cycle of a task."""
+        return cls(task=state.task, cycle=state.cycle, phase=phase.name, **fields)
 
 
 class Evaluation(Value):

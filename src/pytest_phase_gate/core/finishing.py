@@ -157,10 +157,9 @@ def finish_run(
     events.append(Event(kind="run-ended", data=data, at=at))
     state = apply(state, events[-1])
 
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
+    subject = Subject.about(
+        state,
+        phase,
         iteration=iteration,
         run=run.id,
         at=at,

@@ -50,10 +50,9 @@ def forced_events(
 ) -> tuple[Evaluation, list[Event]]:
     """Return the verdict of a phase that a person ends, and what is recorded about it."""
     at, measured = str(record["at"]), state.measurement
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
+    subject = Subject.about(
+        state,
+        phase,
         iteration=state.iteration,
         run=None if measured is None else measured.run,
         at=at,

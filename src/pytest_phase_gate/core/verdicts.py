@@ -98,10 +98,9 @@ def evaluate_again(
         findings = tuple(finding for finding in findings if finding.slug not in drops)
         said = {note.partition(":")[0] for note in evidence.notes}
         notes = tuple(note for note in notes if note.partition(":")[0] not in said)
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
+    subject = Subject.about(
+        state,
+        phase,
         iteration=measured.iteration,
         run=measured.run,
         at=at,
@@ -159,10 +158,9 @@ def evaluate_without_run(
         **evidence.metrics,
         **claim_values(state),
     }
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
+    subject = Subject.about(
+        state,
+        phase,
         iteration=iteration,
         run=None,
         at=at,

@@ -57,10 +57,9 @@ def judge(
     verification = state.verification
     assert verification is not None
     iteration = state.iteration + 1
-    subject = Subject(
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
+    subject = Subject.about(
+        state,
+        phase,
         iteration=iteration,
         run=None,
         at=at,
