@@ -185,6 +185,7 @@ def test_a_usage_error_is_2_with_a_way_to_help(begin: Begin, arguments: tuple[st
         pytest.param("aufgabe-ä", id="unicode"),
         pytest.param("a\nb", id="two-lines"),
         pytest.param("-x", id="like-an-option"),
+        pytest.param("--", id="two-dashes"),
     ],
 )
 @pytest.mark.parametrize("way", ["option", "variable"])

@@ -80,6 +80,10 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
     name = next((word for word in given if not word.startswith("-")), None)
     parser = _parser(name, only=bool(given) and given[0] in COMMANDS)
     arguments = parser.parse_args(given)
+    for word in given:
+        if word.startswith("--") and word.endswith("=--"):
+            # Up to Python 3.12 argparse takes the value away here, and leaves an empty list.
+            setattr(arguments, word[2:-3].replace("-", "_"), "--")
     if not hasattr(arguments, "command"):
         return Answer(text=parser.format_help().rstrip())
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
