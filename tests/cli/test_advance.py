@@ -25,7 +25,7 @@ def test_the_next_phase_begins(begin: Begin, story: str, phase: str) -> None:
 def test_it_says_what_to_do_there(begin: Begin) -> None:
     ran = begin("red-exited").gate("advance")
     assert ran.code == 0
-    assert ran.out.startswith("GREEN begins: ")
+    assert ran.out.startswith("GREEN begins\n")
     assert ran.out.endswith("\n  next: pytest --phase=green\n")
 
 
