@@ -374,6 +374,15 @@ def test_pytest_s_own_failure_is_not_hidden_by_11(red: Sample) -> None:
     assert ran.has("= 2 failed in ", "nothing recorded, the gate is closed: ")
 
 
+@pytest.mark.parametrize("arguments", [(), ("--phase-shard=1/2",)], ids=["a-run", "a-shard"])
+def test_an_unknown_phase_is_a_usage_error_whatever_the_state_is(red: Sample, arguments: tuple[str, ...]) -> None:
+    damage_line(red.root / ".phase-gate")
+    ran = red.pytest("--phase=purple", *arguments)
+    assert ran.code == 4
+    assert ran.has("unknown phase 'purple' in workflow tdd", "try: use one of: red, green, ")
+    assert " failed in " not in ran.out, "no test ran"
+
+
 def test_once_it_is_as_it_was_it_goes_on_as_if_nothing_had_happened(red: Sample) -> None:
     kept = (red.root / ".phase-gate" / "state.json").read_bytes()
     edit(serial="many")(red.root / ".phase-gate")

@@ -47,16 +47,24 @@ class Entry(Value, kw_only=False):
         return self.how not in (How.STAY, How.REWIND)
 
 
-def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
-    """Return how a run in `requested` begins. Raises UsageError for an unknown phase, PhaseOrderError for a refusal."""
+def named_phase(workflow: Workflow, requested: str) -> Phase | None:
+    """Return the phase of that name, None for `auto`. Raises UsageError for an unknown one, whatever the state is."""
     if requested.upper() == AUTO:
-        return _decide_auto(state, workflow)
+        return None
     phase = workflow.phase(requested)
     if phase is None:
         raise UsageError(
             f"unknown phase {shorten(requested)} in workflow {workflow.name}",
             remedy=f"use one of: {', '.join(each.name.lower() for each in workflow.phases)}, auto",
         )
+    return phase
+
+
+def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
+    """Return how a run in `requested` begins. Raises UsageError for an unknown phase, PhaseOrderError for a refusal."""
+    phase = named_phase(workflow, requested)
+    if phase is None:
+        return _decide_auto(state, workflow)
     if state.phase is None:
         return _decide_first(workflow, phase)
     if phase.name == state.phase:

@@ -17,6 +17,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.criteria import Criteria
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
+from pytest_phase_gate.core.order import named_phase
 from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
@@ -111,7 +112,7 @@ class Controller:
             run.check_order()
         except StateError as error:
             controller._problem = error
-            run.phase = workflow.phase(options.phase) or workflow.first
+            run.phase = named_phase(workflow, options.phase) or workflow.first
         controller._criteria, controller._marks = take_criteria(config, run, options.criteria)
         return controller
 

@@ -18,6 +18,7 @@ import pytest
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.exit_status import exit_status_for
+from pytest_phase_gate.core.order import named_phase
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
@@ -93,13 +94,10 @@ class ShardRecorder:
         split = read_split(config.option.phase_shard, config, project.environment)
         _refuse_verdicts(config)
         run = RecordedRun(project, workflow, project.store("pytest"), Request(phase=options.phase, arguments=typed))
-        phase = workflow.phase(options.phase)
+        phase = named_phase(workflow, options.phase)
         if phase is None:
             names = ", ".join(each.name.lower() for each in workflow.phases)
-            raise UsageError(
-                f"--phase={options.phase}: a shard has to name its phase, and {options.phase!r} is none",
-                remedy=f"use one of: {names}",
-            )
+            raise UsageError("--phase=auto: a shard has to name its phase", remedy=f"use one of: {names}")
         with contextlib.suppress(StateError):  # a damaged one is the business of whoever combines
             if run.store.look().exists:
                 run.check_order()  # refused when they are combined: better now than then
