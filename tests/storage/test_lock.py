@@ -246,6 +246,7 @@ def test_a_linked_run_s_lock_counts_as_held(tmp_path: Path) -> None:
 # --- the operating system's lock
 
 
+#: Two processes write into one pipe: a line is one write, for an unbuffered `print` makes two of it.
 FORK = """
 import os, signal, sys, time
 from pathlib import Path
@@ -257,10 +258,10 @@ child = os.fork()
 if not child:
     if sys.argv[2] == "releases":
         lock._lock.release()
-    print("forked", flush=True)
+    os.write(1, b"forked\\n")
     time.sleep(60)
     os._exit(0)
-print(child, flush=True)
+os.write(1, b"%d\\n" % child)
 sys.stdin.read()
 """
 
