@@ -78,6 +78,22 @@ def test_a_vote_may_name_its_version(pipe: Pipe) -> None:
     assert pipe.vote("cyd", version=shown["version"]).code == 13
 
 
+def test_a_vote_has_one_name(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
+    pipe.sample.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
+    ran = pipe.gate("review", "vote.yaml", "--by", "bob")
+    assert (ran.code, "votes" in pipe.pipeline) == (13, False)
+    assert "vote.yaml is signed by ann, and --by says bob" in ran.err
+    assert pipe.gate("review", "vote.yaml", "--by", "ANN").code == 10
+
+
+def test_nobody_votes_twice_in_other_letters(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
+    assert pipe.vote("ann").code == 10
+    assert pipe.vote("\uff21nn").code == 10, "one voter, of two"
+    assert pipe.vote("bob").code == 0
+
+
 @pytest.mark.parametrize("text", ["vote: maybe\nconfidence: 1\nby: ann\n", "vote: [\n", ""])
 def test_a_vote_that_can_not_be_read_changes_nothing(pipe: Pipe, text: str) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")

@@ -266,6 +266,8 @@ def test_an_approval_after_a_failed_verify_run_is_no_pass(gate: Gate) -> None:
     [
         pytest.param({}, "eve", "eve executed this attempt", id="the-executor"),
         pytest.param({}, " EVE ", "executed this attempt", id="the-executor-in-capitals"),
+        pytest.param({}, "\uff45\uff56\uff45", "executed this attempt", id="the-executor-in-other-letters"),
+        pytest.param({"by": "eve"}, "ann", "is signed by eve, and --by says ann", id="two-names"),
         pytest.param({"blockers": ["no rollback"]}, "ann", "open blockers: no rollback", id="open-blockers"),
         pytest.param({"attempt": 2}, "ann", "speaks of attempt 2, this is 1", id="another-attempt"),
         pytest.param({"evidence": "0123456789abcdef"}, "ann", "speaks of verify run 0123", id="another-run"),
@@ -280,6 +282,19 @@ def test_a_verdict_that_is_refused_changes_nothing(gate: Gate, verdict: dict[str
     assert ran.code in (2, 13)
     assert ran.has(said)
     assert gate.ledger() == before
+
+
+@pytest.mark.criterion("VG-10", "VG-03")
+def test_a_report_with_two_names_is_refused_and_one_with_the_same_twice_is_not(gate: Gate) -> None:
+    gate.start()
+    before = gate.ledger()
+    ran = gate.executor(gate.result(by="eve"), by="bot")
+    assert ran.code == 13
+    assert ran.has("result.yaml is signed by eve, and --by says bot", "leave --by out")
+    assert gate.ledger() == before
+    assert gate.executor(gate.result(by="Eve "), by="eve").code == 0
+    assert gate.verify().code == 0
+    assert gate.review(gate.verdict(by="Ann"), by="ann").code == 0
 
 
 @pytest.mark.criterion("VG-10")

@@ -48,6 +48,21 @@ class Call(Value):
     def by(self) -> str:
         return getattr(self.arguments, "by", None) or who_am_i(self.environment)
 
+    def author(self, paper: str, signed: str) -> str:
+        """Return who a paper is from: as it is signed, or as --by says. Raises NotAllowedError for two names.
+
+        Else one could sign by the name that is allowed to, and hand in by the other.
+        """
+        from pytest_phase_gate.core.names import same_name
+
+        given = self.arguments.by
+        if given and signed and not same_name(given, signed):
+            raise NotAllowedError(
+                f"{paper} is signed by {signed}, and --by says {given}",
+                remedy=f"leave --by out if it is {signed}'s; else let {given} write it",
+            )
+        return given or signed or self.by()
+
     def require_person(self, project: Project, opened: Opened, what: str) -> None:
         """Refuse an override that nobody at a terminal asks for."""
         if not (self.arguments.reason or "").strip():

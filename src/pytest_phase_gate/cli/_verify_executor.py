@@ -37,6 +37,7 @@ def run(call: Call) -> Answer:
             f"{name} speaks of {result.task_name!r}, and the task is {verification.spec.name!r}",
             remedy="hand in the report of this task, or name the other one with --task",
         )
+    by = call.author(name, "" if result is None else result.by)
     tree = desk.tree(verification.spec)
     paper = paper_path(desk.project, call, given)
     with desk.store.transaction() as change:
@@ -52,7 +53,7 @@ def run(call: Call) -> Answer:
             desk.fail(change, FailureType.MALFORMED, step=1, error=said, tree=tree)
         else:
             assert result is not None
-            _report(desk, change, result, tree, paper)
+            _report(desk, change, result, tree, by=by, paper=paper)
         evaluation = _judge(desk, change, tree)
     return desk.answer(evaluation)
 
@@ -66,7 +67,7 @@ def _which(board: Board, result: ExecutorResult | None) -> str:
     return board.waiting(_WAITS, "an executor's report")
 
 
-def _report(desk: Desk, change: Transaction, result: ExecutorResult, tree: Tree, paper: str | None) -> None:
+def _report(desk: Desk, change: Transaction, result: ExecutorResult, tree: Tree, *, by: str, paper: str | None) -> None:
     current = require_verification(change.state, desk.task)
     document = result_to_json(result)
     kept = desk.store.keep("evidence", document)
@@ -76,7 +77,6 @@ def _report(desk: Desk, change: Transaction, result: ExecutorResult, tree: Tree,
         lines = tuple(str(document.get("evidence", "")).splitlines()[:5])
         desk.fail(change, FailureType.TIMEOUT, step=1, error=overdue, tree=tree, lines=lines)
         return
-    by = desk.call.arguments.by or result.by or desk.call.by()
     data = {"result": short, "by": by, "tree": tree.digest, "kept": kept, "paper": paper}
     change.record(Event(kind="executor-reported", data=data))
     if result.status == "failure":

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._verify_desk import Board, Desk, paper_path, read_paper, require_verification
+from pytest_phase_gate.core.names import same_name
 from pytest_phase_gate.core.signals import Reading
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.task_results import Verdict, verdict_to_json
@@ -39,7 +40,7 @@ def review(call: Call) -> Answer:
             remedy="hand in the verdict on this task, or name the other one with --task",
         )
     paper = paper_path(desk.project, call, given)
-    by = call.arguments.by or (verdict.by if verdict is not None else "") or call.by()
+    by = call.author(name, "" if verdict is None else verdict.by)
     with desk.store.transaction() as change:
         desk.close_lost(change)
         current = require_verification(change.state, desk.task)
@@ -100,7 +101,7 @@ def _refuse_status(desk: Desk, current: Verification) -> None:
 
 def _refuse_reviewer(current: Verification, by: str) -> None:
     assert current.report is not None
-    if by.strip().casefold() == current.report.by.strip().casefold():
+    if same_name(by, current.report.by):
         raise NotAllowedError(
             f"{by} executed this attempt, and nobody reviews their own work",
             remedy="let somebody else review it: --by NAME, or `by:` in the verdict",

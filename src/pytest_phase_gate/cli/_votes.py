@@ -40,7 +40,9 @@ def vote(call: Call, project: Project, store: TaskStore) -> Answer:
         return _standing(state, workflow, phase, consensus, on)
     name = call.arguments.file
     text = _read(call, name)
-    ballot = parse_vote(text, "vote" if name == "-" else name)
+    paper = "vote" if name == "-" else name
+    ballot = parse_vote(text, paper)
+    call.author(paper, ballot.by)
     with store.transaction() as change:
         state = change.state
         refuse_while_running(store, change.opened)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pytest_phase_gate.core.names import name_key
 from pytest_phase_gate.core.pipeline import Choice, Vote
 from pytest_phase_gate.core.values import Value
 
@@ -29,7 +30,7 @@ def count_votes(votes: Iterable[Vote], *, phase: str, attempt: int, on: Mapping[
     last: dict[str, Vote] = {}
     for vote in votes:
         if vote.phase == phase and vote.attempt == attempt:
-            last[vote.by.casefold()] = vote
+            last[name_key(vote.by)] = vote
     counted = tuple(vote for vote in last.values() if dict(vote.on) == dict(on) and all(on.values()))
     outdated = tuple(vote for vote in last.values() if vote not in counted)
     if not counted:
