@@ -324,7 +324,8 @@ def test_the_gate_result_of_a_consensus_has_its_score(pipe: Pipe) -> None:
 def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.look()
-    handler = {"phase": "X", "pass": True, "score": 0.97, "consensusScore": 0.96, "blockers": [], "timestamp": "then"}
+    scores = {"score": 0.97, "consensusScore": 0.96}
+    handler = {"phase": "consensus_master_plan", "pass": True, **scores, "blockers": [], "timestamp": "then"}
     pipe.sample.write({"handler.json": json.dumps(handler)})
     merged = pipe.gate("explain", "--gate-result", "--merge", "handler.json").document
     engine = gate_result(pipe.state["evaluation"])
@@ -333,6 +334,24 @@ def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe)
     assert merged["blockers"]
     # A handler without scores does not take those of the engine away.
     assert merge_gate_results({"pass": True, "score": None}, {**engine, "score": 0.5})["score"] == 0.5
+
+
+@pytest.mark.criterion("PG-07")
+@pytest.mark.parametrize(
+    ("phase", "code", "said"),
+    [
+        pytest.param({"phase": "INTAKE"}, 13, "speaks of 'INTAKE', and the last verdict of CONS", id="another-phase"),
+        pytest.param({}, 2, "names no phase", id="no-phase"),
+        pytest.param({"phase": ["INTAKE"]}, 2, "names no phase", id="no-name"),
+    ],
+)
+def test_scores_of_another_phase_are_not_merged(pipe: Pipe, phase: dict[str, Any], code: int, said: str) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.look()
+    pipe.sample.write({"handler.json": json.dumps({**phase, "pass": True, "score": 0.97})})
+    ran = pipe.gate("explain", "--gate-result", "--merge", "handler.json")
+    assert ran.code == code
+    assert said in ran.err
 
 
 # --- PG-08 to PG-10: change requests

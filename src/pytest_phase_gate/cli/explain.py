@@ -18,7 +18,7 @@ from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.core.workflow import Phase, Workflow
-from pytest_phase_gate.errors import UsageError
+from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.messages import MESSAGES
 from pytest_phase_gate.project import next_commands, rules_of
 from pytest_phase_gate.report.tables import table_lines
@@ -90,8 +90,20 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) 
             raise UsageError(f"{call.arguments.merge}: {error}", remedy="name a JSON file with a gate result") from None
         if not isinstance(handler, dict):
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
+        _refuse_other_phase(call.arguments.merge, handler.get("phase"), result["phase"])
         result = merge_gate_results(handler, result)
     return Answer(text=json.dumps(result, indent=2), document=result, exit_code=standing.exit_code)
+
+
+def _refuse_other_phase(file: str, said: object, phase: str) -> None:
+    """Refuse scores that were given for something else than what the verdict is about."""
+    if not isinstance(said, str) or not said.strip():
+        raise UsageError(f"{file} names no phase", remedy=f'say which phase the scores are of: "phase": "{phase}"')
+    if said.strip().upper() != phase:
+        raise NotAllowedError(
+            f"{file} speaks of {shorten(said.strip())}, and the last verdict of {phase}",
+            remedy="merge the result of that phase",
+        )
 
 
 def show_changes(frozen: Mapping[str, str], root: Path, findings: Iterable[Mapping[str, Any]]) -> str:
