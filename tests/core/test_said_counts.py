@@ -96,3 +96,119 @@ def test_what_a_runner_says(output: str, count: int | None) -> None:
 
 def test_a_long_output_is_read_at_its_end() -> None:
     assert count_tests_said("x\n" * 2_000_000 + "5 passed in 0.1s\n") == 5
+
+
+#: By runners that nobody has told us about.
+NONE = [
+    "No tests found",
+    "No tests found.",
+    "No tests were found",
+    "no tests ran",
+    "0 tests passed",
+    "0 tests passed, 0 failed",
+    "Zero tests ran",
+    "collected 0 items",
+    "collecting 0 items",
+    "collected 0 items / 3 deselected",
+    "Total tests: 0",
+    "Tests run: 0",
+    "Tests run: 0, failures 0",
+    "Ran 0 tests",
+    "Ran 0 tests in 3 ms",
+    "no test files",
+    "No test files found",
+    "No test files found in src/",
+    "No test suites found",
+    "There are no tests to run",
+    "No tests to run",
+    "No tests executed",
+    "[INFO] No tests were executed",
+    "Test run summary: Zero tests ran",
+    "web:test: No tests found",
+    "@scope/web: no tests found",
+    "No specs found",
+    "0 specs, 0 failures",
+    "0 scenarios",
+    "Executed 0 tests",
+    "Found 0 tests in 3 files",
+    "1..0",
+    "1..0 # SKIP nothing to do",
+    "0 passed, 0 failed",
+    "0 passed",
+    "Passed: 0",
+    "Passed: 0, Failed: 0",
+    "tests=0 failures=0 errors=0",
+    "0/0 tests passed",
+    "0 of 12 tests executed",
+    "All 0 tests passed",
+    "# TOTAL: 0",
+    '⚠ No tests found matching "planner"',
+    "No test cases found",
+    "test cases: 0 | 0 passed",
+    "No tests found for given includes: [a.B]",
+    "3 tests skipped\n0 tests passed",
+    "✓ built in 3.2s\nNo tests found",
+    "running tests...\nNo tests available",
+    "No tests selected",
+]
+#: Honest outputs that come near.
+SOME = [
+    "0 tests failed",
+    "0 failed",
+    "10 tests, 0 failures",
+    "All tests passed, 0 tests failed",
+    "0 tests skipped",
+    "no tests were skipped",
+    "No test failures",
+    "0 test failures",
+    "Found 0 test failures",
+    "Found 0 errors in 12 files",
+    "Failed tests: 0",
+    "Skipped tests: 0",
+    "Tests: 0 failed, 5 passed",
+    "Tests: 0 failed",
+    "no test file uses sleep()",
+    "No tests run twice: ok",
+    "we have 0 tests",
+    "all 5 tests passed, I promise",
+    "5 tests passed",
+    "Total tests: 10",
+    "Total tests: 10\nPassed: 10\nFailed: 0",
+    "web:test: No tests found\napi:test: 12 tests passed",
+    "No tests found in docs/\n12 passed",
+    "collected 10 items",
+    "Ran 10 tests",
+    "Passed: 12, Failed: 0",
+    "no tests deselected",
+    "There are no test failures",
+    "0 of 12 tests failed",
+    "1..12\nok 1 - adds",
+    "0 problems",
+    "0 warnings",
+    "PASS src/a.test.js\nNo tests found in src/b",
+    "checked: no tests are marked slow",
+    "no tests depend on the network",
+    "0 passwords found",
+    "Passed: 0 warnings",
+    "# TOTAL: 3\n# PASS:  3\n# SKIP:  0",
+    "0 tests have failed",
+    "no more tests are failing",
+    "0 tests left to port",
+    "test a ... ok\nNo tests found in b",
+    "Tests: 0 of 12 failed",
+    "No tests needed changes",
+    "0 tests were slow",
+    "no tests with sleep() are left",
+]
+
+
+@pytest.mark.parametrize("output", NONE)
+def test_any_runner_may_say_that_it_ran_none(output: str) -> None:
+    assert count_tests_said(output) == 0
+    assert count_tests_said(f"begin\n{output.upper()}\nend\n".replace("\n", "\r\n")) == 0
+
+
+@pytest.mark.parametrize("output", SOME)
+def test_what_only_sounds_like_it_is_left_alone(output: str) -> None:
+    assert count_tests_said(output) != 0
+    assert count_tests_said(f"begin\n{output}\nend\n".replace("\n", "\r\n")) != 0

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_phase_gate.core.outcomes import Bucket
 from pytest_phase_gate.core.runs import Kind, count
+from pytest_phase_gate.core.said_counts import count_tests_said, quote_none
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.core.verify_lint import count_tests_said
 from pytest_phase_gate.storage.opening import read_event
 from pytest_phase_gate.storage.store import TaskStore
 
@@ -40,7 +40,9 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
     known, runs, open_ones = _recorded(store, since)
     if not runs and not open_ones:
         tests = count_tests_said(output)
-        problems = [("no-tests", "it ended with 0 and ran no test")] if tests == 0 else []
+        said = quote_none(output) if tests == 0 else ""
+        quoted = f": it printed {said!r}" if said else ""
+        problems = [("no-tests", f"it ended with 0 and ran no test{quoted}")] if tests == 0 else []
         if known is not None and not problems:
             problems = [("not-recorded", "pytest knew us when the task was taken, and its run was not recorded now")]
         return Weighed(tests=tests, problems=tuple(problems))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from pytest_phase_gate.core.said_none import line_saying_none
+
 #: Colours and other orders to a terminal.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?=\n)")
 
@@ -18,9 +20,21 @@ _MAX_LENGTH = 1_000_000
 
 def count_tests_said(output: str) -> int | None:
     """Return how many tests all runners in an output say that they ran; None where none says anything."""
-    text = _CONTROL.sub("", output[-_MAX_LENGTH:])
+    text = _plain(output)
     counts = [count for reader in _READERS for count in reader(text)]
-    return sum(counts) if counts else None
+    if counts:
+        return sum(counts)
+    # A runner that we do not know may still say that there was nothing.
+    return 0 if line_saying_none(text) else None
+
+
+def quote_none(output: str) -> str:
+    """Return the line by which an output says that no test ran, where one says it in plain words."""
+    return line_saying_none(_plain(output))
+
+
+def _plain(output: str) -> str:
+    return _CONTROL.sub("", output[-_MAX_LENGTH:])
 
 
 def _number(digits: str) -> int:
@@ -49,7 +63,7 @@ def _none(pattern: str) -> Callable[[str], Iterator[int]]:
 
 _RAN = frozenset({"passed", "failed", "xfailed", "xpassed"})
 _PYTEST = re.compile(r"^=* ?(?P<counts>\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE)
-_JEST = re.compile(r"^Tests: +(?P<counts>\d+ [a-z]+(?:, \d+ [a-z]+)*)$", re.MULTILINE)
+_JEST = re.compile(r"^Tests: +(?P<counts>(?:\d+ [a-z]+, )*\d+ total)$", re.MULTILINE)
 _VITEST = re.compile(r"^ *Tests +(?P<counts>\d+ [a-z ]+(?: \| \d+ [a-z ]+)*)\(\d+\)$", re.MULTILINE)
 
 
