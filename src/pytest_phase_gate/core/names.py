@@ -1,12 +1,12 @@
-"""When two names are one: of people, of agents, of reviewers.
+"""Names of people and agents: when two of them are one.
 
-Pure. Nobody becomes somebody else by capitals, by another width of letters, by spaces, or by characters that are not
-seen.
+Pure. A reviewer who differs from the executor by a capital, a wide letter or a character without a look is the
+executor. Letters of other scripts that only look alike are not recognised.
 """
 
 from __future__ import annotations
 
-import unicodedata
+from pytest_phase_gate.core.visible import strip_unseen
 
 
 def same_name(a: str, b: str) -> bool:
@@ -16,6 +16,16 @@ def same_name(a: str, b: str) -> bool:
 
 def name_key(name: str) -> str:
     """Return what names are compared by: NFKC, casefolded, one space between words, nothing invisible."""
+    import unicodedata  # here, not above: most starts compare no names
+
     # Twice: what casefold makes of some letters is not normalized (U+0345, for one).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join("".join(each for each in folded if unicodedata.category(each) != "Cf").split())
+    words = (strip_unseen(word) for word in folded.split())
+    return " ".join(word for word in words if word)
+
+
+def find_name_fault(name: str) -> str:
+    """Return what is wrong with a name; empty if nothing is."""
+    # Joiners too, wherever they stand: a name with one and a name without look the same.
+    odd = next((each for each in name if not strip_unseen(each)), None)
+    return "" if odd is None else f"the character U+{ord(odd):04X} in it can't be seen"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from pytest_phase_gate.core.names import same_name
 from pytest_phase_gate.core.values import Value, as_dict, field, replace
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
 
 def _voted(pipeline: Pipeline, event: Event) -> Pipeline:
     vote = Vote(**event.data, at=event.at)
-    others = (each for each in pipeline.votes if each.by.casefold() != vote.by.casefold())
+    others = (each for each in pipeline.votes if not same_name(each.by, vote.by))
     return replace(pipeline, votes=(*others, vote))
 
 

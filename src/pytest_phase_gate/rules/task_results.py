@@ -140,4 +140,4 @@ def _optional(fields: Fields, key: str) -> str:
         return ""
     if isinstance(node, YamlScalar) and (is_null(node) or not node.text.strip()):
         return ""
-    return fields.text(key).strip()
+    return (fields.name if key == "by" else fields.text)(key).strip()

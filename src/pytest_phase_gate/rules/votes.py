@@ -29,7 +29,7 @@ def parse_vote(text: str | bytes, name: str) -> Ballot:
     ballot = Ballot(
         vote=fields.choice("vote", CHOICES),
         confidence=float(fields.number("confidence", minimum=0)),
-        by=" ".join(fields.text("by").split()),
+        by=fields.name("by"),
         reason=" ".join(fields.text("reason", "").split()),
         phase=fields.text("phase", "").upper(),
         version=fields.text("version", ""),

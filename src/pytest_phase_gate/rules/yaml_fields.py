@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NoReturn, TypeVar, cast, overload
 
+from pytest_phase_gate.core.names import find_name_fault
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -113,6 +114,20 @@ class Fields:
         """Return the scalar's text, whatever it looks like; blank and null are no texts."""
         node = self._find(key, default)
         return default if node is None else self._text(node, self.dotted(key))
+
+    @overload
+    def name(self, key: str) -> str: ...
+    @overload
+    def name(self, key: str, default: _D) -> str | _D: ...
+    def name(self, key: str, default: object = _REQUIRED) -> object:
+        """Return the name of a person or an agent: one line, with nothing in it that can't be seen."""
+        node = self._find(key, default)
+        if node is None:
+            return default
+        text = " ".join(re.split(r"[ \t\r\n]+", self._text(node, self.dotted(key)).strip()))
+        if fault := find_name_fault(text):
+            self.refuse(key, f"{self.dotted(key)} is no name: {fault}", "type the name anew, in letters that are seen")
+        return text
 
     @overload
     def choice(self, key: str, allowed: Collection[_S]) -> _S: ...

@@ -96,7 +96,7 @@ def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal
         task=fields.text("task", None),
         iteration=fields.integer("iteration", None, minimum=1),
         reason=fields.text("reason", ""),
-        by=fields.text("by", ""),
+        by=fields.name("by", ""),
     )
     remaining = fields.text("remaining_work", "none")
     fields.finish()

@@ -1,0 +1,110 @@
+"""What a reader can't see in a text, or what would change how the rest is read; and how it is shown instead.
+
+Pure. Names, reasons and files come from anybody. A terminal obeys some characters, a CI system obeys some lines, and
+others have no look at all: two texts that differ in them alone seem the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+#: Controls, marks of direction, line ends that editors do not show as such, halves of surrogate pairs, what is no
+#: character at all, and everything that Unicode calls ignorable by default; blanks that are letters or signs, too.
+_UNSEEN = (
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+#: Below it, Python calls all of them unprintable.
+_FIRST_PRINTABLE = "\u034f"
+#: Between two letters of a script that joins them, or two parts of one emoji, these belong to the word.
+_JOINERS = "\u200c\u200d"
+_FIRST_JOINED = "\u0600"
+#: Behind a sign that has two looks, these choose the look.
+_LOOKS = "\ufe0e\ufe0f"
+_KEYCAP = "\u20e3"
+
+#: What CI systems take for an order: GitHub `::error::`, `##[error]`; Azure `##vso[...]`; TeamCity `##teamcity[...]`.
+_ORDER = r"^[^\S\n]*+:(?=:)|#(?=#[A-Za-z]*+\[)"
+
+
+def find_unseen(text: str, *, but: str = "") -> str | None:
+    """Return the first character that a reader would not see, as `U+202E`; None if there is none.
+
+    :param but: characters that may stand there.
+    """
+    if _is_plain(text):
+        return None
+    found = next(_unseen(text, but), None)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
+def strip_unseen(text: str) -> str:
+    """Return the text without what a reader would not see, joiners and all."""
+    return text if _is_plain(text) else _unseen_pattern().sub("", text)
+
+
+def show_text(text: str) -> str:
+    """Return a text of several lines as it may be printed: all is visible, and no line is an order to a CI system."""
+    return defuse(_show(text, but="\n\t"))
+
+
+def show_line(text: str) -> str:
+    """Return a text as one line that may be printed; line ends and tabs become spaces."""
+    return defuse(_show(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")))
+
+
+def defuse(text: str) -> str:
+    """Return the text with the first sign of every order to a CI system shown as an escape."""
+    if "::" not in text and "##" not in text:
+        return text
+    return re.sub(_ORDER, lambda found: f"{found[0][:-1]}{_escape(found[0][-1])}", text, flags=re.MULTILINE)
+
+
+def _show(text: str, but: str = "") -> str:
+    if _is_plain(text.replace("\n", "") if "\n" in but else text):
+        return text
+    pieces, end = [], 0
+    for found in _unseen(text, but):
+        pieces += [text[end : found.start()], _escape(found[0])]
+        end = found.end()
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether nothing in a text is worth a closer look: nearly always, and at no cost."""
+    return text.isprintable() and (text.isascii() or max(text) < _FIRST_PRINTABLE)
+
+
+@cache
+def _unseen_pattern() -> re.Pattern[str]:
+    # Half a millisecond: more than `check` spends on anything else of this kind.
+    return re.compile(_UNSEEN)
+
+
+def _unseen(text: str, but: str) -> Iterator[re.Match[str]]:
+    for found in _unseen_pattern().finditer(text):
+        if found[0] not in but and not _belongs(text, found.start()):
+            yield found
+
+
+def _belongs(text: str, place: int) -> bool:
+    """Tell whether the character is part of how its neighbours are written."""
+    character, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
+    if character in _LOOKS:
+        return after == _KEYCAP if before.isascii() else _is_seen(before)
+    if character in _JOINERS:
+        before = text[place - 2 : place - 1] if before and before in _LOOKS else before
+        return before >= _FIRST_JOINED <= after and _is_seen(before) and _is_seen(after)
+    return False
+
+
+def _is_seen(character: str) -> bool:
+    return character != "" and _unseen_pattern().match(character) is None
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

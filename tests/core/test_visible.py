@@ -1,0 +1,83 @@
+"""What is made visible before it is printed, and what honest text keeps."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+
+from pytest_phase_gate.core.visible import find_unseen, show_line, show_text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a\x1b[2Jb", "a\\x1b[2Jb", id="an-escape-sequence"),
+        pytest.param("a\rb", "a\\x0db", id="back-to-the-beginning-of-the-line"),
+        pytest.param("a\x08b\x07", "a\\x08b\\x07", id="backspace-and-bell"),
+        pytest.param("a\x9b2J", "a\\x9b2J", id="an-escape-sequence-in-one-character"),
+        pytest.param("a\x00\x7f\x85", "a\\x00\\x7f\\x85", id="other-controls"),
+        pytest.param("a\u202eb\u2066", "a\\u202eb\\u2066", id="marks-of-direction"),
+        pytest.param("a\u200eb\u061c", "a\\u200eb\\u061c", id="weak-marks-of-direction"),
+        pytest.param("a\u200bb\u2060\ufeff", "a\\u200bb\\u2060\\ufeff", id="spaces-of-no-width"),
+        pytest.param("a\u2028b", "a\\u2028b", id="a-line-end-that-editors-do-not-show"),
+        pytest.param("a\U000e0041", "a\\U000e0041", id="letters-that-only-models-read"),
+        pytest.param("a\ufe01\ufe02", "a\\ufe01\\ufe02", id="looks-that-carry-a-message"),
+        pytest.param("\u2714\ufe0f\ufe0f", "\u2714\ufe0f\\ufe0f", id="a-look-too-many"),
+        pytest.param("a\u200db", "a\\u200db", id="a-joiner-between-letters-that-do-not-join"),
+        pytest.param("\udc80", "\\udc80", id="half-a-pair"),
+        pytest.param("\u3164\u2800", "\\u3164\\u2800", id="blanks-that-are-letters-and-signs"),
+        pytest.param("::error::x", "\\x3a:error::x", id="an-order-to-github"),
+        pytest.param("a\n \u3000::set-output x", "a\n \u3000\\x3a:set-output x", id="an-order-behind-spaces"),
+        pytest.param("a ##[error]b", "a \\x23#[error]b", id="an-old-order-to-github-anywhere"),
+        pytest.param("###[error]b", "#\\x23#[error]b", id="an-order-behind-one-more-sign"),
+        pytest.param("a ##vso[task.complete]", "a \\x23#vso[task.complete]", id="an-order-to-azure"),
+        pytest.param("##teamcity[x]", "\\x23#teamcity[x]", id="an-order-to-teamcity"),
+    ],
+)
+def test_what_is_hidden_is_shown(text: str, shown: str) -> None:
+    assert show_text(text) == shown
+    assert show_text(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("tests/a.py::test_b[x::y]", id="a-test"),
+        pytest.param("Gate 1 · closed … “quoted” — 3 × 5 ≥ 2", id="signs"),
+        pytest.param("done \u2714\ufe0f \u26a0\ufe0f 1\ufe0f\u20e3", id="signs-in-colour"),
+        pytest.param("\U0001f469\u200d\U0001f4bb \U0001f3f3\ufe0f\u200d\U0001f308", id="emoji-of-several-parts"),
+        pytest.param("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", id="persian"),
+        pytest.param("\u0915\u094d\u200d\u0937", id="hindi"),
+        pytest.param("a\u00a0b \u202f5 \u3000", id="spaces-that-are-seen"),
+        pytest.param("Jose\u0301", id="an-accent-written-apart"),
+        pytest.param("## Title\n### [link](x) #[test]\n: a", id="markdown-and-rust"),
+        pytest.param("one\ttwo\nthree", id="lines-and-tabs"),
+    ],
+)
+def test_honest_text_stays_as_it_is(text: str) -> None:
+    assert show_text(text) == text
+    assert find_unseen(text, but="\n\t") is None
+
+
+def test_one_line_is_one_line() -> None:
+    assert show_line("a\r\nb\nc\td\u2028e\x1b") == "a b c d\\u2028e\\x1b"
+
+
+def test_every_control_and_format_character_is_shown() -> None:
+    """Against Unicode's own list: whatever a later version adds is looked at here."""
+    forgotten = [
+        f"U+{code:04X}"
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp", "Cs")
+        and find_unseen(f"a{chr(code)}a") is None
+        and not _has_a_look(chr(code))
+    ]
+    assert forgotten == []
+
+
+def _has_a_look(character: str) -> bool:
+    """Signs in front of Arabic and Kaithi numbers, hieroglyphs that stand in groups, shorthand: they are drawn."""
+    name = unicodedata.name(character, "")
+    return name.startswith(("ARABIC ", "SYRIAC ABBREVIATION", "KAITHI ", "EGYPTIAN HIEROGLYPH "))
