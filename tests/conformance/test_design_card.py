@@ -263,7 +263,8 @@ def test_without_the_option_nothing_is_recorded(sample: Sample) -> None:
 
 @pytest.mark.criterion("DC-02")
 def test_six_runs_at_once_lose_nothing(sample: Sample) -> None:
-    sample.write(test_steps=step_tests(2))
+    # On a busy machine the last of them waits long for its turn: what is shown here is not how fast they are.
+    sample.write({"phase-gate.yaml": "lock_timeout: 120\n"}, test_steps=step_tests(2))
     arguments = [sys.executable, "-m", "pytest", *OURS, "--phase=red", "-q"]
     started = [
         subprocess.Popen(
