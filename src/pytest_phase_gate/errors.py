@@ -141,6 +141,12 @@ class KeyMismatchError(StateError):
     slug = "state-key"
 
 
+class KeylessError(StateError):
+    """A key is set, and the ledger has none: nobody who knows the key vouches for it."""
+
+    slug = "state-keyless"
+
+
 class LockTimeoutError(StateError):
     """Somebody else held the lock for too long."""
 

@@ -24,6 +24,7 @@ MESSAGES: Mapping[str, str] = {
     "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",
     "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",
     "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
+    "state-keyless": "PHASE_GATE_KEY is set, and the ledger was made without a key. A person may adopt it.",
     "state-newer": "The state was written by a newer version. Nothing was changed.",
     "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
     "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",

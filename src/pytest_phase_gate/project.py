@@ -86,14 +86,19 @@ class Project(Value):
     def folder(self) -> Path:
         return task_folder(self.state_folder, self.task)
 
+    @property
+    def key(self) -> bytes | None:
+        """Return what ledgers and shards are signed with; None where no key is set."""
+        key = self.environment.get("PHASE_GATE_KEY")
+        return key.encode("utf-8", "surrogateescape") if key else None
+
     def store(self, command: str) -> TaskStore:
-        key = self.environment.get("PHASE_GATE_KEY") or None
         return TaskStore(
             self.folder,
             task=self.task,
             command=command,
             lock_timeout=self.configuration.lock_timeout,
-            key=None if key is None else key.encode(),
+            key=self.key,
             memory=Memory.for_folder(self.folder, self.environment),
         )
 

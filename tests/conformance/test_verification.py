@@ -1133,3 +1133,31 @@ def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
         written = (gate.root / name).read_text(encoding="utf-8")
         for text in ("Step 3: Architect", "APPROVED", "confidence is MEDIUM", "failed: VERIFY_FAILURE", "(eve)"):
             assert text in written.replace("&#x27;", "'").replace("\\", ""), (name, text)
+
+
+# --- the key
+
+
+def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) -> None:
+    gate.reviewing()
+    assert gate.json("verify", "status")["damaged"] == []  # and remembered by the cache, which no key vouches for
+    gate.sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    ran = gate.call("verify", "status", "--json")
+    assert (ran.code, ran.document["damaged"]) == (11, [TASK])
+    gate.paper("verdict.yaml", gate.verdict())
+    for words in (
+        ("verify", "status", "--task", TASK),
+        ("verify", "status", "--task", "task-3"),
+        ("verify", "run"),
+        ("verify", "run", "--task", NAME),
+        ("verify", "commit"),
+        ("review", "verdict.yaml", "--by", "ann"),
+    ):
+        ran = gate.call(*words, "--json")
+        assert (ran.code, ran.document["error"]["slug"]) == (11, "state-keyless"), (words, ran)
+
+
+def test_twin_a_task_that_was_taken_with_the_key(gate: Gate) -> None:
+    gate.sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    gate.approved()
+    assert gate.state == "APPROVED"

@@ -316,7 +316,7 @@ def test_whatever_happens_the_numbers_stay_sane(happened: list[Event]) -> None:
         if state.undo is not None:
             assert state.undo.state.undo is None, "one step back, never two"
         if state.chain is None and event.kind != "run-ended" and before.chain is not None:
-            assert event.kind in ("phase-entered", "run-lost", "repaired", "rollback-accepted")
+            assert event.kind in ("phase-entered", "run-lost", "repaired", "rollback-accepted", "key-adopted")
 
 
 @pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "signal-spent"])

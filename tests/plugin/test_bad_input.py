@@ -433,6 +433,30 @@ def test_a_keyed_ledger_without_its_key(sample: Sample) -> None:
     assert sample.pytest("--phase=red").code == 0
 
 
+@pytest.mark.parametrize("words", [(), ("--phase-confirm",)], ids=["alone", "confirmed"])
+def test_a_ledger_without_the_key_that_is_set(red: Sample, words: tuple[str, ...]) -> None:
+    red.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    before = contents(red.root / ".phase-gate")
+    ran = red.pytest("--phase=red", *words)
+    assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, and the ledger was made without a key", "state-keyless")
+    assert "audit --adopt-key" in flat(ran)
+    assert contents(red.root / ".phase-gate") == before
+    red.environment.delenv("PHASE_GATE_KEY")
+    assert red.pytest("--phase=red").code == 0
+
+
+def test_a_baseline_is_not_taken_where_the_key_does_not_fit(sample: Sample) -> None:
+    sample.write(test_calc=FAILING_TESTS)
+    ran = sample.pytest("--phase-baseline=work tree")
+    assert ran.has("baseline: 2 tests")
+    sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    before = contents(sample.root / ".phase-gate")
+    again = sample.pytest("--phase-baseline=work tree")
+    assert again.code == 4
+    assert again.has("[state-keyless]")
+    assert contents(sample.root / ".phase-gate") == before
+
+
 # --- nowhere to write
 
 

@@ -15,6 +15,7 @@ from pytest_phase_gate.cli import main
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.storage.references import load_frozen
 from tests.plugin.looking import history_of, state_of
+from tests.storage.stores import contents
 from tests.support import CALC, Ran, Sample
 
 FOLDER = "phase-gate-shards"
@@ -101,6 +102,31 @@ def test_combining_again_is_not_running_again(suite: Sample) -> None:
     run_shard(suite, 1, 2)  # one new record does not make the other one new
     assert gate("combine").has("shard 2/2 is part of run")
     assert len(history_of(suite)) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "key", "slug"),
+    [
+        pytest.param("", "", None, id="no-key-at-all"),
+        pytest.param("k", "k", None, id="the-key-from-the-beginning"),
+        pytest.param("", "k", "state-keyless", id="a-ledger-without-the-key"),
+        pytest.param("k", "", "state-key", id="the-key-is-left-out"),
+    ],
+)
+def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Sample, made: str, key: str, slug: str | None) -> None:
+    suite.environment.setenv("PHASE_GATE_KEY", made)
+    suite.pytest("--phase=green")
+    suite.environment.setenv("PHASE_GATE_KEY", key)
+    before = contents(suite.root / ".phase-gate")
+    # A shard keeps no ledger: its tests run, and whoever combines has to answer for the ledger.
+    assert [ran.code for ran in run_shards(suite, 2)] == [0, 0]
+    assert contents(suite.root / ".phase-gate") == before
+    if slug is None:
+        assert gate("combine").code == 0
+        return
+    ran = gate("combine", "--json")
+    assert (ran.code, ran.document["error"]["slug"]) == (11, slug)
+    assert contents(suite.root / ".phase-gate") == before
 
 
 # --- who splits, and how

@@ -16,7 +16,6 @@ import pytest
 from pytest_phase_gate.core.state import SCHEMA, Event
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.errors import (
-    KeyMismatchError,
     NewerSchemaError,
     PhaseGateError,
     StorageError,
@@ -37,8 +36,6 @@ from tests.storage.stores import (
     overwrite,
     vouch_for_ledger,
 )
-
-KEY = b"kept elsewhere"
 
 
 @pytest.fixture
@@ -510,48 +507,3 @@ def test_an_older_state_does_not_excuse_a_ledger_that_was_cut(store: TaskStore) 
     edit_json(store.state_file, lambda stored: stored.update(schema=SCHEMA - 1))
     store.ledger_file.write_bytes(b"".join(lines_of(store)[:-1]))
     assert_refused(store, "ledger.jsonl ends at 5, state.json was at 6")
-
-
-# --- the key
-
-
-@pytest.fixture
-def keyed(tmp_path: Path) -> TaskStore:
-    return declare(begin(open_store(tmp_path / "keyed", key=KEY)), "one")
-
-
-def test_a_keyed_ledger_opens_with_its_key(keyed: TaskStore) -> None:
-    assert facts(declare(keyed, "two")) == ["one", "two"]
-    keyed.state_file.unlink()
-    assert facts(keyed) == ["one", "two"]
-
-
-@pytest.mark.parametrize("way", ["by-checkpoint", "by-replay"])
-@pytest.mark.parametrize(
-    ("key", "problem"),
-    [
-        pytest.param(None, "PHASE_GATE_KEY, and that is not set", id="without-the-key"),
-        pytest.param(b"another", "PHASE_GATE_KEY is not the key that", id="with-another-key"),
-    ],
-)
-def test_a_keyed_ledger_is_refused_otherwise(keyed: TaskStore, key: bytes | None, problem: str, way: str) -> None:
-    if way == "by-replay":
-        os.utime(keyed.ledger_file, ns=(1, 1))
-    assert_refused(open_store(keyed.folder, key=key), problem, KeyMismatchError)
-    with pytest.raises(KeyMismatchError):
-        open_store(keyed.folder, key=key).lines()
-
-
-def test_a_plain_ledger_stays_plain_when_a_key_is_set_later(store: TaskStore) -> None:
-    later = declare(open_store(store.folder, key=KEY), "four")
-    assert facts(later) == facts(store) == ["one", "two", "three", "four"]
-
-
-def test_a_keyed_state_edited_by_hand_is_refused(keyed: TaskStore) -> None:
-    edit_json(keyed.state_file, lambda stored: stored["state"].update(streak=9))
-    assert_refused(keyed, GIVES)
-
-
-def test_a_key_taken_out_of_the_state_does_not_unlock_it(keyed: TaskStore) -> None:
-    edit_json(keyed.state_file, lambda stored: stored.update(key_check=None))
-    assert_refused(open_store(keyed.folder), "the last line of ledger.jsonl: its hash is wrong")

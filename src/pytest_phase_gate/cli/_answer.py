@@ -63,16 +63,21 @@ class Call(Value):
             )
         return given or signed or self.by()
 
-    def require_person(self, project: Project, opened: Opened, what: str) -> None:
-        """Refuse an override that nobody at a terminal asks for."""
+    def require_person(self, project: Project, opened: Opened, what: str, *, always: bool = False) -> None:
+        """Refuse an override that nobody at a terminal asks for.
+
+        :param always: whatever the state says about scripts: it is not to be believed.
+        """
         if not (self.arguments.reason or "").strip():
             raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
         if not (self.arguments.by or "").strip():
             raise UsageError(f"{what} needs a name", remedy="add --by NAME")
-        if not self.interactive and not opened.state.allow_non_interactive:
+        if not self.interactive and (always or not opened.state.allow_non_interactive):
             raise NotAllowedError(
                 f"{what} is for a person at a terminal",
-                remedy="type it yourself; scripts may only do it where overrides.allow_non_interactive"
+                remedy="type it yourself at a terminal"
+                if always
+                else "type it yourself; scripts may only do it where overrides.allow_non_interactive"
                 " stood in phase-gate.yaml when the cycle began",
             )
 

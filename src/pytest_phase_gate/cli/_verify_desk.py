@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,9 @@ class Board:
     def overview(self) -> Overview:
         if self._overview is None:
             self._overview, self.damaged = load_overview(
-                self.project.state_folder, lambda task: self.call.store(replace(self.project, task=task))
+                self.project.state_folder,
+                lambda task: self.call.store(replace(self.project, task=task)),
+                key=self.project.key,
             )
         return self._overview
 
@@ -72,6 +74,7 @@ class Board:
         begin = [task for task in tasks if task.startswith(f"{slug}-")]
         if len(begin) == 1:
             return begin[0]
+        self._tell_damage(task for task in self.damaged if task in (slug, given) or task.startswith(f"{slug}-"))
         shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
         problem = f"{shown} is no task of the verification gate" if not begin else f"{shown} is not one task"
         known = ", ".join((begin or tasks)[:10])
@@ -86,11 +89,17 @@ class Board:
         if not found and len(unfinished) == 1:
             return unfinished[0]  # it is meant, and says itself why it is not its turn
         if not found:
+            self._tell_damage(self.damaged)
             remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
         raise UsageError(
             f"{len(found)} tasks wait for {what}", remedy=f"add --task, with one of: {', '.join(found[:10])}"
         )
+
+    def _tell_damage(self, tasks: Iterable[str]) -> None:
+        """Raise what is wrong with the first of these, which can't be read: it may be the one that is meant."""
+        for task in tasks:
+            self.call.store(replace(self.project, task=task)).look()
 
     def desk(self, task: str) -> Desk:
         return Desk(self, task)

@@ -29,7 +29,7 @@ def status(call: Call) -> Answer:
     if task is not None:
         return _one(board.desk(task))
     overview = board.overview
-    if not overview.rows:
+    if not overview.rows and not board.damaged:
         return Answer(
             text="there is no task yet\n  next: phase-gate verify start --task-file FILE",
             document={"tasks": [], "gate_stats": stats_to_json(overview), "damaged": list(board.damaged)},

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 
 from pytest_phase_gate import exit_codes
-from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError
 from pytest_phase_gate.storage.repair import repair
@@ -15,8 +15,9 @@ from pytest_phase_gate.storage.repair import repair
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repair", action="store_true", help="keep a copy and go on from the last good line")
     parser.add_argument("--accept-rollback", action="store_true", help="accept a folder that was restored from a copy")
-    parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback")
-    parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback")
+    parser.add_argument("--adopt-key", action="store_true", help="put a ledger without a key under PHASE_GATE_KEY")
+    parser.add_argument("--reason", metavar="TEXT", help="why, with --accept-rollback or --adopt-key")
+    parser.add_argument("--by", metavar="NAME", help="who, with --accept-rollback or --adopt-key")
 
 
 def run(call: Call) -> Answer:
@@ -36,6 +37,8 @@ def run(call: Call) -> Answer:
         )
     if call.arguments.accept_rollback:
         return _accept_rollback(call)
+    if call.arguments.adopt_key:
+        return _adopt_key(call)
     kinds: Counter[str] = Counter()
     last = 0
     problem: StateError | None = None
@@ -74,8 +77,28 @@ def _accept_rollback(call: Call) -> Answer:
         raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
     with store.transaction(accept_rollback=True) as change:
         call.require_person(project, change.opened, "accepting a rollback")
+        refuse_excuse(call.arguments.reason)
         data = {"reason": call.arguments.reason, "by": call.arguments.by, "serial": change.opened.serial}
         change.record(Event(kind="rollback-accepted", data=data))
     return Answer(
         text="accepted; the streak and the last verdict start anew\n  next: pytest --phase=auto", document=data
+    )
+
+
+def _adopt_key(call: Call) -> Answer:
+    from pytest_phase_gate.storage.adoption import adopt_key, look_without_key
+
+    project = call.project()
+    store = call.store(project)
+    opened = look_without_key(store)
+    # What such a ledger says of overrides is not vouched for: it can't let a script in.
+    call.require_person(project, opened, "adopting a key", always=True)
+    refuse_excuse(call.arguments.reason)
+    refuse_while_running(store, opened)
+    data = {"reason": call.arguments.reason, "by": call.arguments.by, "serial": opened.serial}
+    done = adopt_key(store, data)
+    return Answer(
+        text=f"adopted: {done.lines} lines are under the key now; copy: {done.copy.name}"
+        "\n  the streak and the last verdict start anew\n  next: pytest --phase=auto",
+        document={**data, "copy": str(done.copy)},
     )

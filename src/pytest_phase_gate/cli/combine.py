@@ -32,8 +32,7 @@ def run(call: Call) -> Answer:
     folder = project.root / FOLDER if arguments.folder is None else call.start / arguments.folder
     if arguments.exit_signal is not None and not arguments.exit_signal.strip():
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
-    key = call.environment.get("PHASE_GATE_KEY") or None
-    shards = read_shards(folder, key=None if key is None else key.encode())
+    shards = read_shards(folder, key=project.key)
     # Loads pytest: only where there is something to combine.
     from pytest_phase_gate.recording.combining import combine_run
     from pytest_phase_gate.recording.options import choose_reports

@@ -45,6 +45,9 @@ VERIFICATION_KINDS = (
     "wave-resumed",
 )
 
+#: What a person accepts as it is, and the kind of override that it is.
+_ACCEPTED = {"rollback-accepted": "rollback-accept", "key-adopted": "key-adopt"}
+
 
 def apply(state: State, event: Event) -> State:
     """Return the state after one more event. Kinds that change nothing are kept for history only."""
@@ -407,6 +410,16 @@ def _doubted(state: State, event: Event) -> State:
     )
 
 
+def _accepted(state: State, event: Event) -> State:
+    """A person answers for a history that nothing else vouches for."""
+    said = {name: event.data.get(name) for name in ("reason", "by")}
+    state = _doubted(state, event)
+    if state.phase is None or not all(said.values()):
+        return state  # no cycle yet that it could be listed in
+    where = {"phase": state.phase, "iteration": state.iteration, "at": event.at}
+    return replace(state, overrides=(*state.overrides, {"kind": _ACCEPTED[event.kind], **where, **said}))
+
+
 def _known_taken(state: State, event: Event) -> State:
     return replace(state, known=event.data["known"])
 
@@ -443,7 +456,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "overridden": _overridden,
     "claimed": _claimed,
     "repaired": _doubted,
-    "rollback-accepted": _doubted,
+    **dict.fromkeys(_ACCEPTED, _accepted),
     "known-taken": _known_taken,
     **dict.fromkeys(VERIFICATION_KINDS, _verification_step),
     "stuck": _stuck,

@@ -19,7 +19,9 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.words import DONE, run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
-Kind = Literal["skip", "force", "breaker-reset", "constitution-accept", "restart", "amend"]
+Kind = Literal[
+    "skip", "force", "breaker-reset", "constitution-accept", "restart", "amend", "rollback-accept", "key-adopt"
+]
 
 #: What has to be typed before everything is overridden.
 WORD = "OVERRIDE"

@@ -53,6 +53,8 @@ _DECIDED = {
     "constitution-accept": "accepted another constitution in",
     "restart": "began anew after",
     "amend": "gave the task another text in",
+    "rollback-accept": "accepted the state folder as it was found in",
+    "key-adopt": "put a ledger without a key under one in",
 }
 
 

@@ -209,8 +209,7 @@ class ShardRecorder:
         return replace(facts, deselected=frozenset(), narrowed_by=describe_narrowing(self._config, 0))
 
     def _write(self, shard: Shard) -> None:
-        key = self._project.environment.get("PHASE_GATE_KEY") or None
-        write_shard(self._folder, shard, key=None if key is None else key.encode())
+        write_shard(self._folder, shard, key=self._project.key)
 
     @property
     def _folder(self) -> Path:

@@ -25,6 +25,12 @@ _BREAKER: dict[Status, Happened] = {
     Status.HALF_OPEN: ("breaker-half-open", "the circuit is half-open"),
     Status.CLOSED: ("breaker-closed", "the circuit is closed again"),
 }
+#: After what the streak and the last verdict start anew.
+_DOUBTED = {
+    "repaired": "the ledger was repaired",
+    "rollback-accepted": "the state folder was accepted as it was found",
+    "key-adopted": "a ledger without a key was put under one",
+}
 #: How a pipeline goes back, in words.
 _WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
 
@@ -90,9 +96,8 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             yield "note", _with_reason(f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"])
         case "request-decided":
             yield "note", _with_reason(f"{data['id']} {data['status']}", data["reason"], data["by"])
-        case "repaired" | "rollback-accepted":
-            text = "the ledger was repaired" if event.kind == "repaired" else "an older folder was accepted"
-            yield "override", _with_reason(text, data.get("reason"), data.get("by"))
+        case "repaired" | "rollback-accepted" | "key-adopted":
+            yield "override", _with_reason(_DOUBTED[event.kind], data.get("reason"), data.get("by"))
 
 
 def _with_reason(text: str, reason: str | None, by: str | None = None) -> str:

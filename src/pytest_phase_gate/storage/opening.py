@@ -16,7 +16,7 @@ from pytest_phase_gate.core.fold import apply
 from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, Event, State
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.errors import KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
+from pytest_phase_gate.errors import KeylessError, KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
 from pytest_phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from pytest_phase_gate.storage.memory import Memory, Seen
@@ -24,6 +24,7 @@ from pytest_phase_gate.storage.memory import Memory, Seen
 T = TypeVar("T")
 
 _ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME, or bring the newer folder back'
+_ADOPT = 'phase-gate audit --adopt-key --reason "..." --by NAME, or remove the folder and begin anew'
 
 #: Lines that a first write never has: it is made of a handful of events.
 _FIRST_WRITE = 100
@@ -94,13 +95,15 @@ class Opener:
         """Nobody has touched the ledger since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
         raw = read_bytes(self.ledger_file, self._files, offset=last_start) or b""
+        key = self.key_for(stored["key_check"])
         try:
-            line = parse_line(raw.removesuffix(b"\n"), start=last_start, key=self.key_for(stored["key_check"]))
+            line = parse_line(raw.removesuffix(b"\n"), start=last_start, key=key)
         except ValueError as error:
             raise TamperedError(f"the last line of ledger.jsonl: {error}", remedy=REPAIR) from error
         found = (line.seq, line.hash, line.state, self._read_first("lineage"))
         if found != (stored["serial"], stored["head"], digest(stored["state"]), stored["lineage"]):
             raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
+        self._require_key(key)
         return Opened(
             state=state_from_json(stored["state"]),
             lineage=stored["lineage"],
@@ -197,7 +200,9 @@ class Opener:
             with stream:
                 # What the checkpoint was written after is whole; a write that nobody lived to vouch for need not be.
                 settled = self._settled_at_first(key) if stored is None else stored["ledger"]["size"]
-                yield from read_chain(self._read_rows(stream), key=key, settled=settled)
+                for line in read_chain(self._read_rows(stream), key=key, settled=settled):
+                    self._require_key(key)
+                    yield line
 
     def _settled_at_first(self, key: bytes | None) -> int | None:
         """Return 0 if the ledger has nothing but its first write, whole or not: nothing vouches for that one yet."""
@@ -248,6 +253,13 @@ class Opener:
                 "PHASE_GATE_KEY is not the key that the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
             )
         return self._key
+
+    def _require_key(self, used: bytes | None) -> None:
+        """Refuse lines that were verified without the key that is set: anybody may have written them."""
+        if self._key is not None and used is None:
+            raise KeylessError(
+                "PHASE_GATE_KEY is set, and the ledger was made without a key: nobody vouches for it", remedy=_ADOPT
+            )
 
 
 def apply_line(state: State, line: Line) -> State:

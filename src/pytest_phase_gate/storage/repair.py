@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_phase_gate.core.state import NEW_STATE, Event, State
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.errors import NotAllowedError, RollbackError, TamperedError
+from pytest_phase_gate.errors import KeylessError, NotAllowedError, TamperedError
 from pytest_phase_gate.storage.files import exists, read_bytes, write_atomically
 from pytest_phase_gate.storage.lock import hold_lock
 from pytest_phase_gate.storage.opening import Opened, apply_line
@@ -28,15 +28,25 @@ class Repaired(Value):
 def repair(store: TaskStore) -> Repaired:
     """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
     try:
-        store.check_objects(store.look().state)
-    except RollbackError:
-        raise
-    except TamperedError:
-        pass
-    else:
+        is_damaged = _is_damaged(store)
+    except KeylessError:
+        # Repaired as it was made: a person adopts what is whole, and only that.
+        store = store.without_key()
+        if not _is_damaged(store):
+            raise
+        is_damaged = True
+    if not is_damaged:
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
     with hold_lock(store.lock_file, store.files, command="phase-gate audit --repair"):
         return _rewrite(store)
+
+
+def _is_damaged(store: TaskStore) -> bool:
+    try:
+        store.check_objects(store.look().state)
+    except TamperedError:
+        return True
+    return False
 
 
 def _rewrite(store: TaskStore) -> Repaired:

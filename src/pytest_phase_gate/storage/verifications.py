@@ -23,10 +23,15 @@ _CACHE = "verification.json"
 _SCHEMA = 1
 
 
-def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore]) -> tuple[Overview, tuple[str, ...]]:
-    """Return all tasks in the order in which they were taken, and the names of those that can't be read."""
+def load_overview(
+    state_folder: Path, store_of: Callable[[str], TaskStore], *, key: bytes | None
+) -> tuple[Overview, tuple[str, ...]]:
+    """Return all tasks in the order in which they were taken, and the names of those that can't be read.
+
+    :param key: the key that is set: nothing vouches for the cache, so with one every ledger is opened.
+    """
     cache_file = state_folder / "cache" / _CACHE
-    remembered = _read_cache(cache_file)
+    remembered = _read_cache(cache_file) if key is None else {}
     found: dict[str, Any] = {}
     damaged: list[str] = []
     for name, stamp in _stamps(state_folder / "tasks"):
@@ -42,7 +47,7 @@ def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore]) -> t
         row = None if state.verification is None else row_to_json(row_of(name, state.verification))
         taken = "" if state.verification is None else state.verification.taken_at
         found[name] = {"stamp": stamp, "taken_at": taken, "row": row}
-    if found != remembered:
+    if key is None and found != remembered:
         _write_cache(cache_file, found)
     rows = [(each["taken_at"], name, row_from_json(each["row"])) for name, each in found.items() if each["row"]]
     ordered: tuple[TaskRow, ...] = tuple(row for _, _, row in sorted(rows, key=lambda entry: entry[:2]))

@@ -1,0 +1,209 @@
+"""A state that can't be trusted, and every command: each of them refuses it, names what is wrong, and writes nothing.
+
+The commands are those of the command table, so that a new one can't be forgotten.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.cli._looks import look_at_package
+from pytest_phase_gate.storage.adoption import adopt_key
+from pytest_phase_gate.storage.store import TaskStore
+from tests.cli.conftest import Begin, Desk
+from tests.cli.terminals import at_terminal
+
+WHY = ("--reason", "it was lost", "--by", "dev")
+
+#: Commands that open the state of a task, each as it may be typed in GREEN.
+OPENING: dict[str, list[tuple[str, ...]]] = {
+    "status": [(), ("--criteria",)],
+    "check": [(), ("--gate1",)],
+    "explain": [(), ("tests-kept",)],
+    "history": [(), ("--events",), ("--calibration",)],
+    "report": [()],
+    "signal": [("--next", "--reason", "both pass"), ("--reason", "both pass")],
+    "claim": [("said.txt",)],
+    "prompt": [()],
+    "withdraw": [()],
+    "declare": [("refactoring_complete=true", "--reason", "tidy")],
+    "advance": [()],
+    "rewind": [("RED", "--reason", "wrong tests")],
+    "review": [()],
+    "request": [("list",)],
+    "recover": [()],
+    "constitution": [("status",)],
+    "snapshot": [()],
+    "waive": [("tests-kept", *WHY)],
+    "breaker": [("status",), ("reset", *WHY)],
+    "skip": [WHY],
+    "force": [WHY],
+    "hook": [("stop",), ("pre-tool",)],
+    "baseline": [()],
+    "badge": [()],
+    "attest": [()],
+    "audit": [(), ("--repair",)],
+    "doctor": [()],
+}
+#: Has tests of its own: shards in tests/plugin/test_shards.py, tasks in tests/conformance/test_verification.py; what
+#: the server answers comes from the commands above.
+ELSEWHERE = {"combine", "verify", "mcp"}
+#: Opens no state.
+STATELESS = {"demo", "init", "uninstall", "completion", "schema", "check-workflow"}
+
+ROWS = [(name, *words) for name, each in OPENING.items() for words in each]
+
+
+def test_every_command_has_its_place() -> None:
+    assert {*OPENING, *ELSEWHERE, *STATELESS} == set(COMMANDS)
+
+
+@pytest.fixture
+def desk(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    desk = begin("green")
+    (desk.root / "said.txt").write_text("All is done.\n", encoding="utf-8")
+    # Which plugin pytest loads is asked of a process, and says nothing about the state.
+    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: look_at_package())
+    return desk
+
+
+def ask(desk: Desk, words: tuple[str, ...]) -> tuple[int, Any]:
+    """Return what a command ends with, and its document."""
+    event = '{"tool_name": "Write", "tool_input": {"file_path": "test_calc.py", "content": ""}}'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(event))
+        ran = desk.gate(*words, "--json")
+    return ran.code, ran.document
+
+
+def refusal(words: tuple[str, ...], document: Any) -> str:
+    """Return what the answer says is wrong: its slug, or the sentence where it has none."""
+    match words[0]:
+        case "hook":
+            return f"{document['verdict']}: {document['reason']}"
+        case "doctor":
+            return str(next(look["says"] for look in document["looks"] if look["what"] == "ledger"))
+        case "report":
+            return str(document["problem"])
+        case "audit" if "problem" in document:
+            return str(document["problem"]["slug"])
+        case _:
+            return str(document["error"]["slug"])
+
+
+#: Commands that end otherwise than with 11, as agents and people expect of them.
+CODES = {"doctor": 1, "hook": 0}
+
+
+def assert_refused_everywhere(desk: Desk, slug: str, problem: str) -> None:
+    before = desk.files()
+    for words in ROWS:
+        code, document = ask(desk, words)
+        said = refusal(words, document)
+        assert code == CODES.get(words[0], 11), (words, document)
+        assert said == slug or problem in said, (words, said)
+        assert words[0] != "hook" or not said.startswith("allow"), said
+        assert desk.files() == before, words
+
+
+def put_under_key(desk: Desk, key: str) -> None:
+    adopt_key(TaskStore(desk.folder, task="default", key=key.encode()), {"reason": "new", "by": "dev"})
+
+
+def leave_key_out(desk: Desk) -> None:
+    put_under_key(desk, "kept elsewhere")
+
+
+def set_key(desk: Desk) -> None:
+    desk.sample.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+
+
+def use_another_key(desk: Desk) -> None:
+    put_under_key(desk, "kept elsewhere")
+    desk.sample.environment.setenv("PHASE_GATE_KEY", "another")
+
+
+@pytest.mark.parametrize(
+    ("happens", "slug", "problem"),
+    [
+        pytest.param(set_key, "state-keyless", "made without a key", id="the-key-is-set-and-the-ledger-has-none"),
+        pytest.param(leave_key_out, "state-key", "that is not set", id="the-ledger-has-a-key-and-it-is-left-out"),
+        pytest.param(use_another_key, "state-key", "is not the key", id="the-ledger-has-another-key"),
+    ],
+)
+def test_no_command_takes_it(desk: Desk, happens: Callable[[Desk], None], slug: str, problem: str) -> None:
+    happens(desk)
+    assert_refused_everywhere(desk, slug, problem)
+
+
+def test_twin_with_its_key_every_command_answers_as_without_any(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = desk.root.with_name("plain")
+    shutil.copytree(desk.folder, plain)
+    answers: list[list[tuple[tuple[str, ...], int]]] = []
+    for key in ("", "kept elsewhere"):
+        if key:
+            shutil.rmtree(desk.folder)
+            shutil.copytree(plain, desk.folder)
+            put_under_key(desk, key)
+            monkeypatch.setenv("PHASE_GATE_KEY", key)
+            monkeypatch.setenv("XDG_STATE_HOME", str(plain))
+        desk.sample.pytest("--phase=green")
+        desk.sample.pytest("--phase=green")
+        answers.append([(words, ask(desk, words)[0]) for words in ROWS])
+    assert answers[0] == answers[1]
+    assert 11 not in [code for _, code in answers[0]]
+
+
+# --- the way over
+
+
+def test_a_person_adopts_the_ledger_and_goes_on(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    ran = at_terminal(desk, "audit", "--adopt-key", "--reason", "the team has a key now", "--by", "dev")
+    assert ran.code == 0, ran
+    assert ran.has("under the key now; copy: ledger.keyless-1", "start anew")
+    assert desk.gate("audit").code == 0
+    assert desk.gate("check", "--gate1").code == 10
+    assert desk.sample.pytest("--phase=green").code == 10
+    again = desk.sample.pytest("--phase=green")
+    assert again.code == 0
+    assert again.has("Override", "put a ledger without a key under one in GREEN", "the team has a key now")
+    assert desk.gate("history", "--events").has("key-adopted")
+    assert desk.error("audit", "--adopt-key", *WHY)[:2] == (13, "not-allowed")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(("--by", "dev"), (2, "bad-usage"), id="not-without-a-reason"),
+        pytest.param(("--reason", "new key"), (2, "bad-usage"), id="not-without-a-name"),
+        pytest.param(WHY, (13, "not-allowed"), id="a-script-may-not"),
+    ],
+)
+def test_nobody_else_adopts(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], expected: tuple[int, str]
+) -> None:
+    monkeypatch.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    assert desk.error("audit", "--adopt-key", *words)[:2] == expected
+
+
+def test_what_a_ledger_without_a_key_says_of_scripts_is_not_believed(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = begin("")
+    desk.sample.write(
+        {"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}, test_ok="def test_ok():\n    pass\n"
+    )
+    desk.sample.pytest("--phase=green")
+    monkeypatch.setenv("PHASE_GATE_KEY", "kept elsewhere")
+    assert desk.error("audit", "--adopt-key", *WHY)[:2] == (13, "not-allowed")
+
+
+def test_no_key_nothing_to_adopt(desk: Desk) -> None:
+    assert desk.error("audit", "--adopt-key", *WHY)[:2] == (2, "bad-usage")
