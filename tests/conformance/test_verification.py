@@ -230,6 +230,27 @@ def test_a_weak_pass_passes_and_is_flagged(gate: Gate, more: dict[str, Any], why
     assert gate.json("verify", "stats")["gate_stats"]["weak_passes"] == 1
 
 
+@pytest.mark.criterion("VG-38")
+@pytest.mark.parametrize(
+    ("claimed", "why"),
+    [
+        pytest.param({"command": "true", "exit_code": 0}, "another command than the task's: `true`", id="command"),
+        pytest.param({"command": python("check.py"), "exit_code": 1}, "claims exit code 1", id="exit-code"),
+        pytest.param({"command": f"  {python('check.py')}\n", "exit_code": 0}, "", id="the-tasks-own"),
+    ],
+)
+def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: dict[str, Any], why: str) -> None:
+    gate.start()
+    told = gate.executor(gate.result(verification=claimed))
+    gate.verify()
+    ran = gate.review()
+    assert (told.code, ran.code) == (0, 0)
+    assert bool(gate.json("verify", "stats")["gate_stats"]["weak_passes"]) is bool(why)
+    assert ran.has("both gates hold: approved by ann" + (" (weak)" if why else ""))
+    assert told.has(why), "as soon as it is claimed"
+    assert ran.has(why)
+
+
 @pytest.mark.criterion("VG-10")
 def test_a_rejection_is_no_pass(gate: Gate) -> None:
     gate.reviewing()

@@ -45,6 +45,7 @@ class Gate:
     def __init__(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sample, self._monkeypatch = sample, monkeypatch
         self._later = timedelta()
+        self._verify = ""
         sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"})
         sample.write({"planner.py": RIGHT, "check.py": CHECK})
 
@@ -77,7 +78,7 @@ class Gate:
             "status": status,
             "task_name": NAME,
             "files_modified": ["planner.py"],
-            "verification": {"command": "check", "exit_code": 0, "output_summary": "5 tests passed"},
+            "verification": {"command": self._verify or "check", "exit_code": 0, "output_summary": "5 tests passed"},
             "done_criteria_met": True,
             "evidence": "planner_id() returns 42",
         }
@@ -107,6 +108,7 @@ class Gate:
         return self.call(*words, "--json").document
 
     def start(self, *words: str, document: object = None, **more: Any) -> Ran:
+        self._verify = self.task(**more)["verify"]
         paper = self.paper("task.yaml", self.task(**more) if document is None else document)
         return self.call("verify", "start", "--task-file", paper, *words)
 

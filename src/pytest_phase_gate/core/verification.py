@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_phase_gate.core.task_spec import TaskSpec, spec_from_json, spec_to_json
 from pytest_phase_gate.core.values import Value, as_dict, field
+from pytest_phase_gate.core.verification_claims import doubts
 
 #: Names of the workflow that is shipped for it, and of its one phase.
 WORKFLOW = "verification"
@@ -208,7 +209,7 @@ class Verification(Value):
     @property
     def weak_because(self) -> tuple[str, ...]:
         """Why a pass is a weak one; nothing for a strong one."""
-        said: list[str] = []
+        said = [] if self.report is None else list(doubts(self.report.result, self.spec.verify))
         if self.review is not None:
             confidence = self.review.verdict["confidence"]
             said += [] if confidence == "HIGH" else [f"confidence is {confidence}"]

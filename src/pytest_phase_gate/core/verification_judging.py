@@ -113,7 +113,8 @@ def _notes(verification: Verification, look: Look) -> tuple[str, ...]:
         notes.append(f"new files that the task does not list and git does not track: {shown}{more}")
     report, check = verification.report, verification.check
     claimed = {} if report is None else report.result.get("verification", {})
-    if check is not None and check.exit_code is not None and claimed.get("exit_code") not in (None, check.exit_code):
+    # A claim of another code than 0 is said among what makes the pass weak.
+    if check is not None and check.exit_code and claimed.get("exit_code") == 0:
         notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
     if look.changed is not None and report is not None:
         missing = sorted(set(report.result.get("files_modified", ())) - set(look.changed))
