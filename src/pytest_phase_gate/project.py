@@ -23,7 +23,7 @@ from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from pytest_phase_gate.storage.tree import Tree, take_tree
-from pytest_phase_gate.storage.untracked import list_files, take_data
+from pytest_phase_gate.storage.untracked import list_files, take_contents, take_data
 
 if TYPE_CHECKING:
     from pytest_phase_gate.core.evidence import Measured, Remembered
@@ -150,6 +150,13 @@ class Project(Value):
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
+
+    def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
+        """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
+        paths = tuple(paths)
+        others = [path for path in paths if path not in tree.files]
+        found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
+        return found | {path: tree.files[path] for path in paths if path in tree.files}
 
     def gather_evidence(
         self,

@@ -199,9 +199,19 @@ def test_files_that_tests_use(support: Used, details: list[str]) -> None:
     assert [finding.detail for finding in found] == details
 
 
-def test_what_the_run_itself_wrote_is_its_output() -> None:
+def test_what_was_frozen_is_no_output_whoever_wrote_it() -> None:
     support = {path: row for path, row in SAME.support.items() if path != "tests/data.csv"}
-    assert find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"}))) == []
+    found = find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"})))
+    assert [(finding.file, finding.detail) for finding in found] == [
+        ("tests/data.csv", "a file that the tests use is gone")
+    ]
+
+
+def test_a_text_of_tests_that_the_run_began_with_in_another_form() -> None:
+    found = find_altered(FROZEN, INVENTORY, replace(SAME, rewritten=("docs/how.txt",)))
+    assert [(finding.file, finding.detail) for finding in found] == [
+        ("docs/how.txt", "a file of tests changed while the run went on")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
         red=data.get("red") or state.red,
         sources=data.get("sources") or state.sources,
+        outputs=data.get("outputs"),
         run_memory=data.get("remembered", {}),
         flakiness=after_run(state.flakiness, data["tree"], is_green=data["green"] != Green.NOT_GREEN)
         if data.get("wants_green")

@@ -31,8 +31,10 @@ class Meaning(Value):
     modules: Mapping[str, tuple[ModuleStatement, ...]] = field(default_factory=dict)
     #: Content and, for Python, statements of the files that tests use.
     support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]] = field(default_factory=dict)
-    #: Files among them that the run itself has written: they are its output.
+    #: Files beside them that a run has written: they are its output, and never frozen.
     written: frozenset[str] = frozenset()
+    #: Files that are tests themselves, and that the run began with in another form.
+    rewritten: tuple[str, ...] = ()
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -83,8 +85,7 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
-            if path not in meaning.written:
-                findings.append(_altered(path, "a file that the tests use is gone"))
+            findings.append(_altered(path, "a file that the tests use is gone"))
         elif found[0] != file.content:
             if file.statements is not None and found[1] is not None:
                 asked = _requested_below(path, frozen)
@@ -92,6 +93,7 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
                 findings += _code_changes(path, file.statements, found[1], what, _hash_code(found[1]), requested=asked)
             else:
                 findings.append(_altered(path, "a file that the tests use changed", proof=found[0]))
+    findings += [_altered(path, "a file of tests changed while the run went on") for path in meaning.rewritten]
     folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
     for path in meaning.support:
         if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):

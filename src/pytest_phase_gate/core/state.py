@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_phase_gate.core.verification import Verification
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 5
+SCHEMA = 6
 
 Json = Mapping[str, Any]
 
@@ -123,6 +123,8 @@ class State(Value):
     #: Object with the freeze that later phases compare with; and the one that this phase's exit would make.
     frozen: str | None = None
     to_freeze: str | None = None
+    #: Object with the files in test folders that runs have written: they are never frozen.
+    outputs: str | None = None
     #: Object with the texts of the files that the cycle is about, as they were in RED.
     sources: str | None = None
     #: The freeze that a rewind took back.

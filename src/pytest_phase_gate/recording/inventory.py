@@ -49,7 +49,7 @@ def _read_file(
     source: bytes | None = None
     if content is None:
         source = _read(root / path)
-        content = f"sha256:{hashlib.sha256(source).hexdigest()}"
+        content = _id_of(source)
     ids = tuple(sorted(names))
     if before is not None and before.content == content:
         return before if before.ids == ids else replace(before, ids=ids)
@@ -70,6 +70,15 @@ def _read_file(
         statements=tuple(row.hash for row in module_code(tree, tests=wanted)),
         requests=tuple(sorted(requested_names(tree, tests=wanted))),
     )
+
+
+def text_id(path: Path) -> str:
+    """Return the content id of a file that is a test itself."""
+    return _id_of(_read(path))
+
+
+def _id_of(source: bytes) -> str:
+    return f"sha256:{hashlib.sha256(source).hexdigest()}"
 
 
 def _read(path: Path) -> bytes:

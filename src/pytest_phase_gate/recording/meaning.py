@@ -16,11 +16,13 @@ from pytest_phase_gate.core.inventory import Inventory, bare_name
 from pytest_phase_gate.core.module_code import ModuleStatement, module_code
 from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate, QualitySettings
 from pytest_phase_gate.core.source_tests import parse_source
+from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.project import Project
+from pytest_phase_gate.recording.inventory import text_id
 from pytest_phase_gate.storage.owners import is_in_environment
 from pytest_phase_gate.storage.root import relative_id
-from pytest_phase_gate.storage.tree import compile_globs
+from pytest_phase_gate.storage.tree import Tree, compile_globs
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.
 _TEST_FOLDERS = frozenset({"test", "tests"})
@@ -43,13 +45,17 @@ def take_meaning(
     settings: Mapping[str, str],
     testpaths: Iterable[str],
     frozen: Frozen | None,
+    at_start: AtStart | None,
     is_output: Callable[[str], bool],
+    outputs: Collection[str] = (),
 ) -> Meaning:
-    """Return the meaning of the tests as they are now. Files whose content is the frozen one are not parsed.
+    """Return the meaning of the tests in this run. Files whose content is the frozen one are not parsed.
 
     :param contents: content ids by path, from the tree.
     :param settings: as `take_settings` found them.
+    :param at_start: what frozen files said when the run began; None if nothing was frozen then.
     :param is_output: whether the run itself has written a file.
+    :param outputs: files that earlier runs have written.
     """
     root = project.root
     modules: dict[str, tuple[ModuleStatement, ...]] = {}
@@ -61,17 +67,48 @@ def take_meaning(
     support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
     written: set[str] = set()
     for path, content in support_files(project, inventory.files, contents, testpaths, was_support=before_them):
-        if is_output(path):
+        known = before_them.get(path)
+        if known is None and not path.endswith(".py") and (path in outputs or is_output(path)):
             written.add(path)
             continue
-        known = before_them.get(path)
+        if known is not None and at_start is not None:
+            if path not in at_start.support:
+                continue  # the tests began without it, whatever they wrote in its place
+            # What the run writes over it, or puts back, does not undo what it began with.
+            content = content if at_start.support[path] == known.content else at_start.support[path]
         is_same = known is not None and known.content == content
         support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
     settings = dict(settings)
     # Criteria that come later than the freeze ask for more, and take nothing away.
     if criteria.listed and (frozen is None or "criteria" in frozen.settings):
         settings["criteria"] = ", ".join(sorted(criteria.ids))
-    return Meaning(modules=modules, support=support, written=frozenset(written), settings=settings)
+    texts = {} if at_start is None else at_start.texts
+    return Meaning(
+        modules=modules,
+        support=support,
+        written=frozenset(written),
+        rewritten=tuple(
+            path for path, file in inventory.files.items() if path in texts and texts[path] != file.content
+        ),
+        settings=settings,
+    )
+
+
+class AtStart(Value):
+    """What frozen files said when a run began: ids of their contents; those that were gone are left out."""
+
+    support: Mapping[str, str]
+    #: Files that are tests themselves, as texts with examples are.
+    texts: Mapping[str, str]
+
+
+def look_at_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
+    """Return what the frozen files say now. Call it before any test can change them."""
+    texts = [path for path in frozen.inventory.files if not path.endswith(".py")]
+    return AtStart(
+        support=project.take_contents(frozen.support, tree),
+        texts={path: text_id(project.root / path) for path in texts if (project.root / path).is_file()},
+    )
 
 
 def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:

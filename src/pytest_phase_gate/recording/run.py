@@ -27,11 +27,12 @@ from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.project import Project, pipeline_rules, who_am_i
+from pytest_phase_gate.recording.meaning import AtStart, look_at_frozen
 from pytest_phase_gate.recording.verifying import refuse_outside_verify
 from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.lock import RunLock, host_name
-from pytest_phase_gate.storage.references import load_references
+from pytest_phase_gate.storage.references import load_frozen, load_references
 from pytest_phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from pytest_phase_gate.storage.store import TaskStore, Transaction, now
 from pytest_phase_gate.storage.tree import Tree
@@ -66,6 +67,8 @@ class RecordedRun:
         self.warnings: list[str] = []
         self.notes: list[str] = []
         self.tree: Tree | None = None
+        #: What frozen files said when the run began; None if nothing was frozen, or this run is to freeze anew.
+        self.at_start: AtStart | None = None
         self.phase: Phase | None = None
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
@@ -98,6 +101,9 @@ class RecordedRun:
         looked = self.store.look().state
         expected = decide_entry(looked, self.workflow, self.request.phase)
         self._remember(looked, expected)
+        frozen = None if expected.phase.scope == "targets" else load_frozen(self.store.objects, looked.frozen)
+        if frozen is not None:
+            self.at_start = look_at_frozen(self.project, frozen, self.tree)
         with self.store.transaction() as change:
             self._report_lost(change)
             entry = decide_entry(change.state, self.workflow, self.request.phase)

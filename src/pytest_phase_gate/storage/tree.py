@@ -33,6 +33,11 @@ class Tree(Value, kw_only=False):
     digest: str
     files: Mapping[str, str]
 
+    @property
+    def is_gits(self) -> bool:
+        """Whether git made the ids of the contents."""
+        return self.digest.startswith("git:")
+
 
 class Difference(Value):
     """Names of files, sorted."""

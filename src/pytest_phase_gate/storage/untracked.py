@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_phase_gate.storage.content_ids import UNREADABLE
@@ -40,6 +40,13 @@ def take_data(
     if listed is not None:
         return hash_files(str(root), wanted)
     return {name: _hash_file(root / name) for name in wanted}
+
+
+def take_contents(root: Path, paths: Sequence[str], *, with_git: bool) -> dict[str, str]:
+    """Return path -> content id as `take_data` has it; what is not there is left out."""
+    if with_git:
+        return hash_files(str(root), paths)
+    return {path: _hash_file(root / path) for path in paths if (root / path).is_file()}
 
 
 def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -> list[str]:

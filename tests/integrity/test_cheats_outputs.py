@@ -1,0 +1,19 @@
+"""Frozen content that pretends to be an output, one by one; and outputs."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Attempt, Row
+from tests.integrity.cheats_outputs import OUTPUT_TWINS, OUTPUTS
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", OUTPUTS, ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)
+
+
+@pytest.mark.parametrize("twin", OUTPUT_TWINS.values(), ids=OUTPUT_TWINS)
+def test_opens(bench: FastWorkbench, twin: Attempt) -> None:
+    bench.check_twin(twin)
