@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -664,6 +667,57 @@ def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
     assert "| in progress | 1 |" in written
     assert f"| now | {NAME}: VERIFYING, attempt 1 |" in written
     assert f"| {NAME} | VERIFYING | 2/3 | 1 |" in written
+
+
+def _edit(folder: Path, file: str, old: str, new: str) -> None:
+    path = folder / file
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.criterion("VG-20")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda folder: _edit(folder, "state.json", '"FAILED"', '"PENDING"'), id="an-edited-state"),
+        pytest.param(lambda folder: _edit(folder, "ledger.jsonl", "failure", "success"), id="an-edited-ledger"),
+        pytest.param(lambda folder: (folder / "ledger.jsonl").unlink(), id="no-ledger"),
+        pytest.param(lambda folder: (folder / "state.json").write_text("{}"), id="an-empty-state"),
+        pytest.param(lambda folder: [each.unlink() for each in folder.glob("*.json*")], id="neither"),
+        pytest.param(shutil.rmtree, id="no-folder"),
+    ],
+)
+def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damage: Callable[[Path], object]) -> None:
+    others = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
+    gate.start("--wave", "w1", document=[*others, gate.task()])
+    gate.executor(gate.result("failure", task_name="Task 1: Part"))
+    gate.executor()
+    gate.verify()
+    gate.review()
+    assert gate.call("verify", "stats").code == 0
+    damage(gate.root / ".phase-gate" / "tasks" / "task-1-part")
+    ran = gate.call("verify", "stats")
+    assert ran.code == 11
+    assert ran.has("not trusted  task-1-part: ", "pass rate    50%")
+    stats = gate.json("verify", "stats")["gate_stats"]
+    assert (stats["total_tasks"], stats["passed"], stats["not_trusted"]) == (3, 1, ["task-1-part"])
+    assert stats["waves"] == [{"name": "w1", "tasks": 3, "failing": ["task-1-part"], "halted": False}]
+    assert faults("verification", gate.json("verify", "status")) == []
+    assert gate.call("verify", "status").code == gate.call("verify", "failures").code == 11
+    assert gate.json("status")["verification"] == stats
+    assert gate.executor(gate.result(task_name="Task 2: Part")).code == 0, "no other task is kept from going on"
+    assert "  not_trusted:\n  - task-1-part\n" in gate.state_file
+
+
+@pytest.mark.criterion("VG-20")
+def test_what_is_no_task_of_the_gate_or_finished_is_not_missed(gate: Gate) -> None:
+    gate.approved()
+    gate.sample.write({"test_it.py": "def test_it():\n    assert __import__('planner').planner_id()\n"})
+    gate.sample.pytest("--phase=red", "--phase-task=plain")
+    assert gate.call("verify", "stats").code == 0
+    (gate.root / ".phase-gate" / "tasks" / "plain" / "state.json").write_text("{}")
+    assert gate.call("verify", "stats").code == 0
+    shutil.rmtree(gate.root / ".phase-gate" / "tasks" / TASK)
+    assert gate.call("verify", "stats").code == 0
 
 
 @pytest.mark.criterion("VG-21")

@@ -43,17 +43,21 @@ class Board:
         # A task may be named as people name it, which is no folder's name.
         self.project = Project.find(call.start, environment=named, folder=call.arguments.dir)
         self._overview: Overview | None = None
-        self.damaged: tuple[str, ...] = ()
 
     @property
     def overview(self) -> Overview:
         if self._overview is None:
-            self._overview, self.damaged = load_overview(
+            self._overview = load_overview(
                 self.project.state_folder,
                 lambda task: self.call.store(replace(self.project, task=task)),
                 key=self.project.key,
             )
         return self._overview
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """The tasks that can't be trusted."""
+        return tuple(each.task for each in self.overview.untrusted)
 
     def forget(self) -> None:
         """Something was written: look anew when somebody asks."""

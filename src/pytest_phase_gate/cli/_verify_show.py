@@ -29,14 +29,14 @@ def status(call: Call) -> Answer:
     if task is not None:
         return _one(board.desk(task))
     overview = board.overview
-    if not overview.rows and not board.damaged:
+    if not overview.total:
         return Answer(
             text="there is no task yet\n  next: phase-gate verify start --task-file FILE",
             document={"tasks": [], "gate_stats": stats_to_json(overview), "damaged": list(board.damaged)},
             exit_code=exit_codes.GATE_CLOSED,
         )
     rows = [*task_rows(overview.rows), "", *stats_rows(overview)]
-    rows += [f"{task}: can't be read: phase-gate audit --task {task}" for task in board.damaged]
+    rows += _audits(board)
     following = overview.current or next((row for row in overview.rows if row.status not in FINISHED), None)
     if following is not None:
         rows.append(f"  next: phase-gate verify status --task {following.task}")
@@ -72,7 +72,20 @@ def _one(desk: Desk) -> Answer:
 
 def stats(call: Call) -> Answer:
     board = Board(call)
-    return Answer(text="\n".join(stats_rows(board.overview)), document={"gate_stats": stats_to_json(board.overview)})
+    return Answer(
+        text="\n".join([*stats_rows(board.overview), *_audits(board)]),
+        document={"gate_stats": stats_to_json(board.overview)},
+        exit_code=_looked(board),
+    )
+
+
+def _looked(board: Board) -> int:
+    """Return what a look at all tasks ends with: numbers that leave one out are not to be trusted."""
+    return exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS
+
+
+def _audits(board: Board) -> list[str]:
+    return [f"  next: phase-gate audit --task {task}" for task in board.damaged[:1]]
 
 
 def failures(call: Call) -> Answer:
@@ -80,7 +93,12 @@ def failures(call: Call) -> Answer:
     task = board.named()
     pairs = [pair for pair in board.overview.failures if task is None or pair[0].task == task]
     rows = failure_rows(pairs)
-    return Answer(text="\n".join(rows) or "nothing has failed", document={"recent_failures": failures_to_json(pairs)})
+    rows += [f"{each.task} is not trusted: {each.problem}" for each in board.overview.untrusted]
+    return Answer(
+        text="\n".join([*rows, *_audits(board)]) or "nothing has failed",
+        document={"recent_failures": failures_to_json(pairs)},
+        exit_code=_looked(board),
+    )
 
 
 def feedback(call: Call) -> Answer:

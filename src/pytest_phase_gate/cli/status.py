@@ -133,10 +133,8 @@ def _overview(call: Call, project: Project) -> Overview | None:
         return None
     from pytest_phase_gate.storage.verifications import load_overview
 
-    found, _ = load_overview(
-        project.state_folder, lambda task: call.store(replace(project, task=task)), key=project.key
-    )
-    return found if found.rows else None
+    found = load_overview(project.state_folder, lambda task: call.store(replace(project, task=task)), key=project.key)
+    return found if found.total else None
 
 
 def _draw(

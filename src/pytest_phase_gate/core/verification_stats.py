@@ -47,10 +47,20 @@ class TaskRow(Value):
     skip: Mapping[str, Any] | None = None
 
 
+class Untrusted(Value):
+    """A task whose state can't be read or was tampered with: what it says of itself is not believed."""
+
+    task: str
+    #: What is wrong with it.
+    problem: str
+    #: The wave that it was in when it could be read.
+    wave: str = ""
+
+
 class Wave(Value):
     name: str
     tasks: int
-    #: Tasks that failed since the wave was last resumed, and have not recovered.
+    #: Tasks that failed since the wave was last resumed, and have not recovered; and those that can't be trusted.
     failing: tuple[str, ...] = ()
 
     @property
@@ -68,13 +78,14 @@ class Overview(Value):
     """What `verify status`, `stats` and `failures`, STATE.md, `status` and reports show."""
 
     rows: tuple[TaskRow, ...] = ()
+    untrusted: tuple[Untrusted, ...] = ()
 
     def count(self, *statuses: Status) -> int:
         return sum(row.status in statuses for row in self.rows)
 
     @property
     def total(self) -> int:
-        return len(self.rows)
+        return len(self.rows) + len(self.untrusted)
 
     @property
     def passed(self) -> int:
@@ -106,8 +117,8 @@ class Overview(Value):
 
     @property
     def pass_rate(self) -> str | None:
-        """Passed of those that passed or failed, in per cent; None while there are none."""
-        decided = self.passed + self.failed
+        """Passed of those that passed, failed or can't be trusted, in per cent; None while there are none."""
+        decided = self.passed + self.failed + len(self.untrusted)
         return f"{100 * self.passed / decided:.0f}%" if decided else None
 
     @property
@@ -138,6 +149,7 @@ class Overview(Value):
                 (self.pending, "pending"),
                 (self.blocked, "blocked"),
                 (self.skipped, "skipped"),
+                (len(self.untrusted), "not trusted"),
             )
             if number
         ]
@@ -150,8 +162,21 @@ class Overview(Value):
 
     @property
     def waves(self) -> tuple[Wave, ...]:
-        names = dict.fromkeys(row.wave for row in self.rows if row.wave)
-        return tuple(_wave(name, [row for row in self.rows if row.wave == name]) for name in names)
+        names = dict.fromkeys((*(row.wave for row in self.rows), *(each.wave for each in self.untrusted)))
+        return tuple(self._wave(name) for name in names if name)
+
+    def _wave(self, name: str) -> Wave:
+        rows = [row for row in self.rows if row.wave == name]
+        resumed = max((row.wave_resumed_at for row in rows), default="")
+        failing = [
+            row.task
+            for row in rows
+            if row.status is not Status.SKIPPED
+            and any(each.counts and not each.recovered and each.at > resumed for each in row.failures)
+        ]
+        # One that nobody can read any more must not let the others go on.
+        lost = [each.task for each in self.untrusted if each.wave == name]
+        return Wave(name=name, tasks=len(rows) + len(lost), failing=(*failing, *lost))
 
     def wave(self, name: str) -> Wave | None:
         return next((wave for wave in self.waves if wave.name == name), None)
@@ -167,17 +192,6 @@ class Overview(Value):
 
 def _by_time(row: TaskRow) -> tuple[str, str]:
     return row.last_step_at, row.task
-
-
-def _wave(name: str, rows: list[TaskRow]) -> Wave:
-    resumed = max(row.wave_resumed_at for row in rows)
-    failing = [
-        row.task
-        for row in rows
-        if row.status is not Status.SKIPPED
-        and any(each.counts and not each.recovered and each.at > resumed for each in row.failures)
-    ]
-    return Wave(name=name, tasks=len(rows), failing=tuple(failing))
 
 
 def row_of(task: str, verification: Verification) -> TaskRow:
@@ -234,6 +248,7 @@ def stats_to_json(overview: Overview) -> dict[str, Any]:
         "blocked": overview.blocked,
         "skipped": overview.skipped,
         "weak_passes": overview.weak,
+        "not_trusted": [each.task for each in overview.untrusted],
         "pass_rate": overview.pass_rate,
         "avg_attempts": overview.average_attempts,
         "current_gate": None

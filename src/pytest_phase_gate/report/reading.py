@@ -58,7 +58,7 @@ def _with_tasks(project: Project, story: Story, state: State) -> Story:
     from pytest_phase_gate.report.verification_sections import sections_of
     from pytest_phase_gate.storage.verifications import load_overview
 
-    overview, _ = load_overview(
+    overview = load_overview(
         project.state_folder, lambda task: replace(project, task=task).store("phase-gate report"), key=project.key
     )
     return replace(story, more=(*story.more, *sections_of(overview, state.verification)))

@@ -105,6 +105,7 @@ def stats_pairs(overview: Overview) -> list[tuple[str, str]]:
         ("pending", str(overview.pending)),
         ("blocked", str(overview.blocked)),
         ("skipped", str(overview.skipped)),
+        *(("not trusted", f"{each.task}: {each.problem}") for each in overview.untrusted),
         ("pass rate", overview.pass_rate or "nothing has passed or failed yet"),
         ("attempts", "none yet" if overview.average_attempts is None else f"{overview.average_attempts} on average"),
     ]

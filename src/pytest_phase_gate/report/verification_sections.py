@@ -16,7 +16,7 @@ def sections_of(overview: Overview, verification: Verification | None) -> tuple[
         lines = (progress_bar(verification), *step_list(verification), f"Status: {verification.status}")
         weak = (f"Weak: {why}" for why in verification.weak_because)
         found.append(Section(title="Executor, verify command, reviewer", lines=(*lines, *weak)))
-    if overview.rows:
+    if overview.total:
         found.append(Section(title="Tasks", tables=_tables(overview)))
     return tuple(found)
 
