@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from wild.preparing import build_wheel, download, install, unpack
+from wild.preparing import build_wheels, download, install, unpack
 from wild.projects import PROJECTS, Project
 from wild.running import run_alone, run_gated
 from wild.table import Row, count_clean, put_into, render
@@ -34,8 +34,8 @@ def main() -> int:
         parser.error(f"unknown: {', '.join(unknown)}; use any of {', '.join(names)}")
     chosen = [project for project in PROJECTS if project.name in arguments.names or not arguments.names]
     with _folder(arguments.folder) as folder:
-        wheel = build_wheel(folder / "wheel")
-        rows = [row for project in chosen for row in examine(project, folder / project.name, wheel)]
+        wheels = build_wheels(folder / "wheels")
+        rows = [row for project in chosen for row in examine(project, folder / project.name, wheels)]
     table = render(rows)
     print(table, end="")
     if arguments.output is not None:
@@ -45,11 +45,11 @@ def main() -> int:
     return 1 if too_few or any(row.problems for row in rows) else 0
 
 
-def examine(project: Project, folder: Path, wheel: Path) -> Iterator[Row]:
+def examine(project: Project, folder: Path, wheels: tuple[Path, ...]) -> Iterator[Row]:
     """Yield what the gate made of one project, without workers and with them."""
     _say(f"{project.requirement}: download and install")
     archive = download(project, folder / "archive")
-    tools = install(project, archive, wheel, folder / "venv")
+    tools = install(project, archive, wheels, folder / "venv")
     _say(f"{project.requirement}: without the gate")
     alone = run_alone(tools, unpack(archive, folder / "alone"), project.arguments, home=folder / "home")
     for workers in _WORKERS:

@@ -24,11 +24,10 @@ _OURS = ("PHASE_GATE_", "PYTEST_", "PYTHON", "COV_", "COVERAGE_", "TOX_", "GIT_"
 _ALSO = frozenset({"CI", "NO_COLOR", "FORCE_COLOR", "VIRTUAL_ENV", "COLUMNS"})
 
 
-def build_wheel(folder: Path) -> Path:
-    """Return a wheel of this checkout."""
-    _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
-    (wheel,) = folder.glob("pytest_phase_gate-*.whl")
-    return wheel
+def build_wheels(folder: Path) -> tuple[Path, ...]:
+    """Return the wheels of this checkout: the code, and the plugin's entry point."""
+    _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT), str(ROOT / "plugin"))
+    return tuple(sorted(folder.glob("*phase_gate-*.whl")))
 
 
 def download(project: Project, folder: Path) -> Path:
@@ -48,12 +47,12 @@ def unpack(archive: Path, folder: Path) -> Path:
     return sources
 
 
-def install(project: Project, archive: Path, wheel: Path, folder: Path) -> Tools:
+def install(project: Project, archive: Path, wheels: tuple[Path, ...], folder: Path) -> Tools:
     """Make an environment with the project, pytest, and this checkout; return how to call what is in it."""
     venv.create(folder, symlinks=os.name != "nt")
     scripts = Path(sysconfig.get_path("scripts", scheme="venv", vars={"base": str(folder)}))
     python = scripts / Path("python").with_suffix(".exe" if os.name == "nt" else "")
-    wanted = (str(archive), str(wheel), "pytest-xdist", *project.requires)
+    wanted = (str(archive), *map(str, wheels), "pytest-xdist", *project.requires)
     _pip("--python", str(python), "install", *wanted)
     return Tools(
         pytest=(str(scripts / "pytest"),),

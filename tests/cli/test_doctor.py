@@ -93,7 +93,7 @@ def test_it_only_looks(begin: Begin) -> None:
 
 def test_autoload_is_off(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_PLUGINS")
-    says = "not loaded: look for -p no:phase_gate or PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+    says = "not loaded: pip install pytest-phase-gate, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
     assert look(begin(""))["plugin"] == ("bad", says)
 
 

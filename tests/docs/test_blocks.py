@@ -30,8 +30,8 @@ from tests.docs.blocks import (
 
 #: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
 SET_UP = (
-    "python3 -m venv .venv && .venv/bin/pip install --quiet . && .venv/bin/phase-gate demo",
-    'python3 -m venv .venv && .venv/bin/pip install --quiet -e ".[test]" && .venv/bin/pytest -n 2',
+    "python3 -m venv .venv && .venv/bin/pip install --quiet . ./plugin && .venv/bin/phase-gate demo",
+    'python3 -m venv .venv && .venv/bin/pip install --quiet -e ".[test]" -e ./plugin && .venv/bin/pytest -n 2',
 )
 
 #: Kinds that are run page by page; the others are checked one by one.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_phase_gate._version import __version__
+from pytest_phase_gate.cli._plugin import INSTALL
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.project import Project
@@ -59,7 +60,7 @@ def look_at_plugin(start: Path) -> Look:
         return Look(what="plugin", mark="bad", says=f"pytest does not start here: {said}")
     file = json.loads(answers[0])["plugin"]
     if file is None:
-        says = "not loaded: look for -p no:phase_gate or PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+        says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
         return Look(what="plugin", mark="bad", says=says)
     if os.path.realpath(os.path.dirname(file)) != os.path.realpath(_home()):
         return Look(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._plugin import require_plugin
 from pytest_phase_gate.core.baseline import refuse_baseline
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.project import Project, rules_of
@@ -28,6 +29,7 @@ def run(call: Call) -> Answer:
     store = call.store(project)
     opened = store.look()
     refuse_baseline(opened.state, rules_of(project, store, opened))
+    require_plugin()
     with _checkout(project, call.start, call.arguments.rev) as folder:
         command = [
             sys.executable,

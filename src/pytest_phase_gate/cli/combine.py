@@ -6,6 +6,7 @@ import argparse
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._plugin import require_pytest
 from pytest_phase_gate.core.evaluation import evaluation_to_json
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.storage.shard_files import FOLDER, read_shards
@@ -33,6 +34,7 @@ def run(call: Call) -> Answer:
     if arguments.exit_signal is not None and not arguments.exit_signal.strip():
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
     shards = read_shards(folder, key=project.key)
+    require_pytest()
     # Loads pytest: only where there is something to combine.
     from pytest_phase_gate.recording.combining import combine_run
     from pytest_phase_gate.recording.options import choose_reports

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._plugin import require_pytest
 from pytest_phase_gate.core.settings import FILE_NAME
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import NotAllowedError
@@ -164,6 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
+    require_pytest()
     if call.arguments.keep is not None:
         return _drive(call, _new_folder(call.start / call.arguments.keep))
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
