@@ -189,6 +189,7 @@ _VARIABLES = {
     "PHASE_GATE_TASK": "Which task, where --task does not say it.",
     "PHASE_GATE_DIR": "Other state folder, where --dir does not say it.",
     "PHASE_GATE_KEY": "A secret that signs the state.",
+    "PHASE_GATE_TRUST_ROOT": "A folder of another owner that may be the root, with all that is below it.",
 }
 _KNOWN_FILES = {
     "phase-gate.yaml": "The project's own rules, at its root; phase-gate init writes a commented one.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import complexipy
@@ -24,12 +25,25 @@ collect_ignore = ["browser"]
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home folder around all projects of the tests: neither we nor git look beyond it, whatever lies there."""
+    folder = tmp_path_factory.getbasetemp().resolve()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(folder))
+        patch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> pytest.MonkeyPatch:
+def clean_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, home: Path
+) -> pytest.MonkeyPatch:
     """Take away what would change an inner run, and give it a user's state directory of its own."""
     for name in list(os.environ):
         if name.startswith(("PHASE_GATE_", "PYTEST_ADDOPTS", "GITHUB_", "GIT_")) or name in ("CI", "NO_COLOR"):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(home))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("user-state")))
     monkeypatch.setenv("USER", "dev")
     # Inner sessions load our plugin by name; whatever else is installed stays out.
@@ -51,6 +65,8 @@ def quality_extra(clean_environment: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sample(pytester: pytest.Pytester, clean_environment: pytest.MonkeyPatch) -> Sample:
+def sample(pytester: pytest.Pytester, clean_environment: pytest.MonkeyPatch, home: Path) -> Sample:
     """An empty project."""
+    # pytester makes the project itself the home folder, and then no subfolder of it would find the project.
+    clean_environment.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(home))
     return Sample(pytester, clean_environment)

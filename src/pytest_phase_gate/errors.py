@@ -28,6 +28,12 @@ class UsageError(PhaseGateError):
     slug = "bad-usage"
 
 
+class ForeignRootError(PhaseGateError):
+    """The project's root belongs to another user."""
+
+    slug = "foreign-root"
+
+
 class TaskNameError(PhaseGateError):
     """A task's name can't be a folder's name."""
 

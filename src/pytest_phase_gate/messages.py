@@ -16,6 +16,7 @@ MESSAGES: Mapping[str, str] = {
     "bad-workflow": "A workflow file has a key, a name or a value that we do not know. The line says where.",
     "bad-yaml": "A file is not in the strict form of YAML that we read: no tags, anchors, duplicate keys or tabs.",
     "contradictory-signal": "The signal says done and names remaining work. One of the two is wrong.",
+    "foreign-root": "The root belongs to another user, whose rules could run commands as you. Trust it, or copy it.",
     "internal-fault": "A fault of ours. Your test results are complete; the run could not be judged.",
     "lock-timeout": "Another run or command held the state's lock for too long. The message names it.",
     "malformed-result": "An executor's report or a reviewer's verdict is not in its form. The line says where.",

@@ -18,6 +18,7 @@ from pytest_phase_gate.core.settings import (
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import look_command, run_command
 from pytest_phase_gate.errors import PhaseGateError, UsageError, WorkflowError
+from pytest_phase_gate.storage.climbing import Climb
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
@@ -56,7 +57,9 @@ class Project(Value):
         folder: str | None = None,
     ) -> Project:
         """Return the project around `start`. Options win over the environment, and that over the file."""
-        root = find_root(start)
+        climb = Climb.begin(start, environment)
+        root = find_root(climb)
+        climb.refuse_foreign(root)  # before any of its files is read
         configuration = _configuration(root)
         # An empty option or variable is a mistake that must not quietly become the default.
         given = folder if folder is not None else environment.get("PHASE_GATE_DIR")

@@ -554,6 +554,7 @@ def test_a_worker_sends_what_only_it_sees_and_records_nothing(sample: Sample) ->
     ],
 )
 def test_the_group_that_xdist_appends_to_an_id_is_taken_off(sample: Sample, node: str, expected: str) -> None:
+    sample.write({"pytest.ini": "[pytest]\n"})  # workers name files from pytest's rootdir
     collection = Collection(sample.pytester.parseconfig(), sample.root)
     collection.see_worker_output(
         {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.storage.climbing import Climb
 from pytest_phase_gate.storage.root import find_root, relative_id
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
@@ -23,6 +24,10 @@ def git(folder: Path, *arguments: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder), *arguments]
     subprocess.run(command, check=True, env=environment, capture_output=True)
+
+
+def root_of(start: Path) -> Path:
+    return find_root(Climb.begin(start, os.environ))
 
 
 @pytest.fixture
@@ -62,13 +67,13 @@ def outer(tmp_path: Path) -> Path:
 )
 def test_a_file_makes_a_root(outer: Path, name: str, content: str | bytes, is_mark: bool) -> None:
     write(outer / "package" / name, content)
-    assert find_root(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
+    assert root_of(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
 
 
 @pytest.mark.parametrize(
     ("folder", "is_mark"),
     [
-        pytest.param(".phase-gate", True, id="state-folder"),
+        pytest.param(".phase-gate", False, id="a-bare-state-folder-is-weaker-than-git-above"),
         pytest.param(".git", True, id="git-folder"),
         pytest.param("pytest.ini", False, id="folder-with-the-name-of-a-configuration"),
         pytest.param("pyproject.toml", False, id="folder-that-cant-be-read-as-a-file"),
@@ -77,23 +82,48 @@ def test_a_file_makes_a_root(outer: Path, name: str, content: str | bytes, is_ma
 )
 def test_a_folder_makes_a_root(outer: Path, folder: str, is_mark: bool) -> None:
     (outer / "package" / folder).mkdir()
-    assert find_root(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
+    assert root_of(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
 
 
 def test_a_file_named_like_the_state_folder_is_none(outer: Path) -> None:
     write(outer / "package" / ".phase-gate")
-    assert find_root(outer / "package") == outer
+    assert root_of(outer / "package") == outer
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        pytest.param(["a/.phase-gate/"], "a", id="a-state-folder-where-nothing-else-is"),
+        pytest.param(["a/.phase-gate/", "a/b/setup.py"], "a/b", id="a-nearer-setup-py-wins-over-a-state-folder"),
+        pytest.param(["a/.phase-gate/", "a/b/pyproject.toml"], "a/b", id="a-nearer-pyproject-wins-over-a-state-folder"),
+        pytest.param(["a/pyproject.toml", "a/b/.phase-gate/"], "a/b", id="a-nearer-state-folder-wins-over-a-pyproject"),
+        pytest.param(["a/setup.py", "a/b/pyproject.toml"], "a/b", id="the-nearest-package"),
+        pytest.param(
+            ["a/.git/", "a/b/pyproject.toml", "a/b/c/.phase-gate/"], "a", id="git-above-wins-over-all-of-them"
+        ),
+        pytest.param(["a/pytest.ini", "a/b/setup.py"], "a", id="pytest-settings-above-win-over-a-package"),
+        pytest.param(["a/phase-gate.yaml", "a/b/setup.py"], "a", id="our-file-above-wins-over-a-package"),
+        pytest.param(
+            ["a/setup.py/", "a/b/.phase-gate"], "a/b/c", id="a-folder-for-a-file-and-a-file-for-a-folder-are-none"
+        ),
+    ],
+)
+def test_a_package_or_a_state_folder_is_a_weak_sign(tmp_path: Path, marks: list[str], expected: str) -> None:
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    for mark in marks:
+        (tmp_path / mark).mkdir() if mark.endswith("/") else write(tmp_path / mark)
+    assert root_of(tmp_path / "a" / "b" / "c") == tmp_path / expected
 
 
 def test_without_any_mark_it_is_the_start(tmp_path: Path) -> None:
     start = tmp_path / "a" / "b"
     start.mkdir(parents=True)
-    assert find_root(start) == start
+    assert root_of(start) == start
 
 
 def test_a_relative_start_gives_an_absolute_root(outer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(outer / "package")
-    assert find_root(Path("deep")) == outer
+    assert root_of(Path("deep")) == outer
 
 
 def test_in_a_monorepo_the_nearest_package_wins(tmp_path: Path) -> None:
@@ -105,7 +135,7 @@ def test_in_a_monorepo_the_nearest_package_wins(tmp_path: Path) -> None:
     write(three / "phase-gate.yaml")
     for package in (one, two, three):
         (package / "tests").mkdir()
-    assert [find_root(package / "tests") for package in (one, two, three)] == [one, tmp_path, three]
+    assert [root_of(package / "tests") for package in (one, two, three)] == [one, tmp_path, three]
 
 
 def test_a_worktree_is_a_root_of_its_own(tmp_path: Path) -> None:
@@ -116,15 +146,15 @@ def test_a_worktree_is_a_root_of_its_own(tmp_path: Path) -> None:
     git(main, "commit", "-qm", "a")
     git(main, "worktree", "add", "-q", "-b", "beside", "../beside")
     git(main, "worktree", "add", "-q", "-b", "inside", "work/inside")
-    assert find_root(tmp_path / "beside" / "src") == tmp_path / "beside"
-    assert find_root(main / "work" / "inside" / "src") == main / "work" / "inside"
-    assert find_root(main / "work") == main
+    assert root_of(tmp_path / "beside" / "src") == tmp_path / "beside"
+    assert root_of(main / "work" / "inside" / "src") == main / "work" / "inside"
+    assert root_of(main / "work") == main
 
 
 @needs_links
 def test_a_link_into_a_project_finds_that_project(outer: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(outer / "package")
-    assert find_root(tmp_path / "link" / "deep") == outer
+    assert root_of(tmp_path / "link" / "deep") == outer
 
 
 @pytest.mark.parametrize(

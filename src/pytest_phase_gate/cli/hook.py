@@ -160,6 +160,7 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
     from pytest_phase_gate.agents.tools import find_file_writes
     from pytest_phase_gate.core.write_rules import Scene, decide_writes, decide_writes_in_doubt
+    from pytest_phase_gate.storage.climbing import Climb
     from pytest_phase_gate.storage.root import find_root
 
     try:
@@ -167,7 +168,7 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
         writes = find_file_writes(tool, root=project.root, start=call.start)
         return decide_writes(writes, _scene(call, project)) if writes else ALLOW
     except PhaseGateError as error:
-        root = find_root(next(_starts(call, event)))
+        root = find_root(Climb.begin(next(_starts(call, event)), call.environment))
         writes = find_file_writes(tool, root=root, start=call.start)
         scene = Scene(state_folder=STATE_FOLDER)
         return decide_writes_in_doubt(writes, scene, error.problem, error.remedy)

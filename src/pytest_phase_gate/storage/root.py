@@ -1,6 +1,6 @@
 """Find the project's root, and name files relative to it.
 
-Looks at names and at a few small files; never asks pytest, whose rootdir depends on its arguments.
+Looks at names, owners and a few small files; never asks pytest, whose rootdir depends on its arguments.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING
+
+from pytest_phase_gate.storage.climbing import Climb
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,16 +24,19 @@ PYTEST_SECTIONS = {
     "tox.ini": re.compile(r"^\[pytest\]", re.M),
     "setup.cfg": re.compile(r"^\[tool:pytest\]", re.M),
 }
+#: Marks of a package. Many of them may lie in one project, so they count only where nothing better is found; and so
+#: does our own folder, which a run that was started in the wrong place leaves behind.
+_PACKAGE_FILES = ("pyproject.toml", "setup.py")
+_STATE_FOLDER = ".phase-gate"
 
 
-def find_root(start: Path) -> Path:
-    """Return the nearest folder, from `start` upwards, that is a project; else `start`."""
-    # Resolved, for the current folder is too: one project has one root, by whichever link somebody came in.
-    start = start.resolve()
-    for folder in (start, *start.parents):
-        if _is_root(folder):
-            return folder
-    return start
+def find_root(climb: Climb) -> Path:
+    """Return the nearest folder that is a project; else the nearest that looks like a part of one; else the start."""
+    for is_mark in (_is_root, _is_package):
+        for folder in climb.folders():
+            if is_mark(folder):
+                return folder
+    return climb.start
 
 
 def relative_id(path: Path, root: Path) -> str:
@@ -56,13 +61,19 @@ def _leaves(relative: str) -> bool:
 
 
 def _is_root(folder: Path) -> bool:
+    # By os.path: a folder that may not be looked into has no mark, and pathlib would raise.
+    join, is_file = os.path.join, os.path.isfile
     return (
-        (folder / "phase-gate.yaml").is_file()
-        or (folder / ".phase-gate").is_dir()
-        or (folder / ".git").exists()  # a file in worktrees and submodules
-        or any((folder / name).is_file() for name in PYTEST_FILES)
+        is_file(join(folder, "phase-gate.yaml"))
+        or os.path.exists(join(folder, ".git"))  # a file in worktrees and submodules
+        or any(is_file(join(folder, name)) for name in PYTEST_FILES)
         or any(_has_section(folder / name, section) for name, section in PYTEST_SECTIONS.items())
     )
+
+
+def _is_package(folder: Path) -> bool:
+    is_package = any(os.path.isfile(os.path.join(folder, name)) for name in _PACKAGE_FILES)
+    return is_package or os.path.isdir(os.path.join(folder, _STATE_FOLDER))
 
 
 def _has_section(path: Path, section: re.Pattern[str]) -> bool:

@@ -1,0 +1,150 @@
+"""Which root a run belongs to, who may own it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.cli import main
+from pytest_phase_gate.errors import ForeignRootError
+from pytest_phase_gate.storage.climbing import Climb
+from pytest_phase_gate.storage.root import find_root
+from tests.plugin.looking import last_run
+from tests.support import Sample
+
+PASSING = "def test_one():\n    pass\n"
+#: A user who owns nothing here.
+STRANGER = 54321
+
+posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners that we could ask for")
+
+
+@pytest.fixture
+def project(sample: Sample) -> Sample:
+    return sample.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
+
+
+# --- a root of another owner
+
+
+@pytest.fixture
+def foreign(project: Sample) -> Sample:
+    """The project belongs to somebody else: we are a user who does not own it."""
+    project.environment.setattr(os, "geteuid", lambda: STRANGER)
+    return project
+
+
+@posix_only
+def test_a_root_of_another_owner_is_refused_before_any_test(foreign: Sample) -> None:
+    ran = foreign.pytest("--phase=green")
+    assert ran.code == 4
+    assert ran.has(f"the root {foreign.root} belongs to ", "[foreign-root]", f"PHASE_GATE_TRUST_ROOT={foreign.root}")
+    assert "test_a" not in ran.out
+    assert not (foreign.root / ".phase-gate").exists()
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "value", [pytest.param("{root}", id="by-its-path"), pytest.param(".", id="as-the-current-folder")]
+)
+def test_the_user_may_trust_it(foreign: Sample, value: str) -> None:
+    foreign.environment.setenv("PHASE_GATE_TRUST_ROOT", value.format(root=foreign.root))
+    assert foreign.pytest("--phase=green").code == 10
+    assert last_run(foreign)["kind"] == "complete"
+
+
+@posix_only
+def test_without_phase_nobody_asks(foreign: Sample) -> None:
+    assert foreign.pytest().code == 0
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("status",), ("check",), ("explain",), ("history",), ("report",), ("badge",), ("init",)),
+        *(("signal", "--reason", "done"), ("verify", "status"), ("baseline",), ("audit",), ("advance",)),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_refuses_it(foreign: Sample, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(foreign.root.rglob("*"))
+    assert main(list(words)) == 2
+    assert "[foreign-root]" in capsys.readouterr().err
+    assert sorted(foreign.root.rglob("*")) == before
+
+
+@posix_only
+def test_doctor_says_it_in_its_place(foreign: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 1
+    assert "- configuration the root " in capsys.readouterr().out
+
+
+@posix_only
+def test_root_may_work_in_a_checkout_of_another_owner(project: Sample) -> None:
+    if os.geteuid() == 0:
+        os.chown(project.root, STRANGER, -1)
+    else:
+        project.environment.setattr(os, "geteuid", lambda: 0)
+    assert project.pytest("--phase=green").code == 10
+    assert last_run(project)["kind"] == "complete"
+
+
+# --- with the real owners of this machine
+
+
+@contextlib.contextmanager
+def ordinary_user() -> Iterator[int]:
+    """Be a user who is not root: another one for a moment, where the tests run as root."""
+    if os.geteuid() != 0:
+        yield os.geteuid()
+        return
+    os.seteuid(STRANGER)
+    try:
+        yield STRANGER
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that everybody may enter and write to, with stray marks in it, and one of the user's own inside."""
+    # Not below the tests' own folder: no other user may enter that.
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name).resolve()
+        (folder / "own").mkdir()
+        for mark in ("pytest.ini", "phase-gate.yaml"):
+            (folder / mark).touch()
+        if os.geteuid() == 0:
+            os.chown(folder / "own", STRANGER, -1)
+        folder.chmod(0o777)
+        yield folder
+
+
+@posix_only
+def test_real_strays_in_a_folder_that_everybody_may_write_to(shared: Path) -> None:
+    with ordinary_user():
+        climb = Climb.begin(shared / "own", {"HOME": "/nowhere"})
+        root = find_root(climb)
+        climb.refuse_foreign(root)
+    assert root == shared / "own"
+    shared.chmod(0o755)
+    if os.geteuid() == 0:
+        os.chown(shared, STRANGER, -1)
+    with ordinary_user():
+        assert find_root(Climb.begin(shared / "own", {"HOME": "/nowhere"})) == shared, "it is the user's alone"
+
+
+@posix_only
+def test_the_real_top_folder_is_refused() -> None:
+    with ordinary_user() as user:
+        is_own = os.lstat("/").st_uid == user
+        climb = Climb.begin(Path("/"), {"HOME": "/nowhere"})
+        with contextlib.nullcontext() if is_own else pytest.raises(ForeignRootError, match="the root / belongs to "):
+            climb.refuse_foreign(find_root(climb))
+        Climb.begin(Path("/"), {"PHASE_GATE_TRUST_ROOT": "/"}).refuse_foreign(Path("/"))

@@ -1,0 +1,291 @@
+"""Where the climb to a root ends, and whose root is refused: by owners and permissions that are made up.
+
+`test_real_owners.py` has a few of these rows with real users.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.errors import ForeignRootError
+from pytest_phase_gate.storage.climbing import Climb, Visitor
+from pytest_phase_gate.storage.root import find_root
+
+ME, OTHER, ROOT = 1000, 1001, 0
+OPEN, TEMPORARY = 0o777, 0o1777
+
+
+class Scene(Value):
+    """A world below one folder: `top/` with what lies in it, and who is where."""
+
+    #: Files, and folders with a slash behind; the start is made, too.
+    marks: tuple[str, ...]
+    start: str
+    #: Owner, or owner and permissions, by path; else the user's own with 0755.
+    owners: Mapping[str, int | tuple[int, int]] = {}
+    uid: int | None = ME
+    home: str = ""
+    trusted: str = ""
+
+
+def climb(folder: Path, scene: Scene) -> Climb:
+    (folder / scene.start).mkdir(parents=True)
+    for mark in scene.marks:
+        place = folder / mark
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir(exist_ok=True) if mark.endswith("/") else place.touch()
+    resolved = folder.resolve()
+    visitor = Visitor(
+        uid=scene.uid,
+        home=str(resolved / scene.home) if scene.home else "",
+        trusted=str(resolved / scene.trusted) if scene.trusted else "",
+    )
+    return Climb(folder / scene.start, visitor, look=looker(resolved, scene))
+
+
+def looker(folder: Path, scene: Scene) -> Callable[[Path], os.stat_result]:
+    def look(path: Path) -> os.stat_result:
+        os.lstat(path)  # it has to be there
+        if not path.is_relative_to(folder) or path == folder:
+            raise PermissionError("beyond this world")
+        found = scene.owners.get(path.relative_to(folder).as_posix(), scene.uid or ME)
+        uid, mode = found if isinstance(found, tuple) else (found, 0o755)
+        return os.stat_result((0o040000 | mode, 0, 0, 0, uid, 0, 0, 0, 0, 0))
+
+    return look
+
+
+STRAYS = ("top/.git/", "top/pytest.ini", "top/phase-gate.yaml", "top/.phase-gate/")
+
+
+@pytest.mark.parametrize(
+    ("scene", "expected"),
+    [
+        # home
+        pytest.param(Scene(marks=STRAYS, start="top/a/b", home="top"), "top/a/b", id="strays-in-the-home-folder"),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/me/a", home="top/me"), "top/me/a", id="strays-above-the-home-folder"
+        ),
+        pytest.param(Scene(marks=("top/.git/",), start="top", home="top"), "top", id="the-project-is-the-home-folder"),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/me", home="top/me"), "top/me", id="nothing-above-a-start-that-is-home"
+        ),
+        pytest.param(Scene(marks=("top/a/.git/",), start="top/a/b/c", home="top"), "top/a", id="a-project-in-the-home"),
+        pytest.param(Scene(marks=STRAYS, start="top/a/b", home="elsewhere"), "top", id="a-start-outside-the-home"),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", home="top", trusted="top"),
+            "top",
+            id="a-home-that-is-trusted-is-a-root",
+        ),
+        # folders of another owner
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": OTHER}),
+            "top/a/b",
+            id="strays-in-a-folder-of-another-user",
+        ),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": ROOT}), "top/a/b", id="strays-in-a-folder-of-root"
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top/a/b", owners={"top/a": OTHER, "top/.git": OTHER}),
+            "top/a/b",
+            id="what-is-above-another-users-folder-is-not-reached",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top/a/b", owners={"top/a": ROOT}),
+            "top",
+            id="a-folder-that-a-container-made-in-my-repository",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/", "top/a/pytest.ini"), start="top/a", owners={"top/a": ROOT}),
+            "top/a",
+            id="settings-that-a-container-made-in-my-repository",
+        ),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": OTHER}, uid=ROOT), "top", id="root-has-no-other-owners"
+        ),
+        pytest.param(
+            Scene(
+                marks=STRAYS,
+                start="top/a/b",
+                owners=dict.fromkeys(("top", "top/.git", "top/a", "top/a/b"), OTHER),
+                uid=ROOT,
+            ),
+            "top",
+            id="root-in-a-container-with-a-mounted-checkout",
+        ),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": OTHER}, trusted="top"),
+            "top",
+            id="another-owner-is-trusted",
+        ),
+        pytest.param(
+            Scene(marks=(*STRAYS, "top/a/.git/"), start="top/a/b", owners={"top": OTHER}, trusted="top/a"),
+            "top/a",
+            id="trust-in-a-folder-says-nothing-of-those-above",
+        ),
+        # folders that everybody may write to
+        pytest.param(Scene(marks=STRAYS, start="top/a/b", owners={"top": (ROOT, TEMPORARY)}), "top/a/b", id="tmp"),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": (ROOT, TEMPORARY)}, uid=ROOT),
+            "top/a/b",
+            id="tmp-for-root",
+        ),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": (ME, TEMPORARY)}), "top/a/b", id="a-tmp-of-my-own"
+        ),
+        pytest.param(
+            Scene(marks=("top/pytest.ini",), start="top/a/b", owners={"top": (ME, OPEN)}),
+            "top/a/b",
+            id="everybody-may-write-to-my-folder",
+        ),
+        pytest.param(
+            Scene(marks=("top/pytest.ini",), start="top/a/b", owners={"top": (ROOT, OPEN)}, uid=ROOT),
+            "top/a/b",
+            id="everybody-may-write-to-a-folder-of-root",
+        ),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", owners={"top": (ME, OPEN), "top/.git": OTHER}),
+            "top/a/b",
+            id="another-user-made-a-repository-in-my-open-folder",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top/a/b", owners={"top": (ME, OPEN)}),
+            "top",
+            id="my-repository-is-open-to-all",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top/a/b", owners={"top/a": (ME, OPEN)}),
+            "top",
+            id="an-open-folder-in-my-repository",
+        ),
+        pytest.param(
+            Scene(
+                marks=("top/pytest.ini",),
+                start="top/a/b",
+                owners=dict.fromkeys(("top", "top/a", "top/a/b"), (ME, OPEN)),
+            ),
+            "top",
+            id="a-0777-mount-without-git",
+        ),
+        pytest.param(
+            Scene(
+                marks=("top/.git/",),
+                start="top/a/b",
+                owners=dict.fromkeys(("top", "top/.git", "top/a", "top/a/b"), (OTHER, OPEN)),
+                uid=ROOT,
+            ),
+            "top",
+            id="a-0777-mount-of-another-owner-for-root",
+        ),
+        # the start itself
+        pytest.param(
+            Scene(marks=(), start="top/a", owners={"top/a": (ME, TEMPORARY)}), "top/a", id="a-start-without-marks"
+        ),
+        # Windows: no owners, and permissions that say 0777 of every folder
+        pytest.param(
+            Scene(
+                marks=STRAYS, start="top/a/b", owners=dict.fromkeys(("top", "top/a", "top/a/b"), (0, OPEN)), uid=None
+            ),
+            "top",
+            id="no-rule-about-owners-on-windows",
+        ),
+        pytest.param(
+            Scene(marks=STRAYS, start="top/a/b", uid=None, home="top"), "top/a/b", id="the-home-folder-on-windows"
+        ),
+    ],
+)
+def test_where_the_climb_ends(tmp_path: Path, scene: Scene, expected: str) -> None:
+    way = climb(tmp_path, scene)
+    root = find_root(way)
+    assert root == tmp_path.resolve() / expected
+    way.refuse_foreign(root)  # all of these are the user's
+
+
+FOREIGN = dict.fromkeys(("top", "top/.git", "top/a", "top/a/b"), OTHER)
+
+
+@pytest.mark.parametrize(
+    ("scene", "refused"),
+    [
+        pytest.param(Scene(marks=("top/.git/",), start="top", owners=FOREIGN), "top", id="a-checkout-of-another-user"),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top/a/b", owners=FOREIGN),
+            "top",
+            id="the-checkout-is-named-not-its-subfolder",
+        ),
+        pytest.param(Scene(marks=(), start="top", owners=FOREIGN), "top", id="a-folder-of-another-user-without-marks"),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top", owners=dict.fromkeys(("top", "top/.git"), ROOT)),
+            "top",
+            id="a-checkout-of-root",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top", owners=dict.fromkeys(("top", "top/.git"), (OTHER, OPEN))),
+            "top",
+            id="a-0777-mount-of-another-user",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/",), start="top/a/b", owners=FOREIGN, trusted="top/a/b/c"),
+            "top",
+            id="what-is-trusted-lies-deeper",
+        ),
+        pytest.param(
+            Scene(marks=("top/.git/", "top/a/.git/"), start="top/a", owners={"top/a": OTHER, "top/a/.git": OTHER}),
+            "top/a",
+            id="another-users-clone-in-my-repository",
+        ),
+        pytest.param(Scene(marks=(), start="top", owners=FOREIGN, home="top"), "top", id="a-home-of-another-user"),
+    ],
+)
+def test_a_root_of_another_owner_is_refused(tmp_path: Path, scene: Scene, refused: str) -> None:
+    way = climb(tmp_path, scene)
+    with pytest.raises(ForeignRootError) as caught:
+        way.refuse_foreign(find_root(way))
+    place = tmp_path.resolve() / refused
+    assert f"the root {place} belongs to " in caught.value.problem
+    assert caught.value.remedy.endswith(f"PHASE_GATE_TRUST_ROOT={place}")
+    trusting = Climb(way.start, Visitor(uid=scene.uid, trusted=str(place)), look=looker(tmp_path.resolve(), scene))
+    assert find_root(trusting) == place
+    trusting.refuse_foreign(place)
+
+
+def test_an_owner_who_cant_be_looked_up_is_another_one(tmp_path: Path) -> None:
+    with pytest.raises(ForeignRootError, match="can't be looked up"):
+        climb(tmp_path, Scene(marks=(), start="top")).refuse_foreign(tmp_path / "gone")
+
+
+def visitor(start: Path, **environment: str) -> Visitor:
+    return Visitor.in_environment(start, environment)
+
+
+def test_home_and_trust_are_compared_with_links_resolved(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    real = str((tmp_path / "home").resolve())
+    name = "USERPROFILE" if os.name == "nt" else "HOME"
+    found = visitor(tmp_path, **{name: str(tmp_path / "link"), "PHASE_GATE_TRUST_ROOT": str(tmp_path / "link")})
+    assert (found.home, found.trusted) == (real, real)
+
+
+@pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        pytest.param("", "", id="empty-trusts-nothing"),
+        pytest.param(".", "here", id="a-relative-one-begins-at-the-current-folder"),
+        pytest.param("..", "", id="the-folder-above"),
+    ],
+)
+def test_what_is_trusted(tmp_path: Path, given: str, trusted: str) -> None:
+    (tmp_path / "here").mkdir()
+    found = visitor(tmp_path / "here", PHASE_GATE_TRUST_ROOT=given).trusted
+    assert found == ("" if not given else str((tmp_path / trusted).resolve()))
+
+
+def test_the_user_is_the_one_who_runs(tmp_path: Path) -> None:
+    assert visitor(tmp_path).uid == (os.geteuid() if hasattr(os, "geteuid") else None)
