@@ -1,4 +1,4 @@
-"""Which root a run belongs to, who may own it."""
+"""Which root a run belongs to, who may own it, and that every run says which one it is."""
 
 from __future__ import annotations
 
@@ -24,9 +24,31 @@ STRANGER = 54321
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners that we could ask for")
 
 
+# --- every run names it
+
+
 @pytest.fixture
 def project(sample: Sample) -> Sample:
     return sample.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
+
+
+@pytest.mark.parametrize(
+    ("folder", "options", "lines"),
+    [
+        pytest.param("tests", ("-q",), 1, id="quiet-in-a-subfolder"),
+        pytest.param("tests", ("-qq",), 1, id="very-quiet-in-a-subfolder"),
+        pytest.param("tests", ("--no-header",), 1, id="without-a-header-in-a-subfolder"),
+        pytest.param("tests", ("-q", "--phase-shard=1/1"), 1, id="a-quiet-shard-in-a-subfolder"),
+        pytest.param("tests", ("-q", "--collect-only"), 1, id="a-run-that-is-not-recorded"),
+        pytest.param("tests", (), 0, id="the-head-of-the-run-has-named-it"),
+        pytest.param(".", ("-q",), 0, id="quiet-in-the-root-itself"),
+    ],
+)
+def test_a_quiet_run_names_a_root_elsewhere(project: Sample, folder: str, options: tuple[str, ...], lines: int) -> None:
+    project.environment.chdir(project.root / folder)
+    ran = project.pytest("--phase=green", *options)
+    assert ran.out.count(f"\nRoot     {project.root}\n") == lines
+    assert ran.has("= phase gate")
 
 
 # --- a root of another owner

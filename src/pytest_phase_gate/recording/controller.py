@@ -30,12 +30,12 @@ from pytest_phase_gate.recording.options import Options
 from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
-from pytest_phase_gate.recording.telling import add_to_junit, show_lines, tell_ci_system
+from pytest_phase_gate.recording.telling import add_to_junit, root_to_name, show_lines, tell_ci_system
 from pytest_phase_gate.recording.verifying import hide_from_tests, recorded_for
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT
 from pytest_phase_gate.report.files import write_reports
-from pytest_phase_gate.report.panel import Line, render_panel, render_problem
+from pytest_phase_gate.report.panel import Line, name_root, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Controller:
         self._void = next((flag for name, flag in VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
         self._witness = SessionWitness(config, project.root)
         self._outcomes = OutcomeWitness(config, project.root)
+        self._root = root_to_name(config, project.root)
         self._criteria = Criteria()
         self._marks: CriterionMarks | None = None
         self._began = time.time()
@@ -211,6 +212,9 @@ class Controller:
     # --- what people see and the process says --------------------------------------------------------------------
 
     def panel(self) -> list[Line]:
+        return name_root(self._panel(), self._root)
+
+    def _panel(self) -> list[Line]:
         if self._void:
             return render_problem(
                 f"nothing recorded: {self._void} runs no test", remedy=f"pytest --phase={self._options.phase}"

@@ -38,10 +38,10 @@ from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
 from pytest_phase_gate.recording.slices import SliceWitness
 from pytest_phase_gate.recording.splits import read_split
-from pytest_phase_gate.recording.telling import show_lines, write_properties
+from pytest_phase_gate.recording.telling import root_to_name, show_lines, write_properties
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT, OUTPUT
-from pytest_phase_gate.report.panel import Line, render_problem
+from pytest_phase_gate.report.panel import Line, name_root, render_problem
 from pytest_phase_gate.storage.git import try_git
 from pytest_phase_gate.storage.shard_files import FOLDER, write_shard
 from pytest_phase_gate.storage.store import now
@@ -57,6 +57,7 @@ class ShardRecorder:
     def __init__(self, config: pytest.Config, run: RecordedRun, phase: Phase, options: Options, split: Split) -> None:
         self._config, self._run, self._phase, self._split = config, run, phase, split
         self._project = run.project
+        self._root = root_to_name(config, run.project.root)
         self._void = next((flag for name, flag in VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
         self._witness = SessionWitness(config, self._project.root)
         self._outcomes = OutcomeWitness(config, self._project.root, drops_matter=False)
@@ -218,6 +219,9 @@ class ShardRecorder:
     # --- what people see and the process says --------------------------------------------------------------------
 
     def panel(self) -> list[Line]:
+        return name_root(self._panel(), self._root)
+
+    def _panel(self) -> list[Line]:
         if self._void:
             return render_problem(
                 f"nothing recorded: {self._void} runs no test", remedy=f"pytest --phase={self._phase.name.lower()}"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_phase_gate.core.evaluation import Evaluation
     from pytest_phase_gate.project import Project
     from pytest_phase_gate.recording.options import Options
@@ -61,6 +63,15 @@ def _junit_report(config: pytest.Config) -> Any:
     from _pytest.junitxml import xml_key
 
     return config.stash.get(xml_key, None)
+
+
+def root_to_name(config: pytest.Config, root: Path) -> str:
+    """Return the line that names the root, where the head of the run does not and the user is in another folder.
+
+    Asked before the first test: later the current folder may be another one, or gone.
+    """
+    has_head = config.get_verbosity() >= 0 and not config.option.no_header
+    return "" if has_head or root == config.invocation_params.dir.resolve() else f"Root     {root}"
 
 
 def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterable[str] = ()) -> None:

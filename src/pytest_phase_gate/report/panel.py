@@ -87,6 +87,11 @@ def render_problem(problem: str, *, remedy: str) -> list[Line]:
     return lines
 
 
+def name_root(lines: list[Line], root: str) -> list[Line]:
+    """Return the lines with the root below the title, if there is something to say about it."""
+    return [*lines[:1], Line(root), *lines[1:]] if root else lines
+
+
 def _wrap(text: str, width: int) -> list[str]:
     # Ids and commands are to be copied whole.
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
