@@ -165,6 +165,12 @@ class StorageError(StateError):
     slug = "state-storage"
 
 
+class TooManyFilesError(StateError):
+    """A folder without git has more files than a run may look at."""
+
+    slug = "too-many-files"
+
+
 class ShardError(StateError):
     """The records of shards are not one whole run."""
 

@@ -30,4 +30,5 @@ MESSAGES: Mapping[str, str] = {
     "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
     "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",
     "state-tampered": "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten.",
+    "too-many-files": "Without git every file below the root is looked at, and there are too many of them.",
 }

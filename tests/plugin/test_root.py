@@ -12,6 +12,7 @@ import pytest
 
 from pytest_phase_gate.cli import main
 from pytest_phase_gate.errors import ForeignRootError
+from pytest_phase_gate.storage import walked_files
 from pytest_phase_gate.storage.climbing import Climb
 from pytest_phase_gate.storage.root import find_root
 from tests.plugin.looking import last_run
@@ -170,3 +171,19 @@ def test_the_real_top_folder_is_refused() -> None:
         with contextlib.nullcontext() if is_own else pytest.raises(ForeignRootError, match="the root / belongs to "):
             climb.refuse_foreign(find_root(climb))
         Climb.begin(Path("/"), {"PHASE_GATE_TRUST_ROOT": "/"}).refuse_foreign(Path("/"))
+
+
+# --- a walk without git
+
+
+def test_a_run_in_a_folder_with_too_many_files(project: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    assert project.pytest("--phase=green").code == 10
+    with project.environment.context() as patch:
+        patch.setattr(walked_files, "MAX_LOOKED_AT", 3)
+        ran = project.pytest("--phase=green")
+        assert ran.code == 11
+        assert ran.has("1 passed", f"{project.root} has more than 3 files and folders", "[too-many-files]", "git init")
+        capsys.readouterr()
+        assert main(["check"]) == 11
+        assert str(project.root) in capsys.readouterr().err
+    assert project.pytest("--phase=green").code == 0, "nothing was lost"

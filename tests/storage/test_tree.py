@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import pytest
 
+from pytest_phase_gate.errors import TooManyFilesError
 from pytest_phase_gate.storage import git as running_git
 from pytest_phase_gate.storage import git_files, walked_files
 from pytest_phase_gate.storage.content_ids import UNREADABLE
@@ -648,6 +649,34 @@ def test_a_walk_does_not_follow_links(plain: Path, tmp_path: Path) -> None:
     (plain / "link.py").unlink()
     (plain / "link.py").symlink_to("elsewhere")
     assert changed_sources(before, take_tree(plain)) == ("link.py",)
+
+
+@pytest.mark.usefixtures("no_git")
+@pytest.mark.parametrize(
+    ("limit", "name"),
+    [
+        pytest.param("MAX_LOOKED_AT", "data/{}.csv", id="files-and-folders-that-are-looked-at"),
+        pytest.param("MAX_SOURCES", "src/{}.py", id="sources-that-are-hashed"),
+    ],
+)
+def test_a_walk_has_a_bound(plain: Path, monkeypatch: pytest.MonkeyPatch, limit: str, name: str) -> None:
+    monkeypatch.setattr(walked_files, limit, 30)
+    fits = take_tree(plain)
+    for number in range(31):
+        write(plain / name.format(number), "")
+    with pytest.raises(TooManyFilesError) as caught:
+        take_tree(plain)
+    assert caught.value.problem.startswith(f"{plain} has more than 30 ")
+    assert "phase-gate.yaml" in caught.value.remedy
+    assert "git init" in caught.value.remedy
+    monkeypatch.undo()
+    assert take_tree(plain).files.keys() >= fits.files.keys()
+
+
+def test_git_has_no_bound(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walked_files, "MAX_LOOKED_AT", 0)
+    monkeypatch.setattr(walked_files, "MAX_SOURCES", 0)
+    assert take_tree(repo).digest.startswith("git:")
 
 
 class Reads:

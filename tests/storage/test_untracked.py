@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.errors import TooManyFilesError
+from pytest_phase_gate.storage import untracked
 from pytest_phase_gate.storage.tree import take_tree
 from pytest_phase_gate.storage.untracked import take_data
 from tests.support import Sample
@@ -51,6 +54,15 @@ def take(root: Path, *folders: str) -> dict[str, str]:
 def test_in_a_repository(repository: Sample) -> None:
     found = take(repository.root, "tests")
     assert sorted(found) == sorted((*TRACKED, *DATA)), "not ignored, no output, and below that folder"
+
+
+def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, *TRACKED)
+    monkeypatch.setattr(untracked, "MAX_LOOKED_AT", len(TRACKED))
+    assert sorted(take(tmp_path, "tests")) == sorted(TRACKED)
+    write(tmp_path, *DATA)
+    with pytest.raises(TooManyFilesError, match=re.escape(str(tmp_path))):
+        take(tmp_path, "tests")
 
 
 def test_in_a_folder_of_a_repository(repository: Sample) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_phase_gate.storage.content_ids import UNREADABLE
 from pytest_phase_gate.storage.git import try_git
 from pytest_phase_gate.storage.git_files import hash_files
-from pytest_phase_gate.storage.walked_files import walk
+from pytest_phase_gate.storage.walked_files import MAX_LOOKED_AT, refuse_to_walk, walk
 
 #: Outputs of Python, pytest and editors, wherever they lie.
 _NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})
@@ -32,8 +32,7 @@ def take_data(
     if listed is not None:
         names = sorted(set(os.fsdecode(listed).split("\0")) - {""})
     else:
-        files = [path for folder in existing for path in (root / folder).rglob("*") if path.is_file()]
-        names = sorted(path.relative_to(root).as_posix() for path in files)
+        names = sorted(path.relative_to(root).as_posix() for path in _walk_data(root, existing) if path.is_file())
     wanted = [
         name for name in names if not _is_output(name) and not (root / name).is_relative_to(state_folder) and keep(name)
     ]
@@ -60,6 +59,15 @@ def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -
         return sorted(name for name, _ in walk(str(root), is_wanted))
     names = {name for name in os.fsdecode(listed).split("\0") if name and is_wanted(name)}
     return sorted(name for name in names if (root / name).is_file())
+
+
+def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    """Yield all that is below these folders. Raises TooManyFilesError as a walk for sources does."""
+    found = (path for folder in folders for path in (root / folder).rglob("*"))
+    for number, path in enumerate(found):
+        if number >= MAX_LOOKED_AT:
+            raise refuse_to_walk(str(root), f"{MAX_LOOKED_AT:,} files and folders beside its tests")
+        yield path
 
 
 def _is_output(path: str) -> bool:

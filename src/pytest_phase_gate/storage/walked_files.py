@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.errors import StorageError
+from pytest_phase_gate.errors import StorageError, TooManyFilesError
 from pytest_phase_gate.storage.content_ids import LINK, UNREADABLE
 from pytest_phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from pytest_phase_gate.storage.git import is_linked_worktree
@@ -35,6 +35,11 @@ SKIP_MARKS = frozenset(("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG"))
 #: What a walk takes.
 WALKED_SUFFIXES = (".py", ".cfg", ".ini", ".toml")
 
+#: Files and folders that a walk looks at: a second or two, and more than any project has that is not a whole disk.
+MAX_LOOKED_AT = 500_000
+#: Files that a walk hashes the first time: as many sources as a very large project has.
+MAX_SOURCES = 50_000
+
 #: File systems with the coarsest times (FAT) count in steps of two seconds.
 RACY_NS = 2_000_000_000
 CACHE_SCHEMA = 1
@@ -53,7 +58,10 @@ def take_walked_files(
     files: dict[str, str] = {}
     fresh: dict[str, list[int | str]] = {}
     is_stale = False
-    for path, full in {**dict(walk(top, _is_source)), **{path: os.path.join(top, path) for path in wanted}}.items():
+    sources = dict(walk(top, _is_source))
+    if len(sources) > MAX_SOURCES:
+        raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
+    for path, full in {**sources, **{path: os.path.join(top, path) for path in wanted}}.items():
         if not keep(path):
             continue
         try:
@@ -87,8 +95,12 @@ def _is_source(path: str) -> bool:
 
 
 def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Yield the wanted files as relative and full path; links to folders are not followed."""
+    """Yield the wanted files as relative and full path; links to folders are not followed.
+
+    Raises TooManyFilesError where there are more than any project has: the root is wrong, or git should look.
+    """
     folders = [("", top)]
+    looked_at = 0
     while folders:
         prefix, folder = folders.pop()
         try:
@@ -96,6 +108,9 @@ def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
                 entries = list(listing)
         except OSError:
             continue
+        looked_at += len(entries)
+        if looked_at > MAX_LOOKED_AT:
+            raise refuse_to_walk(top, f"{MAX_LOOKED_AT:,} files and folders")
         # The root is what somebody asked for: it is looked at even if it is an environment or a worktree.
         if prefix and (not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)):
             continue
@@ -106,6 +121,14 @@ def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
                     folders.append((f"{prefix}{name}/", entry.path))
             elif keep(prefix + name):
                 yield prefix + name, entry.path
+
+
+def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
+    """Return the error that names the folder, and what to do about it."""
+    return TooManyFilesError(
+        f"{top} has more than {what}, and git knows nothing of them",
+        remedy="if this is not your project, put a phase-gate.yaml into the folder that is; if it is, `git init` there",
+    )
 
 
 def _hash_file(path: str) -> str:
