@@ -1099,6 +1099,82 @@ def repository(gate: Gate) -> None:
     gate.sample.git("config", "user.email", "dev@example.org")
 
 
+def commit(gate: Gate, *paths: str) -> str:
+    gate.sample.git("add", "--", *paths)
+    gate.sample.git("commit", "-q", "-m", "as always", "--", *paths)
+    return gate.sample.git("rev-parse", "HEAD").strip()
+
+
+@pytest.mark.criterion("VG-23", "VG-28")
+def test_a_commit_during_the_attempt_is_said_and_makes_the_pass_weak(gate: Gate) -> None:
+    repository(gate)
+    base = gate.sample.git("rev-parse", "HEAD").strip()
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    made = commit(gate, "planner.py")
+    said = f"committed before it was approved, which makes the pass weak: {made[:10]}"
+    ran = gate.executor()
+    assert ran.code == 0, "a person who commits by habit is not held up"
+    assert ran.has(said, f"`git reset --soft {base[:10]}` takes that back and keeps the files")
+    assert gate.verify().has(said)
+    assert gate.review().has("approved by ann (weak)")
+    assert gate.status()["weak_because"] == [f"committed before it was approved: {made[:10]}"]
+    refused = gate.call("verify", "commit")
+    assert refused.code == 13
+    assert refused.has(f"was committed before it was approved, as {made[:10]}", f"git reset --soft {base[:10]}")
+    gate.sample.git("reset", "--soft", base[:10])
+    assert gate.call("verify", "commit").code == 0
+    assert gate.sample.git("show", "--name-only", "--format=", "HEAD").split() == ["planner.py"]
+
+
+@pytest.mark.criterion("VG-23")
+def test_a_commit_that_was_taken_back_is_none(gate: Gate) -> None:
+    repository(gate)
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    commit(gate, "planner.py")
+    gate.executor()
+    gate.sample.git("reset", "--soft", "HEAD^")
+    gate.verify()
+    assert gate.review().has("both gates hold: approved by ann\n")
+    assert gate.call("verify", "commit").code == 0
+
+
+@pytest.mark.criterion("VG-23", "VG-28")
+def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
+    repository(gate)
+    gate.start()
+    gate.sample.write({"planner.py": RIGHT, "backdoor.py": "x = 1\n"})
+    commit(gate, "backdoor.py")
+    gate.sample.git("rm", "-q", "backdoor.py")
+    gate.sample.git("commit", "-q", "-m", "never mind")
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 13
+    assert ran.has("changed files that it does not list: backdoor.py (files-listed)")
+
+
+@pytest.mark.criterion("VG-23", "VG-28")
+def test_commits_of_the_gate_and_for_other_tasks_are_not_held_against_one(gate: Gate) -> None:
+    repository(gate)
+    others = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
+    gate.start(document=[*others, gate.task()])
+    gate.call("verify", "start", "--task", "Task 1")
+    gate.sample.write({"part_1.py": "x = 1\n", "part_2.py": "x = 2\n"})
+    gate.executor(gate.result(task_name="Task 1: Part"))
+    gate.call("verify", "skip", "--task", "Task 2", "--kind", "unavailable", *UNVERIFIED)
+    commit(gate, "part_2.py")  # a person, who was told to
+    gate.call("verify", "start", "--task", TASK)
+    gate.sample.write(planner=RIGHT)
+    gate.verify("--task", "Task 1")
+    gate.review(gate.verdict(task_name="Task 1: Part"))
+    assert gate.call("verify", "commit", "--task", "Task 1").code == 0
+    ran = gate.executor()
+    assert "committed before" not in ran.out
+    gate.verify()
+    assert gate.review().has("both gates hold: approved by ann\n")
+
+
 @pytest.mark.criterion("VG-23")
 def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate: Gate) -> None:
     repository(gate)

@@ -11,8 +11,11 @@ from pytest_phase_gate.storage.store import Transaction
 from pytest_phase_gate.storage.tree import Tree
 
 
-def begin_attempt(desk: Desk, change: Transaction, tree: Tree) -> None:
-    """Record that an attempt begins. Raises NotAllowedError where it must not."""
+def begin_attempt(desk: Desk, change: Transaction, tree: Tree, *, head: str = "") -> None:
+    """Record that an attempt begins. Raises NotAllowedError where it must not.
+
+    :param head: the commit that the work begins on; empty where the work is done already.
+    """
     verification = require_verification(change.state, desk.task)
     desk.refuse_halted(verification)
     if verification.status is Status.EXECUTING:
@@ -33,7 +36,8 @@ def begin_attempt(desk: Desk, change: Transaction, tree: Tree) -> None:
             counts=False,
         )
     number = verification.attempt if verification.status is Status.BLOCKED else verification.attempt + 1
-    change.record(Event(kind="attempt-began", data={"attempt": number, "limits": extend_limits(verification)}))
+    data = {"attempt": number, "limits": extend_limits(verification), **({"head": head} if head else {})}
+    change.record(Event(kind="attempt-began", data=data))
 
 
 def _refuse_dependencies(desk: Desk, verification: Verification) -> None:

@@ -14,8 +14,10 @@ from pytest_phase_gate.core.verification import Status, Verification
 from pytest_phase_gate.core.verification_advice import advise_task, holds_back
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
 from pytest_phase_gate.evidence.task_changes import list_matcher
+from pytest_phase_gate.evidence.task_commits import head_of
 from pytest_phase_gate.storage.git import GIT_SETTINGS, try_git
 from pytest_phase_gate.storage.git_files import hash_files
+from pytest_phase_gate.storage.tree import Tree
 
 #: In the commit's message: by it a commit is found again whose record was lost.
 TRAILER = "Phase-Gate"
@@ -70,7 +72,7 @@ def _refuse(desk: Desk, current: Verification) -> None:
 def _commit(desk: Desk, current: Verification) -> str:
     """Commit the task's files that changed, as they were approved. Returns the commit's id."""
     root = desk.project.root
-    before = _head(root)
+    before = head_of(root)
     tree = desk.tree(current.spec)
     if tree.digest != current.verified_tree:
         raise StaleSignalError(
@@ -79,9 +81,7 @@ def _commit(desk: Desk, current: Verification) -> str:
         )
     paths = _changed(root, current)
     if not paths:
-        raise NotAllowedError(
-            f"git sees no change in the files of {desk.task}", remedy="they are committed already: git log tells"
-        )
+        raise _nothing_left(desk, current, tree)
     approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)])
     new = [path for path in paths if path in approved and not try_git(root, "ls-files", "-z", "--", path)]
     try:
@@ -93,7 +93,7 @@ def _commit(desk: Desk, current: Verification) -> str:
         if new:
             try_git(root, "reset", "--quiet", "--", *new)
         raise
-    commit = _head(root)
+    commit = head_of(root)
     changed = _not_as_approved(root, commit, paths, approved)
     if changed or desk.tree(current.spec).digest != current.verified_tree:
         _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
@@ -103,6 +103,19 @@ def _commit(desk: Desk, current: Verification) -> str:
             remedy="let the executor run what the hook runs, then report and verify again",
         )
     return commit
+
+
+def _nothing_left(desk: Desk, current: Verification, tree: Tree) -> NotAllowedError:
+    look = desk.look(desk.state(), current, tree)
+    if not look.commits:
+        return NotAllowedError(
+            f"git sees no change in the files of {desk.task}", remedy="they are committed already: git log tells"
+        )
+    again = f"{look.undo} keeps the files and takes that back; then phase-gate verify commit" if look.undo else ""
+    return NotAllowedError(
+        f"{desk.task} was committed before it was approved, as {look.commits_shown}",
+        remedy=f"{again}; or leave it as it is" if again else "leave it as it is: the approval stands",
+    )
 
 
 def _changed(root: Path, current: Verification) -> list[str]:
@@ -150,11 +163,6 @@ def _find_lost(root: Path, current: Verification, task: str) -> str:
 def _files_of(root: Path, commit: str) -> list[str]:
     said = _git(root, "diff-tree", "--root", "--no-commit-id", "--name-only", "--relative", "-r", "-z", commit)
     return [path for path in said.split("\0") if path]
-
-
-def _head(root: Path) -> str:
-    found = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
-    return "" if found is None else found.decode("ascii").strip()
 
 
 def _git(root: Path, *arguments: str) -> str:

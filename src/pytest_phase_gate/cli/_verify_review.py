@@ -63,7 +63,8 @@ def review(call: Call) -> Answer:
             )
             if verdict.is_approved:
                 _refuse_open_ends(desk, change, verdict, look)
-            reading = _record(desk, change, verdict, by=by, tree=tree, paper=paper)
+            flags = look.weak_because if verdict.is_approved else ()
+            reading = _record(desk, change, verdict, by=by, tree=tree, paper=paper, flags=flags)
         evaluation = desk.judge(change, look, reading)
     status = desk.verification().status
     return desk.answer(evaluation, code=0 if status is Status.APPROVED else 10)
@@ -157,14 +158,24 @@ def _unmet(desk: Desk, change: Transaction, state: State, look: Look) -> list[tu
     return [*rows, *((f"{text} is not met", again) for text in clauses)]
 
 
-def _record(desk: Desk, change: Transaction, verdict: Verdict, *, by: str, tree: Tree, paper: str | None) -> Reading:
+def _record(
+    desk: Desk,
+    change: Transaction,
+    verdict: Verdict,
+    *,
+    by: str,
+    tree: Tree,
+    paper: str | None,
+    flags: tuple[str, ...],
+) -> Reading:
     current = require_verification(change.state, desk.task)
     document = verdict_to_json(verdict)
     overdue = late(current, change.at)
     if overdue:
         desk.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
         return Reading()
-    change.record(Event(kind="reviewed", data={"verdict": document, "by": by, "tree": tree.digest, "paper": paper}))
+    data = {"verdict": document, "by": by, "tree": tree.digest, "paper": paper}
+    change.record(Event(kind="reviewed", data={**data, "flags": list(flags)} if flags else data))
     if verdict.is_approved:
         return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
     said = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]

@@ -20,6 +20,7 @@ from pytest_phase_gate.core.verify_lint import lint_command, lint_done
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.evidence.task_changes import remember_files
+from pytest_phase_gate.evidence.task_commits import head_of
 from pytest_phase_gate.storage.store import Transaction
 
 
@@ -170,9 +171,10 @@ def _begin(desk: Desk) -> Answer:
 def begin_at_once(desk: Desk) -> None:
     verification = desk.verification()
     tree = desk.tree(verification.spec)
+    head = head_of(desk.project.root)
     with desk.store.transaction() as change:
         desk.close_lost(change)
-        begin_attempt(desk, change, tree)
+        begin_attempt(desk, change, tree, head=head)
 
 
 def _open_dependencies(board: Board, spec: TaskSpec) -> list[str]:

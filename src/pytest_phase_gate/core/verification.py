@@ -119,6 +119,8 @@ class Review(Value):
     by: str
     at: str
     tree: str
+    #: What made the pass a weak one when it was given, beside the verdict itself.
+    flags: tuple[str, ...] = ()
 
     @property
     def is_approved(self) -> bool:
@@ -163,6 +165,8 @@ class Verification(Value):
     status: Status = Status.PENDING
     attempt: int = 0
     began_at: str = ""
+    #: HEAD when the work began, where somebody said that it did.
+    head: str = ""
     last_step_at: str = ""
     report: Report | None = None
     check: Check | None = None
@@ -214,6 +218,7 @@ class Verification(Value):
             confidence = self.review.verdict["confidence"]
             said += [] if confidence == "HIGH" else [f"confidence is {confidence}"]
             said += [f"concern: {concern}" for concern in self.review.verdict.get("concerns", ())]
+            said += self.review.flags
         return (*said, *(() if self.check is None else self.check.flags))
 
     @property
@@ -222,6 +227,10 @@ class Verification(Value):
         if self.skip is not None:
             return f"complete ({self.skip.mark})"
         return str(self.status)
+
+
+#: Fields that came with a later version.
+_ADDED = frozenset({(Review, "flags")})
 
 
 def verification_to_json(verification: Verification) -> dict[str, Any]:
@@ -245,7 +254,7 @@ def verification_from_json(document: Mapping[str, Any]) -> Verification:
     if "check" in given:
         given["check"] = check_from_json(given["check"])
     if "review" in given:
-        given["review"] = Review(**given["review"])
+        given["review"] = Review(**{**given["review"], "flags": tuple(given["review"].get("flags", ()))})
     if "skip" in given:
         given["skip"] = Skip(**given["skip"])
     return Verification(**given)
@@ -268,7 +277,10 @@ def failure_from_json(row: Mapping[str, Any]) -> Failure:
 
 def _plain(value: object) -> Any:
     if isinstance(value, Value):
-        return {name: _plain(each) for name, each in as_dict(value).items()}
+        # What came with a later version is left out where it is empty: an older ledger gives the same state again.
+        return {
+            name: _plain(each) for name, each in as_dict(value).items() if each or (type(value), name) not in _ADDED
+        }
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if isinstance(value, StrEnum):

@@ -76,6 +76,8 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
         Status.EXECUTING,
         attempt=event.data["attempt"],
         began_at=event.at,
+        # The first one stays: what was committed in an attempt that failed is still there.
+        head=verification.head or event.data.get("head", ""),
         limits=dict(event.data.get("limits") or verification.limits),
         report=None,
         check=None,
@@ -113,7 +115,9 @@ def _verify_ran(verification: Verification, event: Event) -> Verification:
 def _reviewed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.REVIEWING)
     data = event.data
-    review = Review(verdict=data["verdict"], by=data["by"], at=event.at, tree=data["tree"])
+    review = Review(
+        verdict=data["verdict"], by=data["by"], at=event.at, tree=data["tree"], flags=tuple(data.get("flags", ()))
+    )
     return _mend(
         replace(verification, review=review),
         lambda failure: failure.step == 3 and failure.type is FailureType.MALFORMED,

@@ -28,6 +28,19 @@ class Look(Value):
     untracked: tuple[str, ...] = ()
     #: Changes that belong to other tasks, with those.
     theirs: tuple[tuple[str, str], ...] = ()
+    #: Commits of this task's files that the gate did not make; and what takes them back, where something does.
+    commits: tuple[str, ...] = ()
+    undo: str = ""
+
+    @property
+    def weak_because(self) -> tuple[str, ...]:
+        """Why a pass would be a weak one, as things are."""
+        return (f"committed before it was approved: {self.commits_shown}",) if self.commits else ()
+
+    @property
+    def commits_shown(self) -> str:
+        more = f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else ""
+        return ", ".join(commit[:10] for commit in self.commits[:3]) + more
 
 
 def verification_values(verification: Verification, look: Look) -> dict[str, MetricValue]:
@@ -107,6 +120,9 @@ def _findings(verification: Verification, look: Look) -> list[Finding]:
 
 def _notes(verification: Verification, look: Look) -> tuple[str, ...]:
     notes = [f"changed by another task: {path} ({task})" for path, task in look.theirs[:5]]
+    if look.commits and verification.review is None:
+        undo = f": `{look.undo}` takes that back and keeps the files" if look.undo else ""
+        notes.append(f"committed before it was approved, which makes the pass weak: {look.commits_shown}{undo}")
     if look.untracked:
         shown = ", ".join(look.untracked[:5])
         more = f" and {len(look.untracked) - 5} more" if len(look.untracked) > 5 else ""

@@ -5,6 +5,7 @@ Only looks. What an executor claims to have changed is compared with this, never
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,6 +15,7 @@ from pytest_phase_gate.core.verification_judging import Look
 from pytest_phase_gate.core.verification_stats import Overview
 from pytest_phase_gate.evidence.git import look_since
 from pytest_phase_gate.evidence.scene import Scene
+from pytest_phase_gate.evidence.task_commits import OwnCommits, find_own_commits
 from pytest_phase_gate.storage.git import try_git
 from pytest_phase_gate.storage.tree import Tree, compile_globs
 
@@ -40,49 +42,81 @@ def look_at(
     """Return what changed since the task was taken.
 
     :param before: what `remember_files` gave.
-    :param others: asked only where something changed that this task does not list.
+    :param others: asked only where something changed that this task does not list, or HEAD moved.
     """
-    changed = _changed(scene, tree, before)
+    net, head = _changed(scene, tree, before)
     is_listed = list_matcher(verification.spec.files)
-    is_paper = set(verification.papers)
-    state_file = scene.configuration.verification.state_file
-    foreign = [path for path in changed if not is_listed(path) and path not in is_paper and path != state_file]
+    is_paper = {*verification.papers, scene.configuration.verification.state_file}
+    owner_of = functools.cache(lambda: _owners(others(), verification.spec.slug))
     theirs: dict[str, str] = {}
-    if foreign:
-        theirs = _whose(foreign, others(), verification.spec.slug)
-        foreign = [path for path in foreign if path not in theirs]
+
+    def is_foreign(path: str) -> bool:
+        """Tell whether nobody lists it: neither this task, nor another one, nor is it a paper of any."""
+        if is_listed(path) or path in is_paper:
+            return False
+        owner = owner_of()(path)
+        if owner:
+            theirs[path] = owner
+        return owner is None
+
+    own = _own_commits(
+        scene, verification, before, head, others=others, is_ours=lambda path: is_listed(path) or is_foreign(path)
+    )
+    # What a commit brought and a later one took back was changed all the same.
+    changed = sorted({*net, *own.files})
+    foreign = [path for path in changed if is_foreign(path)]
     untracked = _untracked(scene, foreign)
     return Look(
         tree=tree.digest,
         changed=tuple(changed),
         unlisted=tuple(path for path in foreign if path not in untracked),
         untracked=tuple(path for path in untracked if not _LEFTOVERS(path)),
-        theirs=tuple((path, task) for path, task in theirs.items() if task),
+        theirs=tuple(sorted(theirs.items())),
+        commits=own.ids,
+        undo=own.undo,
     )
 
 
-def _changed(scene: Scene, tree: Tree, before: Any) -> list[str]:
-    files: frozenset[str] | None = None
+def _changed(scene: Scene, tree: Tree, before: Any) -> tuple[frozenset[str], str]:
+    """Return the files that are not what they were, and the commit that HEAD is now."""
+    head = ""
     if before["git"] is not None:
-        files = look_since(scene, before["git"]).files
-    if files is None:
-        # No git, or not the one that was there: the sources themselves are compared.
-        was = before["files"]
-        files = frozenset(path for path in {*was, *tree.files} if was.get(path) != tree.files.get(path))
-    return sorted(files)
+        since = look_since(scene, before["git"])
+        head = "" if since.now is None else since.now["head"] or ""
+        if since.files is not None:
+            return since.files, head
+    # No git, or not the one that was there: the sources themselves are compared.
+    was = before["files"]
+    return frozenset(path for path in {*was, *tree.files} if was.get(path) != tree.files.get(path)), head
 
 
-def _whose(paths: Iterable[str], overview: Overview, task: str) -> dict[str, str]:
-    """Return the paths that another task lists which has begun, with that task; papers of any task with no name."""
+def _own_commits(
+    scene: Scene,
+    verification: Verification,
+    before: Any,
+    head: str,
+    *,
+    others: Callable[[], Overview],
+    is_ours: Callable[[str], bool],
+) -> OwnCommits:
+    base = verification.head or (before["git"] or {}).get("head") or ""
+    if head in ("", base):
+        return OwnCommits()
+    gate = {row.commit for row in others().rows if row.commit}
+    return find_own_commits(scene.root, base, head, gate=gate, is_ours=is_ours)
+
+
+def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
+    """Return which other task that has begun lists a path; an empty name for a paper of any, None for neither."""
     rows = [row for row in overview.rows if row.task != task]
     papers = {paper for row in rows for paper in row.papers}
     begun = [(row.task, list_matcher(row.files)) for row in rows if row.status is not Status.PENDING]
-    found: dict[str, str] = {}
-    for path in paths:
-        owner = next((name for name, is_listed in begun if is_listed(path)), None)
-        if owner is not None or path in papers:
-            found[path] = owner or ""
-    return found
+
+    def owner(path: str) -> str | None:
+        found = next((name for name, is_listed in begun if is_listed(path)), None)
+        return "" if found is None and path in papers else found
+
+    return owner
 
 
 def _untracked(scene: Scene, paths: list[str]) -> dict[str, None]:
