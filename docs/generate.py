@@ -48,7 +48,7 @@ _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>
 EVENTS: Mapping[str, str] = {
     "baseline-taken": "`phase-gate baseline` recorded tests and outcomes for the next cycle",
     "claimed": "An agent's words were compared with what was measured: the decision, with every part of it",
-    "created": "The task's folder was made; its random `lineage` tells it from any other",
+    "created": "The task's ledger was made: its task, and a random `lineage` that tells it from any other",
     "cycle-began": "A cycle began, with its workflow and its baseline",
     "evaluated": "A verdict, whole: both gates with every value",
     "fact-declared": "Somebody declared a fact",

@@ -135,6 +135,12 @@ class RollbackError(StateError):
     slug = "state-rolled-back"
 
 
+class ForeignStateError(StateError):
+    """The ledger is another task's, or not the one whose open cycle this user has seen here."""
+
+    slug = "state-foreign"
+
+
 class NewerSchemaError(StateError):
     """The state was written by a newer version."""
 

@@ -24,6 +24,7 @@ MESSAGES: Mapping[str, str] = {
     "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
     "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",
     "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",
+    "state-foreign": "The ledger is another task's, or was put in the place of one whose cycle is still open.",
     "state-key": "The ledger was made with PHASE_GATE_KEY, and the key is not there, or is another one.",
     "state-keyless": "PHASE_GATE_KEY is set, and the ledger was made without a key. A person may adopt it.",
     "state-newer": "The state was written by a newer version. Nothing was changed.",

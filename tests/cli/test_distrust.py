@@ -18,6 +18,8 @@ from pytest_phase_gate.storage.adoption import adopt_key
 from pytest_phase_gate.storage.store import TaskStore
 from tests.cli.conftest import Begin, Desk
 from tests.cli.terminals import at_terminal
+from tests.storage.stores import begin as begin_task
+from tests.storage.stores import declare, open_store
 
 WHY = ("--reason", "it was lost", "--by", "dev")
 
@@ -129,9 +131,27 @@ def use_another_key(desk: Desk) -> None:
     desk.sample.environment.setenv("PHASE_GATE_KEY", "another")
 
 
+def put_in(desk: Desk, task: str) -> None:
+    """Put the files of another task, or of another clone, in the place of those that were seen here."""
+    declare(desk.store(), "seen")
+    other = begin_task(open_store(desk.root.with_name(f"{desk.root.name}-clone") / ".phase-gate", task=task))
+    for name in ("ledger.jsonl", "state.json"):
+        shutil.copy2(other.folder / name, desk.folder / name)
+
+
+def put_in_task(desk: Desk) -> None:
+    put_in(desk, "t2")
+
+
+def put_in_clone(desk: Desk) -> None:
+    put_in(desk, "default")
+
+
 @pytest.mark.parametrize(
     ("happens", "slug", "problem"),
     [
+        pytest.param(put_in_task, "state-foreign", "belongs to task t2", id="the-files-of-another-task"),
+        pytest.param(put_in_clone, "state-foreign", "another ledger than the one", id="the-files-of-another-clone"),
         pytest.param(set_key, "state-keyless", "made without a key", id="the-key-is-set-and-the-ledger-has-none"),
         pytest.param(leave_key_out, "state-key", "that is not set", id="the-ledger-has-a-key-and-it-is-left-out"),
         pytest.param(use_another_key, "state-key", "is not the key", id="the-ledger-has-another-key"),
@@ -207,3 +227,12 @@ def test_what_a_ledger_without_a_key_says_of_scripts_is_not_believed(
 
 def test_no_key_nothing_to_adopt(desk: Desk) -> None:
     assert desk.error("audit", "--adopt-key", *WHY)[:2] == (2, "bad-usage")
+
+
+def test_a_person_accepts_another_ledger(desk: Desk) -> None:
+    put_in_clone(desk)
+    assert desk.error("audit", "--accept-rollback", *WHY)[:2] == (13, "not-allowed"), "no script"
+    ran = at_terminal(desk, "audit", "--accept-rollback", *WHY)
+    assert ran.code == 0, ran
+    assert desk.gate("audit").code == 0
+    assert desk.json("status")["phase"] == "RED"

@@ -5,7 +5,6 @@ a thousand tasks. All points of the kills run with `python -m tests.faults --onl
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_phase_gate.storage.files import FileSystem
+from pytest_phase_gate.storage.store import TaskStore
 from tests.conformance.verifying import RIGHT, TASK, Gate, python
 from tests.faults.verifications import STEPS, Walk
 from tests.support import Sample
@@ -142,15 +143,25 @@ def opened_by(gate: Gate, *words: str) -> int:
     return int(ran.err.splitlines()[-1])
 
 
+class Hasty(FileSystem):
+    """A disk that nobody waits for."""
+
+    def fsync(self, descriptor: int) -> None:
+        pass
+
+    def fsync_folder(self, folder: Path) -> None:
+        pass
+
+
 def test_a_thousand_tasks_are_read_once(gate: Gate) -> None:
     gate.start()
     gate.executor()
     folder = gate.root / ".phase-gate" / "tasks"
+    _, *happened = (line.event for line in TaskStore(folder / TASK, task=TASK).lines())
     for number in range(1, 1000):
-        place = folder / f"task-{number:04}"
-        place.mkdir()
-        for name in ("ledger.jsonl", "state.json"):
-            shutil.copy2(folder / TASK / name, place / name)
+        name = f"task-{number:04}"
+        with TaskStore(folder / name, task=name, files=Hasty()).transaction() as change:
+            change.record(*happened)
     first = opened_by(gate, "verify", "status")
     assert first >= 1000
     assert opened_by(gate, "verify", "status") <= 20, "whatever their number"

@@ -87,6 +87,26 @@ def test_the_folder_of_another_checkout_where_none_was(bench: FastWorkbench, gre
     assert (code, "stale-signal" in said) == (13, True), said
 
 
+@pytest.mark.parametrize("source", ["task", "clone"])
+def test_an_easier_ledger_in_the_place_of_this_one(bench: FastWorkbench, tmp_path: Path, source: str) -> None:
+    door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
+    if source == "task":
+        for _ in range(2):
+            door.pytest("--phase=green", "--phase-task=t2", "-k", "not nothing")
+        easier = door.folder / "tasks" / "t2"
+    else:
+        other = Door.open(bench, tmp_path / "clone", code=BAD)
+        shutil.rmtree(other.folder)
+        for _ in range(2):
+            other.pytest("--phase=green", "-k", "not nothing")
+        easier = other.folder
+    shutil.copytree(easier, door.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.lock"))
+    for said in (door.check(), door.gate("audit"), door.gate("signal", "--reason", "it is green")):
+        assert (said[0], "[state-foreign]" in said[1]) == (UNTRUSTED, True), said
+    code, text = door.pytest("--phase=green")
+    assert (code, "nothing recorded" in text, "state-foreign" in text) == (1, True, True), text
+
+
 def test_twin_the_whole_project_is_moved(green: Door, tmp_path: Path) -> None:
     moved = Door(green.bench, green.root.rename(tmp_path / "elsewhere"))
     code, said = moved.check()

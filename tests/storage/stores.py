@@ -22,6 +22,7 @@ BEGIN = (
 def open_store(
     folder: Path,
     *,
+    task: str = "default",
     key: bytes | None = None,
     memory: Memory | None = None,
     files: FileSystem | None = None,
@@ -29,7 +30,7 @@ def open_store(
 ) -> TaskStore:
     return TaskStore(
         folder,
-        task="default",
+        task=task,
         command="the test",
         key=key,
         memory=memory,
@@ -42,6 +43,12 @@ def begin(store: TaskStore) -> TaskStore:
     """Write a first transaction of three lines: created, cycle-began, phase-entered."""
     with store.transaction() as change:
         change.record(*BEGIN)
+    return store
+
+
+def end_cycle(store: TaskStore) -> TaskStore:
+    with store.transaction() as change:
+        change.record(Event(kind="phase-exited", data={"next": "DONE"}))
     return store
 
 

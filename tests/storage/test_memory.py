@@ -16,7 +16,6 @@ import pytest
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.errors import RollbackError
 from pytest_phase_gate.storage.memory import Memory, Seen
-from pytest_phase_gate.storage.opening import Opened
 from pytest_phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
 
@@ -210,20 +209,6 @@ def test_a_write_between_opening_and_remembering_is_no_rollback(folder: Path, ho
     begin(remembering(folder, home))
     store = open_store(folder, memory=WritesMeanwhile(folder, home))
     assert store.look().serial == 4
-
-
-@pytest.mark.parametrize(
-    ("phase", "expected"),
-    [pytest.param("GREEN", True, id="in-mid-cycle"), pytest.param("DONE", False, id="after-its-end")],
-)
-def test_a_folder_that_vanished_is_remembered(folder: Path, home: Path, phase: str, expected: bool) -> None:
-    store = begin(remembering(folder, home))
-    with store.transaction() as change:
-        change.record(Event(kind="phase-exited", data={"next": phase}))
-    assert not store.vanished_in_mid_cycle(store.look())
-    shutil.rmtree(folder)
-    assert remembering(folder, home).vanished_in_mid_cycle(Opened()) is expected
-    assert forgetting(folder).vanished_in_mid_cycle(Opened()) is False
 
 
 # --- who may accept it

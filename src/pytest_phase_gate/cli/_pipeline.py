@@ -51,7 +51,6 @@ def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: 
             workflow,
             run=None,
             allow_non_interactive=project.configuration.allow_non_interactive,
-            vanished=store.vanished_in_mid_cycle(change.opened),
             remembered=project.remember(workflow, workflow.first, store, state, begins_cycle=True),
         )
     )

@@ -123,7 +123,6 @@ def _take(desk: Desk, spec: TaskSpec, flags: tuple[str, ...]) -> bool:
                     workflow,
                     run=None,
                     allow_non_interactive=desk.project.configuration.allow_non_interactive,
-                    vanished=desk.store.vanished_in_mid_cycle(change.opened),
                 )
             )
         if data["amends"]:

@@ -8,7 +8,7 @@ from collections import Counter
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
 from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import NotAllowedError, RollbackError, StateError
+from pytest_phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
 from pytest_phase_gate.storage.repair import repair
 
 
@@ -69,14 +69,18 @@ def run(call: Call) -> Answer:
 def _accept_rollback(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
+    is_foreign = False
     try:
         store.look()
     except RollbackError:
         pass
+    except ForeignStateError:
+        is_foreign = True  # what it says of scripts was said about another project
     else:
         raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
     with store.transaction(accept_rollback=True) as change:
-        call.require_person(project, change.opened, "accepting a rollback")
+        what = "accepting another ledger" if is_foreign else "accepting a rollback"
+        call.require_person(project, change.opened, what, always=is_foreign)
         refuse_excuse(call.arguments.reason)
         data = {"reason": call.arguments.reason, "by": call.arguments.by, "serial": change.opened.serial}
         change.record(Event(kind="rollback-accepted", data=data))

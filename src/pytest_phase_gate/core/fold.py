@@ -66,7 +66,7 @@ def apply(state: State, event: Event) -> State:
 
 
 def _created(state: State, event: Event) -> State:
-    return replace(state, task=event.data["task"])
+    return replace(state, task=event.data["task"], vanished=event.data.get("vanished", False))
 
 
 def _cycle_began(state: State, event: Event) -> State:
@@ -411,6 +411,12 @@ def _doubted(state: State, event: Event) -> State:
     )
 
 
+def _repaired(state: State, event: Event) -> State:
+    state = _doubted(state, event)
+    # The cycle that was cut off had a RED of its own: what is left can't stand for it.
+    return replace(state, vanished=True, red_exited=False) if event.data.get("vanished") else state
+
+
 def _accepted(state: State, event: Event) -> State:
     """A person answers for a history that nothing else vouches for."""
     said = {name: event.data.get(name) for name in ("reason", "by")}
@@ -456,7 +462,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "breaker-reset": _breaker_changed,
     "overridden": _overridden,
     "claimed": _claimed,
-    "repaired": _doubted,
+    "repaired": _repaired,
     **dict.fromkeys(_ACCEPTED, _accepted),
     "known-taken": _known_taken,
     **dict.fromkeys(VERIFICATION_KINDS, _verification_step),

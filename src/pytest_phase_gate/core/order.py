@@ -187,7 +187,6 @@ def entry_events(
     *,
     run: str | None,
     allow_non_interactive: bool,
-    vanished: bool = False,
     remembered: Remembered = NOTHING_REMEMBERED,
 ) -> list[Event]:
     """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
@@ -200,7 +199,8 @@ def entry_events(
             "baseline": None if latest is None else {"inventory": latest.inventory, "outcomes": latest.outcomes},
             "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
             "allow_non_interactive": allow_non_interactive,
-            "vanished": vanished,
+            # Of the first one in a folder: a cycle was open in the folder that was here before.
+            "vanished": state.vanished and state.cycle == 0,
             "remembered": dict(remembered.cycle),
             "run": run,
         }

@@ -121,7 +121,6 @@ class RecordedRun:
                         entry,
                         self.workflow,
                         run=self.id,
-                        vanished=self.store.vanished_in_mid_cycle(change.opened),
                         allow_non_interactive=self.project.configuration.allow_non_interactive,
                         remembered=self._remembered,
                     )

@@ -13,18 +13,19 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, refuse, write_atomically
+from pytest_phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
 
 
 class Seen(Value):
-    """The highest serial of a lineage, the hash of that line, and whether a cycle was open then."""
+    """The highest serial of a lineage, the hash of that line, which cycle it was, and whether that was open then."""
 
     lineage: str
     serial: int
     head: str
     cycle_is_open: bool
+    cycle: int = 0
 
 
 class Memory:
@@ -52,26 +53,32 @@ class Memory:
         try:
             row = json.loads(read_bytes(self._file, self._files) or b"")
             seen = Seen(
-                lineage=row["lineage"], serial=row["serial"], head=row["head"], cycle_is_open=row["cycle_is_open"]
+                lineage=row["lineage"],
+                serial=row["serial"],
+                head=row["head"],
+                cycle_is_open=row["cycle_is_open"],
+                cycle=row.get("cycle", 0),
             )
         except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
             return None
-        return seen if isinstance(seen.serial, int) else None
+        return seen if isinstance(seen.serial, int) and isinstance(seen.cycle, int) else None
 
-    def forget(self) -> None:
-        """Forget the folder. Raises StorageError if that can't be done: what was seen would be missed."""
-        if self._file is None:
-            return
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                self._files.unlink(self._file)
-            # Else a power failure brings it back; also if it is gone, for whoever took it may have died before this.
-            with contextlib.suppress(FileNotFoundError):
-                self._files.fsync_folder(self._file.parent)
-        except OSError as error:
-            raise refuse(self._file, error) from error
+    def expect(self, lineage: str) -> None:
+        """Expect a ledger of this lineage from now on, at whatever line, in the place of what was seen.
+
+        Before it is written: whoever dies between the two must not find that the folder was rolled back or exchanged.
+        That a cycle was open is not forgotten. Raises StorageError if it can't be done: what was seen would be missed.
+        """
+        seen = self.recall()
+        if seen is not None:
+            self._write(replace(seen, lineage=lineage, serial=0, head=""), durable=True)
 
     def keep(self, seen: Seen) -> None:
+        # Best effort: a home folder that can't be written is no reason to refuse a run.
+        with contextlib.suppress(PhaseGateError):
+            self._write(seen, durable=False)
+
+    def _write(self, seen: Seen, *, durable: bool) -> None:
         if self._file is None:
             return
         row = {
@@ -80,8 +87,7 @@ class Memory:
             "serial": seen.serial,
             "head": seen.head,
             "cycle_is_open": seen.cycle_is_open,
+            "cycle": seen.cycle,
         }
-        # Best effort: a home folder that can't be written is no reason to refuse a run.
-        with contextlib.suppress(PhaseGateError):
-            make_folder(self._files, self._file.parent)
-            write_atomically(self._files, self._file, json.dumps(row).encode(), durable=False)
+        make_folder(self._files, self._file.parent)
+        write_atomically(self._files, self._file, json.dumps(row).encode(), durable=durable)

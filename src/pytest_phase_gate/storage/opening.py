@@ -16,14 +16,21 @@ from pytest_phase_gate.core.fold import apply
 from pytest_phase_gate.core.state import NEW_STATE, SCHEMA, Event, State
 from pytest_phase_gate.core.state_json import state_from_json, state_to_json
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.errors import KeylessError, KeyMismatchError, NewerSchemaError, RollbackError, TamperedError
+from pytest_phase_gate.errors import (
+    ForeignStateError,
+    KeylessError,
+    KeyMismatchError,
+    NewerSchemaError,
+    RollbackError,
+    TamperedError,
+)
 from pytest_phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from pytest_phase_gate.storage.memory import Memory, Seen
 
 T = TypeVar("T")
 
-_ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME, or bring the newer folder back'
+_ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME'
 _ADOPT = 'phase-gate audit --adopt-key --reason "..." --by NAME, or remove the folder and begin anew'
 
 #: Lines that a first write never has: it is made of a handful of events.
@@ -55,9 +62,16 @@ class Opener:
     """Reads one task's files."""
 
     def __init__(
-        self, ledger_file: Path, state_file: Path, *, key: bytes | None, memory: Memory, files: FileSystem = REAL
+        self,
+        ledger_file: Path,
+        state_file: Path,
+        *,
+        task: str,
+        key: bytes | None,
+        memory: Memory,
+        files: FileSystem = REAL,
     ) -> None:
-        self.ledger_file, self.state_file = ledger_file, state_file
+        self.ledger_file, self.state_file, self._task = ledger_file, state_file, task
         self._files = files
         self._key, self._memory = key, memory
 
@@ -68,12 +82,32 @@ class Opener:
         """
         # Recalled first: whatever somebody writes from now on makes the folder newer than this, never older.
         seen = None if accept_rollback else self._memory.recall()
+        try:
+            return self._open_as_seen(seen)
+        except (RollbackError, ForeignStateError):
+            # Meanwhile somebody may have begun anew, or repaired it: that is remembered before it is written.
+            again = None if accept_rollback else self._memory.recall()
+            if again == seen:
+                raise
+            return self._open_as_seen(again)
+
+    def _open_as_seen(self, seen: Seen | None) -> Opened:
         opened = self._open(seen)
-        if seen is not None and seen.lineage == opened.lineage:
-            if opened.serial < seen.serial:
-                raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
-            if opened.serial == seen.serial and opened.head != seen.head:
-                raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
+        if opened.exists and opened.state.task != self._task:
+            raise _of_another_task(opened.state.task, self._task)
+        if seen is None:
+            return opened
+        if seen.lineage != opened.lineage:
+            # Between cycles a folder may go, and another one come: nothing is dodged by it.
+            if opened.exists and seen.cycle_is_open:
+                raise ForeignStateError(
+                    "the state folder holds another ledger than the one seen here, whose cycle is still open",
+                    remedy=f"bring that folder back, or {_ACCEPT}, or remove the folder and begin anew",
+                )
+        elif opened.serial < seen.serial:
+            raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
+        elif opened.serial == seen.serial and opened.head != seen.head:
+            raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
         return opened
 
     def _open(self, seen: Seen | None) -> Opened:
@@ -286,4 +320,16 @@ def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, linea
 
 
 def _rolled_back(problem: str) -> RollbackError:
-    return RollbackError(f"the state folder is older than what was seen of it: {problem}", remedy=_ACCEPT)
+    return RollbackError(
+        f"the state folder is older than what was seen of it: {problem}",
+        remedy=f"{_ACCEPT}, or bring the newer folder back",
+    )
+
+
+def _of_another_task(name: str, task: str) -> ForeignStateError:
+    # It stands in a file: shown as it is only if it could be a name.
+    shown = ascii(name[:64])[1:-1]
+    return ForeignStateError(
+        f"the ledger here belongs to task {shown}, and this is task {task}",
+        remedy=f"give ledger.jsonl and state.json back to task {shown}; restore those of task {task}, or begin anew",
+    )

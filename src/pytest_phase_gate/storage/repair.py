@@ -66,6 +66,8 @@ def _rewrite(store: TaskStore) -> Repaired:
     store.objects.set_damaged_aside()
     done = Repaired(kept_lines=good.serial, dropped_bytes=len(raw) - good.size, copy=copy)
     data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": copy.name}
+    if store.has_lost_cycle(good.state):
+        data["vanished"] = True
     store.rewrite(good, raw[: good.size], Event(kind="repaired", data=data))
     return done
 

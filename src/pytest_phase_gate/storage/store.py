@@ -76,7 +76,7 @@ class TaskStore:
         self._command, self._lock_timeout = command, lock_timeout
         self.key = key
         self._memory = memory or Memory(None, folder)
-        self._opener = Opener(self.ledger_file, self.state_file, key=key, memory=self._memory, files=files)
+        self._opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
 
     @property
     def ledger_file(self) -> Path:
@@ -126,10 +126,10 @@ class TaskStore:
         """Return the open runs whose own lock is free: they will never end."""
         return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
 
-    def vanished_in_mid_cycle(self, opened: Opened) -> bool:
-        """Tell whether this user has seen an open cycle in this folder under another lineage."""
+    def has_lost_cycle(self, state: State) -> bool:
+        """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
         seen = self._memory.recall()
-        return seen is not None and seen.cycle_is_open and seen.lineage != opened.lineage
+        return seen is not None and seen.cycle_is_open and (state.cycle == 0 or state.cycle < seen.cycle)
 
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object that the state names is gone or damaged."""
@@ -156,7 +156,7 @@ class TaskStore:
                 self._begin(change)
             yield change
             if change.events and (opened.exists or len(change.events) > 1):
-                self._commit(change)
+                self._commit(change, is_expected=opened.exists and not accept_rollback)
 
     def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
         """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""
@@ -170,10 +170,17 @@ class TaskStore:
         lineage = os.urandom(16).hex()
         check = self.key_check(lineage)
         change.opened = replace(change.opened, lineage=lineage, key_check=check)
-        created = {"task": self.task, "lineage": lineage, "key_check": check}
+        created: dict[str, Any] = {"task": self.task, "lineage": lineage, "key_check": check}
+        if self.has_lost_cycle(change.state):
+            created["vanished"] = True
         change.record(Event(kind="created", data=created))
 
-    def _commit(self, change: Transaction, *, instead_of: bytes | None = None) -> None:
+    def _commit(self, change: Transaction, *, instead_of: bytes | None = None, is_expected: bool = False) -> None:
+        """Write the events.
+
+        :param instead_of: what the ledger begins with from now on, in one step.
+        :param is_expected: the memory knows the lineage, and no line that will be gone.
+        """
         opened = change.opened
         if not opened.exists:
             self._write_ignore_file()
@@ -193,11 +200,11 @@ class TaskStore:
             state_digest=digest(document),
             key=self._opener.key_for(opened.key_check) if opened.exists else self.key,
         )
+        if not is_expected:
+            self._memory.expect(opened.lineage)
         if instead_of is None:
             append_durably(self.files, self.ledger_file, data)
         else:
-            # It is forgotten first: whoever dies between the two must not find that the folder was rolled back.
-            self._memory.forget()
             write_atomically(self.files, self.ledger_file, instead_of + data)
         change.opened = replace(
             opened, state=change.state, serial=last.seq, head=last.hash, size=opened.size + len(data), unfinished=b""
@@ -209,8 +216,7 @@ class TaskStore:
             # is not there any more would be in the way.
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
-        cycle_is_open = change.state.phase is not None and not change.state.is_done
-        self._memory.keep(Seen(lineage=opened.lineage, serial=last.seq, head=last.hash, cycle_is_open=cycle_is_open))
+        self._memory.keep(_seen(change.opened))
 
     def _write_state(self, opened: Opened, document: dict[str, Any], *, last_start: int) -> None:
         stored = {
@@ -231,6 +237,18 @@ class TaskStore:
         ignore = self.folder / ".gitignore"
         if not exists(ignore, self.files):
             write_atomically(self.files, ignore, IGNORE, durable=False)
+
+
+def _seen(opened: Opened) -> Seen:
+    state = opened.state
+    return Seen(
+        lineage=opened.lineage,
+        serial=opened.serial,
+        head=opened.head,
+        # One that vanished is open until another one has gone the whole way.
+        cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
+        cycle=state.cycle,
+    )
 
 
 def now() -> str:

@@ -79,7 +79,7 @@ def _look(store: TaskStore) -> State | None:
     opened = store.look()
     if opened.exists:
         return opened.state
-    if store.vanished_in_mid_cycle(opened):
+    if store.has_lost_cycle(opened.state):
         raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
     return None
 

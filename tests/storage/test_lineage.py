@@ -1,0 +1,378 @@
+"""A ledger belongs to one task of one lineage: what takes its place is refused, and what only moved goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.core.order import Entry, How, entry_events
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.errors import ForeignStateError, StorageError
+from pytest_phase_gate.rules.compiled import load_compiled
+from pytest_phase_gate.storage.files import FileSystem
+from pytest_phase_gate.storage.memory import Memory, Seen
+from pytest_phase_gate.storage.repair import repair
+from pytest_phase_gate.storage.store import TaskStore
+from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
+
+
+class User:
+    """Somebody with a memory, or without one, as in CI."""
+
+    def __init__(self, home: Path | None) -> None:
+        self._home = home
+
+    def memory(self, folder: Path) -> Memory:
+        if self._home is None:
+            return Memory.for_folder(folder, {"CI": "1"})
+        return Memory.for_folder(folder, {"XDG_STATE_HOME": str(self._home)})
+
+    def store(self, folder: Path, task: str = "default") -> TaskStore:
+        return open_store(folder, task=task, memory=self.memory(folder))
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    return User(tmp_path / "home")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "project" / ".phase-gate"
+
+
+def exchange(folder: Path, other: Path) -> None:
+    """Put the files of another folder in this one's place."""
+    shutil.rmtree(folder)
+    shutil.copytree(other, folder)
+
+
+# --- what is refused
+
+
+def put_in_another_task(user: User, folder: Path) -> None:
+    begin(user.store(folder / "tasks" / "t2", task="t2"))
+    for name in ("ledger.jsonl", "state.json"):
+        shutil.copy2(folder / "tasks" / "t2" / name, folder / name)
+
+
+def put_in_another_clone(user: User, folder: Path) -> None:
+    other = folder.parent.with_name("clone") / ".phase-gate"
+    declare(begin(user.store(other)), "a", "b", "c", "d")
+    exchange(folder, other)
+
+
+def put_in_what_a_container_made(user: User, folder: Path) -> None:
+    shutil.rmtree(folder)
+    begin(User(None).store(folder))
+
+
+def begin_anew(user: User, folder: Path) -> None:
+    shutil.rmtree(folder)
+    begin(user.store(folder))
+
+
+FOREIGN: dict[str, tuple[str, Callable[[User, Path], None]]] = {
+    "the-files-of-another-task": ("the ledger here belongs to task t2, and this is task default", put_in_another_task),
+    "the-folder-of-another-clone": ("another ledger than the one seen here", put_in_another_clone),
+    "one-made-by-somebody-without-a-memory": ("another ledger than the one seen here", put_in_what_a_container_made),
+}
+
+
+@pytest.mark.parametrize("way", ["by-checkpoint", "by-replay"])
+@pytest.mark.parametrize(("problem", "happens"), FOREIGN.values(), ids=FOREIGN)
+def test_a_ledger_from_elsewhere_is_refused_in_mid_cycle(
+    user: User, folder: Path, problem: str, happens: Callable[[User, Path], None], way: str
+) -> None:
+    declare(begin(user.store(folder)), "one")
+    happens(user, folder)
+    if way == "by-replay":
+        (folder / "state.json").unlink()
+    before = contents(folder)
+    store = user.store(folder)
+    with pytest.raises(ForeignStateError) as looked:
+        store.look()
+    with pytest.raises(ForeignStateError), store.transaction() as change:
+        change.record(fact("lost"))
+    with pytest.raises(ForeignStateError):
+        repair(store)
+    assert problem in looked.value.problem
+    assert (looked.value.slug, looked.value.exit_code) == ("state-foreign", 11)
+    assert "begin anew" in looked.value.remedy
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("name", ["the-folder-of-another-clone", "one-made-by-somebody-without-a-memory"])
+def test_another_ledger_can_be_accepted(user: User, folder: Path, name: str) -> None:
+    declare(begin(user.store(folder)), "one")
+    FOREIGN[name][1](user, folder)
+    store = user.store(folder)
+    with store.transaction(accept_rollback=True) as change:
+        change.record(Event(kind="rollback-accepted", data={"reason": "swapped", "by": "dev"}))
+    assert facts(declare(store, "new"))[-1] == "new"
+
+
+def test_another_task_s_ledger_can_not_be_accepted(user: User, folder: Path) -> None:
+    begin(user.store(folder))
+    put_in_another_task(user, folder)
+    with pytest.raises(ForeignStateError), user.store(folder).transaction(accept_rollback=True) as change:
+        change.record(fact("lost"))
+
+
+def test_where_nothing_is_remembered_only_the_task_s_name_is_compared(folder: Path) -> None:
+    runner = User(None)
+    begin(runner.store(folder))
+    put_in_another_clone(runner, folder)
+    assert facts(runner.store(folder)) == ["a", "b", "c", "d"]
+    put_in_another_task(runner, folder)
+    with pytest.raises(ForeignStateError):
+        runner.store(folder).look()
+
+
+def test_a_name_in_a_file_can_not_write_on_the_terminal(user: User, folder: Path) -> None:
+    begin(user.store(folder, task="\x1b[2J" + "x" * 1000))
+    with pytest.raises(ForeignStateError) as caught:
+        user.store(folder).look()
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+# --- twins: what goes on
+
+
+def move(folder: Path) -> Path:
+    return folder.parent.rename(folder.parent.with_name("elsewhere")) / folder.name
+
+
+def link(folder: Path) -> Path:
+    (place := folder.parent.with_name("link")).symlink_to(folder.parent)
+    return place / folder.name
+
+
+def move_and_link_back(folder: Path) -> Path:
+    folder.parent.symlink_to(move(folder).parent)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        pytest.param(move, id="the-project-was-moved"),
+        pytest.param(lambda folder: move(move(folder).parent.rename(folder.parent) / folder.name), id="and-back"),
+        pytest.param(link, id="a-linked-parent"),
+        pytest.param(move_and_link_back, id="moved-with-a-link-in-its-place"),
+        pytest.param(lambda folder: folder.parent / "." / ".." / folder.parent.name / folder.name, id="spelled-odd"),
+    ],
+)
+def test_twin_the_same_ledger_by_another_path(user: User, folder: Path, happens: Callable[[Path], Path]) -> None:
+    declare(begin(user.store(folder)), "one")
+    assert facts(declare(user.store(happens(folder)), "two")) == ["one", "two"]
+
+
+def test_twin_two_worktrees_have_a_ledger_each(user: User, tmp_path: Path) -> None:
+    folders = [tmp_path / name / ".phase-gate" for name in ("main", "worktree")]
+    for folder in folders:
+        begin(user.store(folder))
+    for folder in folders:
+        assert facts(declare(user.store(folder), "one")) == ["one"]
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        pytest.param(put_in_another_clone, id="another-clone-s-folder"),
+        pytest.param(put_in_what_a_container_made, id="somebody-without-a-memory"),
+        pytest.param(begin_anew, id="begun-anew"),
+    ],
+)
+def test_twin_another_ledger_between_cycles(user: User, folder: Path, happens: Callable[[User, Path], object]) -> None:
+    end_cycle(begin(user.store(folder)))
+    happens(user, folder)
+    store = declare(user.store(folder), "mine")
+    assert facts(store)[-1] == "mine"
+    assert not store.look().state.vanished
+
+
+def test_twin_somebody_without_a_memory_goes_on(user: User, folder: Path) -> None:
+    declare(begin(user.store(folder)), "one")
+    declare(User(None).store(folder), "two")
+    assert facts(declare(user.store(folder), "three")) == ["one", "two", "three"]
+
+
+# --- a folder that vanished in mid-cycle: it may begin anew, and that is not forgotten until a cycle has ended
+
+
+def enter_green(store: TaskStore) -> TaskStore:
+    """Begin in GREEN, as a run does."""
+    workflow = load_compiled("tdd")
+    assert workflow is not None
+    with store.transaction() as change:
+        entry = Entry(workflow.phases[1], How.BEGIN)
+        change.record(*entry_events(change.state, entry, workflow, run="run", allow_non_interactive=False))
+    return store
+
+
+def take_back(store: TaskStore) -> None:
+    """A run that turns out to be void takes back the cycle that it began."""
+    with enter_green(store).transaction() as change:
+        change.record(Event(kind="run-started", data={"run": "run", "phase": "GREEN", "tree": "", "rules": None}))
+        change.record(Event(kind="run-ended", data={"run": "run", "kind": "void"}))
+    assert store.look().state.phase is None
+
+
+def take_baseline(store: TaskStore) -> None:
+    with store.transaction() as change:
+        change.record(Event(kind="baseline-taken", data={"inventory": "i", "outcomes": "o"}))
+
+
+def take_baseline_and_vanish_again(store: TaskStore) -> None:
+    take_baseline(store)
+    shutil.rmtree(store.folder)
+
+
+def damage_and_repair(store: TaskStore) -> None:
+    begin(User(None).store(store.folder))
+    store.ledger_file.write_bytes(b"{}\n")
+    repair(store)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(lambda store: None, id="at-once"),
+        pytest.param(take_baseline, id="after-a-baseline"),
+        pytest.param(take_back, id="after-a-void-run"),
+        pytest.param(take_baseline_and_vanish_again, id="after-it-vanished-twice"),
+        pytest.param(damage_and_repair, id="after-a-repair-of-nothing"),
+    ],
+)
+def test_a_folder_that_vanished_in_mid_cycle_is_not_forgotten(
+    user: User, folder: Path, first: Callable[[TaskStore], None]
+) -> None:
+    begin(user.store(folder))
+    shutil.rmtree(folder)
+    first(user.store(folder))
+    store = enter_green(user.store(folder))
+    assert store.look().state.vanished
+    assert not enter_green(User(None).store(folder.with_name("new"))).look().state.vanished
+
+
+def test_twin_after_a_whole_cycle_it_is_past(user: User, folder: Path) -> None:
+    begin(user.store(folder))
+    shutil.rmtree(folder)
+    end_cycle(enter_green(user.store(folder)))
+    shutil.rmtree(folder)
+    assert not enter_green(user.store(folder)).look().state.vanished
+
+
+def test_a_repair_that_cuts_the_open_cycle_off_asks_for_red_again(user: User, folder: Path) -> None:
+    store = end_cycle(declare(begin(user.store(folder)), "one"))
+    with store.transaction() as change:
+        change.record(Event(kind="cycle-began", data={"workflow": "tdd"}))
+        change.record(Event(kind="phase-entered", data={"phase": "RED"}))
+        change.record(Event(kind="phase-exited", data={"next": "GREEN", "freezes": True}))
+    overwrite(store.ledger_file, b'"freezes":true', b'"freezes":fals')
+    repair(store)
+    state = store.look().state
+    assert (state.phase, state.vanished, state.red_exited) == ("DONE", True, False)
+
+
+def test_twin_a_repair_that_leaves_the_cycle_s_red_asks_for_nothing(user: User, folder: Path) -> None:
+    store = begin(user.store(folder))
+    with store.transaction() as change:
+        change.record(Event(kind="phase-exited", data={"next": "GREEN", "freezes": True}))
+    declare(store, "one")
+    overwrite(store.ledger_file, b'"name":"one"', b'"name":"two"')
+    repair(store)
+    state = store.look().state
+    assert (state.vanished, state.red_exited) == (False, True)
+
+
+# --- what comes between
+
+
+class DiesError(Exception):
+    pass
+
+
+class DiesAt(FileSystem):
+    """A disk under a process that dies at a call of this kind."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self._name == "ledger" and b'"kind":"created"' in data:
+            raise DiesError
+        return super().write(descriptor, data)
+
+    def replace(self, source: Path, target: Path) -> None:
+        if target.name == self._name:
+            raise DiesError
+        super().replace(source, target)
+
+
+@pytest.mark.parametrize("point", ["ledger", "state.json"])
+def test_who_dies_while_it_begins_anew_leaves_no_riddle(user: User, folder: Path, point: str) -> None:
+    begin(user.store(folder))
+    shutil.rmtree(folder)
+    with pytest.raises(DiesError):
+        enter_green(open_store(folder, memory=user.memory(folder), files=DiesAt(point)))
+    store = user.store(folder)
+    assert store.look().exists == (point == "state.json")
+    if point == "ledger":
+        enter_green(store)
+    assert facts(declare(store, "one")) == ["one"]
+    assert store.look().state.vanished
+
+
+def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
+    user: User, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(user.store(folder))
+    shutil.rmtree(folder)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise StorageError("the home is read-only", remedy="mount it")
+
+    monkeypatch.setattr("pytest_phase_gate.storage.memory.write_atomically", refuse)
+    with pytest.raises(StorageError, match="the home is read-only"):
+        begin(user.store(folder))
+    assert not user.store(folder).look().exists
+    monkeypatch.undo()
+    assert facts(declare(begin(user.store(folder)), "one")) == ["one"]
+
+
+class BeginsAnewMeanwhile(Memory):
+    """A memory in which, just after it was recalled, another process begins the task anew."""
+
+    def __init__(self, user: User, folder: Path) -> None:
+        self._user, self._folder_, self._real = user, folder, user.memory(folder)
+        self._is_done = False
+        super().__init__(None, folder)
+
+    def recall(self) -> Seen | None:
+        seen = self._real.recall()
+        if not self._is_done:
+            self._is_done = True
+            shutil.rmtree(self._folder_)
+            begin(self._user.store(self._folder_))
+        return seen
+
+
+def test_a_beginning_between_recalling_and_opening_is_no_exchange(user: User, folder: Path) -> None:
+    begin(user.store(folder))
+    assert open_store(folder, memory=BeginsAnewMeanwhile(user, folder)).look().serial == 3
+
+
+def test_a_memory_of_an_older_version_is_understood(user: User, folder: Path, tmp_path: Path) -> None:
+    begin(user.store(folder))
+    (kept,) = (tmp_path / "home" / "phase-gate").iterdir()
+    row = json.loads(kept.read_text(encoding="utf-8"))
+    del row["cycle"]
+    kept.write_text(json.dumps(row), encoding="utf-8")
+    assert facts(declare(user.store(folder), "one")) == ["one"]
