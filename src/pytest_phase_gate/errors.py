@@ -19,7 +19,9 @@ class PhaseGateError(Exception):
         self.problem, self.remedy = problem, remedy
 
     def __str__(self) -> str:
-        return f"{self.problem} [{self.slug}]\n  try: {self.remedy}"
+        from pytest_phase_gate.core.visible import show_line  # here, not above: most starts raise nothing
+
+        return f"{show_line(self.problem)} [{self.slug}]\n  try: {show_line(self.remedy)}"
 
 
 class UsageError(PhaseGateError):
@@ -175,6 +177,12 @@ class TooManyFilesError(StateError):
     """A folder without git has more files than a run may look at."""
 
     slug = "too-many-files"
+
+
+class OutputError(StateError):
+    """What a command answered could not be written."""
+
+    slug = "output-lost"
 
 
 class ShardError(StateError):

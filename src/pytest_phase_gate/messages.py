@@ -21,6 +21,7 @@ MESSAGES: Mapping[str, str] = {
     "lock-timeout": "Another run or command held the state's lock for too long. The message names it.",
     "malformed-result": "An executor's report or a reviewer's verdict is not in its form. The line says where.",
     "not-allowed": "Allowed at another time, but not now. The message says what is missing.",
+    "output-lost": "The answer could not be written where it was sent. What the command did is done all the same.",
     "phase-order": "The workflow does not allow this phase now. The message says what is missing.",
     "shards-refused": "The records of shards are not one whole run: one is missing, repeated, unfinished or foreign.",
     "stale-signal": "A signal speaks of one run on one tree. Something ran or changed since: give it anew.",

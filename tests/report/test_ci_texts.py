@@ -11,7 +11,7 @@ from pytest_phase_gate.core.outcomes import Bucket
 from pytest_phase_gate.core.standing import Standing
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.report.badge import render_badge
-from pytest_phase_gate.report.github import annotate, cut_summary, guard_lines, outputs
+from pytest_phase_gate.report.github import annotate, cut_summary, outputs
 from pytest_phase_gate.report.gitlab import render_dotenv
 from pytest_phase_gate.report.in_toto import state_outcomes, state_verdict
 from pytest_phase_gate.report.junit import render_junit
@@ -143,20 +143,6 @@ def test_a_summary_is_cut_in_whole_lines(room: int, expected: str) -> None:
     assert cut.startswith(expected)
     assert len(cut.encode()) <= max(0, room)
     assert ("left out" in cut) is (bool(expected) and room < 100)
-
-
-@pytest.mark.parametrize(
-    ("lines", "is_guarded"),
-    [
-        pytest.param(["Gate 1  holds", "  tests/test_a.py::test_b fails"], False, id="plain"),
-        pytest.param(["Note", "   ::error::boo"], True, id="a-command-after-blanks"),
-        pytest.param(["Note ##[error]boo"], True, id="the-old-form"),
-        pytest.param(["Note\n::warning::boo"], True, id="in-a-second-row"),
-    ],
-)
-def test_commands_are_off_where_a_line_looks_like_one(lines: list[str], is_guarded: bool) -> None:
-    shown = guard_lines(lines, token="t0k3n")
-    assert shown == (["::stop-commands::t0k3n", *lines, "::t0k3n::"] if is_guarded else lines)
 
 
 # --- GitLab, JUnit

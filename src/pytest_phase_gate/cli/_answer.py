@@ -27,6 +27,8 @@ class Answer(Value):
     document: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int = 0
     is_error: bool = False
+    #: Lines below the text that the CI system is to obey: printed as they are.
+    orders: tuple[str, ...] = ()
 
 
 class Call(Value):

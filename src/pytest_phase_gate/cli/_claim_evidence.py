@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
+from pytest_phase_gate.cli._output import say_aside
 from pytest_phase_gate.core.claims import Scene
 from pytest_phase_gate.core.confidence import Measures
 from pytest_phase_gate.core.evidence import Measured
@@ -160,7 +160,7 @@ def _measure(project: Project, store: TaskStore, state: State) -> Measured:
             store,
             state,
             phase=state.phase or "",
-            show=lambda text: print(text, file=sys.stderr, flush=True),
+            show=say_aside,
         )
     )
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
-import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from pytest_phase_gate._version import __version__
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import close_streams, open_streams, say, say_document, say_orders
 from pytest_phase_gate.errors import PhaseGateError, UsageError
 
 
@@ -25,9 +24,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, remedy=f"{self.prog} --help")
 
+    def _print_message(self, message: str, file: object = None) -> None:
+        say(message, end="")
+
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        sys.stdout.flush()  # here, where a broken pipe is still caught
-        super().exit(status, message)
+        raise SystemExit(close_streams(status))
 
     def format_help(self) -> str:
         from pytest_phase_gate.cli._help import render_end, render_overview
@@ -40,23 +41,18 @@ class _Parser(argparse.ArgumentParser):
 
 def dispatch(given: list[str]) -> int:
     """Print the answer to a command line and return its exit code."""
-    _survive_odd_characters()
+    open_streams()
     # What follows `--` is pytest's.
     ours = given[: given.index("--")] if "--" in given else given
-    code = 0
+    answer = _answer(given)
+    code = answer.exit_code
     try:
-        answer = _answer(given)
-        code = answer.exit_code
-        try:
-            _print(answer, as_json="--json" in ours)
-        except PhaseGateError as error:
-            # In the middle of a long answer. What is printed by now is no JSON document, so nobody takes it for one.
-            code = error.exit_code
-            print(f"phase-gate: {error}", file=sys.stderr)
-    except BrokenPipeError:
-        # A report that is cut short by `| head` is no fault, and its exit code is what it was.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
+        _print(answer, as_json="--json" in ours)
+    except PhaseGateError as error:
+        # In the middle of a long answer. What is printed by now is no JSON document, so nobody takes it for one.
+        code = error.exit_code
+        say(f"phase-gate: {error}", aside=True)
+    return close_streams(code)
 
 
 def _answer(given: list[str]) -> Answer:
@@ -91,45 +87,14 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
     return answer
 
 
-def _survive_odd_characters() -> None:
-    # A terminal that can't show a character, or a name that is no text, must not cost the answer.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def _print(answer: Answer, *, as_json: bool) -> None:
     if as_json:
-        _print_document(answer.document)
+        say_document(answer.document)
     elif answer.text:
         for row in (answer.text,) if isinstance(answer.text, str) else answer.text:
-            print(row, file=sys.stderr if answer.is_error else sys.stdout)
-    sys.stdout.flush()
-
-
-def _print_document(document: Mapping[str, Any]) -> None:
-    """Print what `json.dumps(..., indent=2)` gives, item by item where there are iterators."""
-    if not any(isinstance(value, Iterator) for value in document.values()):
-        print(json.dumps(document, indent=2))
-        return
-    before = "{"
-    for key, value in document.items():
-        print(f"{before}\n  {json.dumps(key)}: ", end="")
-        before = ","
-        if not isinstance(value, Iterator):
-            print(_indented(value, 2), end="")
-            continue
-        opened = "["
-        for item in value:
-            print(f"{opened}\n    {_indented(item, 4)}", end="")
-            opened = ","
-        print("[]" if opened == "[" else "\n  ]", end="")
-    print("\n}")
-
-
-def _indented(value: object, columns: int) -> str:
-    # No line end is part of a JSON string: each is one of the indentation's.
-    return json.dumps(value, indent=2).replace("\n", "\n" + " " * columns)
+            if not say(row, aside=answer.is_error):
+                break
+        say_orders(answer.orders)
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -189,4 +154,4 @@ def _module(name: str) -> ModuleType:
 
 
 def _is_interactive() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()

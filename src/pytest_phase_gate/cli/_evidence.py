@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 
+from pytest_phase_gate.cli._output import say_aside
 from pytest_phase_gate.core.decisive_rules import name_rules
 from pytest_phase_gate.core.evidence import Measured, Remembered
 from pytest_phase_gate.core.findings import Finding
@@ -30,9 +30,7 @@ def measure_now(project: Project, store: TaskStore) -> Measured:
         return Measured()
     if phase.tests != "none":
         return _look_again(project, store, state, workflow, phase)
-    measured = project.gather_evidence(
-        workflow, phase, store, state, show=lambda text: print(text, file=sys.stderr, flush=True)
-    )
+    measured = project.gather_evidence(workflow, phase, store, state, show=say_aside)
     changed = _changed_rules(store, state, workflow)
     return replace(
         measured,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import read_input
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, State
@@ -255,7 +255,7 @@ def write_state(board: Board) -> None:
 def read_paper(call: Call, given: str) -> tuple[bytes, str, str | None]:
     """Return a result or verdict as it was handed in: its bytes, its name, and its path from the root if it has one."""
     if given == "-":
-        return sys.stdin.buffer.read(), "standard input", None
+        return read_input(), "standard input", None
     path = call.start / given
     try:
         data = path.read_bytes()

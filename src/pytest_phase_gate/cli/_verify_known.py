@@ -6,10 +6,10 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 from pathlib import Path, PurePath
 
+from pytest_phase_gate.cli._output import say_aside
 from pytest_phase_gate.core.task_spec import TaskSpec
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.storage.store import TaskStore
@@ -54,7 +54,7 @@ def collect_known(project: Project, store: TaskStore, spec: TaskSpec, *, limit: 
             f"--phase-dir={project.state_folder.absolute()}",
             f"--phase-task={project.task}",
         ]
-        print(f"collecting what {words[0]} selects ...", file=sys.stderr, flush=True)
+        say_aside(f"collecting what {words[0]} selects ...")
         try:
             subprocess.run(
                 command,

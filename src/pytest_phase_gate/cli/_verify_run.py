@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import draw, raw_output, say_aside
 from pytest_phase_gate.cli._verify_desk import Board, Desk, check_event, require_verification
 from pytest_phase_gate.cli._verify_evidence import weigh
 from pytest_phase_gate.core.evaluation import Evaluation
@@ -122,7 +123,7 @@ class VerifyRun:
         ended = self._run_once()
         if ended.how == "ended" and ended.code != 0 and spec.flaky:
             first = ended.code
-            self._show(f"it ended with {first}; declared flaky ({spec.flaky}), so it runs once more")
+            say_aside(f"it ended with {first}; declared flaky ({spec.flaky}), so it runs once more")
             # What the first one recorded is not what this one is worth.
             self._serial = self.desk.store.look().serial
             ended = self._run_once()
@@ -144,7 +145,7 @@ class VerifyRun:
     def _run_once(self) -> Ended:
         desk, check = self.desk, self.check
         project = desk.project
-        self._show(f"$ {check.command}  (at most {check.limit:g} s; {self.log_name})")
+        say_aside(f"$ {check.command}  (at most {check.limit:g} s; {self.log_name})")
         environment = {
             **project.environment,
             "PHASE_GATE_TASK": project.task,
@@ -160,20 +161,16 @@ class VerifyRun:
             log=self.log,
             limit=KEPT,
             # Standard output is for our own answer where somebody reads it as JSON.
-            stream=getattr(sys.stderr if desk.call.arguments.json else sys.stdout, "buffer", None),
+            stream=raw_output(aside=desk.call.arguments.json),
             tick=self._tick,
         )
         said = "" if ended.code is None else f" with {ended.code}"
-        self._show(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
+        say_aside(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
         return ended
 
     def _tick(self, seconds: float) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{seconds:.0f} s of {self.check.limit:g} s \r", end="", file=sys.stderr, flush=True)
-
-    def _show(self, text: str) -> None:
-        sys.stdout.flush()
-        print(text, file=sys.stderr, flush=True)
+        if sys.stderr is not None and sys.stderr.isatty():
+            draw(f"\r{seconds:.0f} s of {self.check.limit:g} s \r", sys.stderr)
 
     # --- after ---------------------------------------------------------------------------------------------------
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running
+from pytest_phase_gate.cli._output import read_input
 from pytest_phase_gate.cli._pipeline import pipeline_of
 from pytest_phase_gate.core.consensus import WEIGHTS, count_votes
 from pytest_phase_gate.core.pipeline import Pipeline
@@ -65,7 +65,7 @@ def vote(call: Call, project: Project, store: TaskStore) -> Answer:
 
 def _read(call: Call, name: str) -> bytes:
     if name == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
+        return read_input(MAX_BYTES + 1)
     return read_bytes(call.start / Path(name), name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
 
 

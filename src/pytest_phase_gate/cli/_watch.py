@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TextIO
 
 from pytest_phase_gate.cli._answer import Answer
+from pytest_phase_gate.cli._output import draw
 from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.visible import show_text
 from pytest_phase_gate.errors import PhaseGateError
 
 #: Seconds between two looks: nobody sees a shorter wait, and it costs next to nothing.
@@ -37,18 +39,20 @@ def watch(
 ) -> Answer:
     """Show the answer until somebody stops it (Ctrl-C); return the last one."""
     out, clock = out or sys.stdout, clock or Clock()
+    if out is None:
+        return look()  # nobody watches
     is_terminal = out.isatty()
     answer = _ask(look)
     shown: str | None = None
     seen, looked = _stamps(files), clock.now()
     try:
         if is_terminal:
-            out.write(_ENTER)
+            draw(_ENTER, out)
         while True:
-            text = str(answer.text)
-            if text != shown:
-                _draw(text, out, is_terminal=is_terminal)
-                shown = text
+            text = show_text(str(answer.text))
+            if text != shown and not _draw(text, out, is_terminal=is_terminal):
+                return answer  # the terminal is gone, or nobody reads any more
+            shown = text
             clock.sleep(PAUSE)
             stamps = _stamps(files)
             if stamps != seen or clock.now() - looked >= LOOK_AGAIN:
@@ -58,8 +62,7 @@ def watch(
         pass
     finally:
         if is_terminal:
-            out.write(_LEAVE)
-            out.flush()
+            draw(_LEAVE, out)
     # On a terminal the screen is gone: the last answer stays. Elsewhere it is there already.
     return answer if is_terminal else Answer(text="", exit_code=answer.exit_code)
 
@@ -72,19 +75,16 @@ def _ask(look: Callable[[], Answer]) -> Answer:
         return Answer(text=f"phase-gate: {error}", exit_code=error.exit_code)
 
 
-def _draw(text: str, out: TextIO, *, is_terminal: bool) -> None:
+def _draw(text: str, out: TextIO, *, is_terminal: bool) -> bool:
     if not is_terminal:
-        out.write(f"{text}\n\n")
-        out.flush()
-        return
+        return draw(f"{text}\n\n", out)
     rows = [*text.splitlines(), "", "watching; Ctrl-C ends it"]
     try:
         height = os.get_terminal_size(out.fileno()).lines
     except (OSError, ValueError):
         height = len(rows)
     # Over the old one, line by line: a screen that is wiped first flickers.
-    out.write(_HOME + "\n".join(f"{row}{_CLEAR_LINE}" for row in rows[:height]) + _CLEAR_BELOW)
-    out.flush()
+    return draw(_HOME + "\n".join(f"{row}{_CLEAR_LINE}" for row in rows[:height]) + _CLEAR_BELOW, out)
 
 
 def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.cli._claim_evidence import measure_scene
+from pytest_phase_gate.cli._output import read_input
 from pytest_phase_gate.cli._transcripts import read_transcript
 from pytest_phase_gate.cli.signal import give_signal
 from pytest_phase_gate.core.claim_blocks import Said, read_blocks
@@ -75,7 +75,7 @@ def _read_bytes(call: Call) -> bytes:
     name = call.arguments.file
     try:
         if name == "-":
-            raw = sys.stdin.buffer.read(_MAX_BYTES + 1)
+            raw = read_input(_MAX_BYTES + 1)
         else:
             with open(call.start / name, "rb") as stream:
                 raw = stream.read(_MAX_BYTES + 1)

@@ -38,7 +38,7 @@ def run(call: Call) -> Answer:
     # Loads pytest: only where there is something to combine.
     from pytest_phase_gate.recording.combining import combine_run
     from pytest_phase_gate.recording.options import choose_reports
-    from pytest_phase_gate.report.ci import Told, shown_in_ci, tell_ci
+    from pytest_phase_gate.report.ci import Told, tell_ci
     from pytest_phase_gate.report.files import write_reports
     from pytest_phase_gate.report.panel import panel_text, render_panel
     from pytest_phase_gate.report.reading import read_story
@@ -58,5 +58,4 @@ def run(call: Call) -> Answer:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
     panel = panel_text(render_panel(evaluation, complaints=told.complaints))
-    text = "\n".join((*shown_in_ci(panel.splitlines(), call.environment), *told.lines))
-    return Answer(text=text, document=document, exit_code=code)
+    return Answer(text=panel, orders=told.lines, document=document, exit_code=code)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import say
 from pytest_phase_gate.cli._plugin import require_pytest
 from pytest_phase_gate.core.settings import FILE_NAME
 from pytest_phase_gate.core.values import Value
@@ -148,13 +149,6 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-class _Colours(Value):
-    enabled: bool
-
-    def paint(self, what: str, text: str) -> str:
-        return f"\x1b[{_CODES[what]}m{text}\x1b[0m" if self.enabled else text
-
-
 _CODES = {"say": "1;36", "type": "1", "done": "1;32"}
 
 
@@ -183,7 +177,8 @@ def _new_folder(folder: Path) -> Path:
 
 
 def _drive(call: Call, folder: Path) -> Answer:
-    colours = _Colours(enabled=_wants_colour(call))
+    is_coloured = _wants_colour(call)
+    colours = _CODES if is_coloured else dict.fromkeys(_CODES, "")
     quiet = call.arguments.json
     # A configuration of its own: the demo must not find a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -193,10 +188,11 @@ def _drive(call: Call, folder: Path) -> Answer:
         for name, text in step.writes:
             (folder / name).write_text(text, encoding="utf-8")
         if not quiet:
-            print(f"\n{colours.paint('say', f'{number}. {step.says}')}")
-            print(colours.paint("type", f"$ {' '.join(map(shlex.quote, step.command))}"), flush=True)
+            say("")
+            say(f"{number}. {step.says}", colour=colours["say"])
+            say(f"$ {' '.join(map(shlex.quote, step.command))}", colour=colours["type"], flush=True)
         done = subprocess.run(
-            list(_real_command(step.command, colours.enabled)),
+            list(_real_command(step.command, is_coloured)),
             cwd=folder,
             env=_environment(call, folder),
             stdout=subprocess.DEVNULL if quiet else None,
@@ -212,7 +208,9 @@ def _drive(call: Call, folder: Path) -> Answer:
             is_error=True,
         )
     last = "\nThat is the whole idea. In your own project: pytest --phase=red"
-    return Answer(text=colours.paint("done", last), document={"steps": len(STEPS), "unexpected": 0})
+    if not quiet:
+        say(last, colour=colours["done"])
+    return Answer(text="", document={"steps": len(STEPS), "unexpected": 0})
 
 
 def _real_command(command: tuple[str, ...], coloured: bool) -> Iterator[str]:
@@ -248,4 +246,4 @@ def _wants_colour(call: Call) -> bool:
         return False
     if call.environment.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 
 from pytest_phase_gate.cli._agent_looks import look_at_agents
@@ -18,6 +17,7 @@ from pytest_phase_gate.cli._looks import (
     look_at_plugin,
     look_at_state,
 )
+from pytest_phase_gate.cli._output import say
 from pytest_phase_gate.core.values import as_dict
 from pytest_phase_gate.errors import PhaseGateError
 
@@ -36,13 +36,17 @@ def run(call: Call) -> Answer:
     if call.arguments.prove:
         from pytest_phase_gate.proofs.runner import prove_all
 
-        print("\n".join(rows), file=sys.stderr if call.arguments.json else sys.stdout, flush=True)
-        proofs = prove_all(show=None if call.arguments.json else lambda text: print(text, flush=True))
+        say("\n".join(rows), aside=call.arguments.json, flush=True)
+        proofs = prove_all(show=None if call.arguments.json else _show)
         failed = [proof for proof in proofs if not proof.holds]
         document["proofs"] = [as_dict(proof) for proof in proofs]
         is_well = is_well and not failed
         rows = [f"{len(proofs) - len(failed)} of {len(proofs)} proofs hold"]
     return Answer(text="\n".join(rows), document=document, exit_code=0 if is_well else 1)
+
+
+def _show(text: str) -> None:
+    say(text, flush=True)
 
 
 def _look_around(call: Call) -> Iterator[Look]:

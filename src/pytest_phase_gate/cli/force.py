@@ -6,6 +6,7 @@ import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._forcing import end_phase
+from pytest_phase_gate.cli._output import say
 from pytest_phase_gate.core.overrides import WORD
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.errors import NotAllowedError
@@ -29,10 +30,10 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
     """Refuse what overrides everything, unless the word is given. Raises NotAllowedError."""
     word = call.arguments.word
     if word is None and call.interactive:
-        print(warning)
+        say(warning, flush=True)
         try:
             word = input(f"Type {WORD} to go on: ")
-        except EOFError:
+        except (EOFError, OSError, RuntimeError, ValueError):  # somebody closed what we ask on
             word = ""
     if word != WORD:
         raise NotAllowedError(

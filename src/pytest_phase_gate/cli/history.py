@@ -183,7 +183,7 @@ class _Trend:
             return
         from pytest_phase_gate.report.sparkline import can_show_blocks, sparkline
 
-        plain = not can_show_blocks(sys.stdout.encoding)
+        plain = not can_show_blocks(getattr(sys.stdout, "encoding", None))
         for index, (name, form) in enumerate((("failed", ".0f"), ("passed", ".0f"), ("seconds", ".1f"))):
             values = [row[index] for row in self._runs]
             yield f"{name:9}{sparkline(values, plain=plain)}  {values[0]:{form}} to {values[-1]:{form}}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import read_input, render_json, say
 from pytest_phase_gate.core.hook_answers import (
     ALLOW,
     HookAnswer,
@@ -20,7 +21,7 @@ from pytest_phase_gate.core.hook_answers import (
     decide_stop_in_doubt,
 )
 from pytest_phase_gate.core.values import as_dict
-from pytest_phase_gate.errors import InternalFaultError, PhaseGateError
+from pytest_phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from pytest_phase_gate.project import STATE_FOLDER, Project, next_commands
 
 if TYPE_CHECKING:
@@ -63,18 +64,17 @@ def run(call: Call) -> Answer:
     if output.document is None:
         return Answer(text=output.error, document=document, exit_code=output.exit_code, is_error=True)
     if output.error:
-        print(output.error, file=sys.stderr)
-    return Answer(text=json.dumps(output.document), document=document, exit_code=output.exit_code)
+        say(output.error, aside=True)
+    return Answer(text=render_json(output.document), document=document, exit_code=output.exit_code)
 
 
 def _read_event(call: Call) -> dict[str, Any] | None:
     """Return what stands on standard input; None if it is no event."""
     if call.interactive or sys.stdin is None:
         return {}  # somebody tries it out by hand
-    stream = getattr(sys.stdin, "buffer", sys.stdin)
     try:
-        found = json.loads(stream.read(_MAX_BYTES) or "{}")
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(read_input(_MAX_BYTES) or "{}")
+    except (UsageError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

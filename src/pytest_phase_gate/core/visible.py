@@ -27,7 +27,8 @@ _LOOKS = "\ufe0e\ufe0f"
 _KEYCAP = "\u20e3"
 
 #: What CI systems take for an order: GitHub `::error::`, `##[error]`; Azure `##vso[...]`; TeamCity `##teamcity[...]`.
-_ORDER = r"^[^\S\n]*+:(?=:)|#(?=#[A-Za-z]*+\[)"
+_ORDER_ANYWHERE = r"#(?=#[A-Za-z]*+\[)"
+_ORDER = rf"^[^\S\n]*+:(?=:)|{_ORDER_ANYWHERE}"
 
 
 def find_unseen(text: str, *, but: str = "") -> str | None:
@@ -48,15 +49,21 @@ def strip_unseen(text: str) -> str:
 
 def show_text(text: str) -> str:
     """Return a text of several lines as it may be printed: all is visible, and no line is an order to a CI system."""
-    return defuse(_show(text, but="\n\t"))
+    return _defuse(_show(text, but="\n\t"))
 
 
 def show_line(text: str) -> str:
     """Return a text as one line that may be printed; line ends and tabs become spaces."""
-    return defuse(_show(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")))
+    return _defuse(_show(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")))
 
 
-def defuse(text: str) -> str:
+def escape_orders(document: str) -> str:
+    """Return a JSON document in ASCII that means the same and gives no orders: a sign in a string may be an escape."""
+    document = document.replace("\x7f", "\\u007f")
+    return re.sub(_ORDER_ANYWHERE, r"\\u0023", document) if "##" in document else document
+
+
+def _defuse(text: str) -> str:
     """Return the text with the first sign of every order to a CI system shown as an escape."""
     if "::" not in text and "##" not in text:
         return text

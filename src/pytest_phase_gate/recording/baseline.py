@@ -14,7 +14,9 @@ from pytest_phase_gate.errors import NotAllowedError, PhaseGateError
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.narrowing import describe_narrowing
+from pytest_phase_gate.recording.telling import show_lines
 from pytest_phase_gate.recording.witness import SessionWitness
+from pytest_phase_gate.report.panel import Line
 
 
 class BaselineRecorder:
@@ -77,6 +79,5 @@ class BaselineRecorder:
         failing = event.data["failing"]
         self._says = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", "phase gate: baseline")
-        terminalreporter.write_line(self._says)
+    def pytest_terminal_summary(self) -> None:
+        show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])

@@ -19,18 +19,19 @@ from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.exit_status import exit_status_for
 from pytest_phase_gate.core.order import named_phase
 from pytest_phase_gate.core.runs import Kind
+from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.extensions import tell_evaluated
-from pytest_phase_gate.recording.gathering import gather_facts, make_record, missing_modules, teller
+from pytest_phase_gate.recording.gathering import gather_facts, make_record, missing_modules
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.meaning import written_since
 from pytest_phase_gate.recording.options import Options
 from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
-from pytest_phase_gate.recording.telling import add_to_junit, root_to_name, show_lines, tell_ci_system
+from pytest_phase_gate.recording.telling import add_to_junit, root_to_name, show_lines, tell_ci_system, teller
 from pytest_phase_gate.recording.verifying import hide_from_tests, recorded_for
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT
@@ -139,7 +140,7 @@ class Controller:
 
     def pytest_report_header(self) -> str:
         phase = "?" if self._run.phase is None else self._run.phase.name
-        return f"phase gate: {phase}, task {self._project.task}, root {self._project.root}"
+        return show_line(f"phase gate: {phase}, task {self._project.task}, root {self._project.root}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -172,17 +172,6 @@ def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first
     return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)
 
 
-def teller(config: pytest.Config) -> Callable[[str], None]:
-    """Return what shows a line to whoever waits for a long command."""
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-
-    def tell(text: str) -> None:
-        if terminal is not None:
-            terminal.write_line(text)
-
-    return tell
-
-
 def missing_modules(run: RecordedRun) -> list[str]:
     """Return the modules that were missing in RED: in later phases they have to be the project's own."""
     try:

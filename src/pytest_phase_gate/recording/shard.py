@@ -23,6 +23,7 @@ from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
 from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
@@ -121,7 +122,7 @@ class ShardRecorder:
             self._problem = as_fault(error)
 
     def pytest_report_header(self) -> str:
-        return f"phase gate: shard {self._split} of {self._phase.name}, root {self._project.root}"
+        return show_line(f"phase gate: shard {self._split} of {self._phase.name}, root {self._project.root}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -5,11 +5,13 @@ Nothing of this changes the verdict: what goes wrong is said. What is not asked 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_phase_gate.core.visible import show_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,25 +81,21 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:
         return
-    before, after = _guard(lines)
-    for text in before:
-        terminal.write_line(text)
-    for line in lines:
-        if line.is_title:
-            terminal.write_sep("=", line.text, **line.markup)
-        else:
-            terminal.write_line(line.text, **line.markup)
-    for text in (*after, *commands):
-        terminal.write_line(text)
-    terminal.flush()  # whoever ends the process from here on does not take the verdict with it
+    # A terminal that is closed, or a full disk, is no fault of the run's: what it gave is recorded by now.
+    with contextlib.suppress(OSError, ValueError):
+        for line in lines:
+            text = show_line(line.text)
+            if line.is_title:
+                terminal.write_sep("=", text, **line.markup)
+            else:
+                terminal.write_line(text, **line.markup)
+        for text in commands:
+            terminal.write_line(text)
+        terminal.flush()  # whoever ends the process from here on does not take the verdict with it
 
 
-def _guard(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
-    """Return what stands around lines that the CI's runner might take for commands."""
-    if _CI_VARIABLE not in os.environ:
-        return [], []
-    from pytest_phase_gate.report.ci import shown_in_ci
+def teller(config: pytest.Config) -> Callable[[str], None]:
+    """Return what shows a line to whoever waits for a long command."""
+    from pytest_phase_gate.report.panel import Line
 
-    texts = [line.text for line in lines]
-    shown = shown_in_ci(texts, os.environ)
-    return (shown[:1], shown[-1:]) if len(shown) > len(texts) else ([], [])
+    return lambda text: show_lines(config, [Line(text)])

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.exit_status import ExitMeaning
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.report.github import SUMMARY_LIMIT, annotate, cut_summary, guard_lines, outputs
+from pytest_phase_gate.report.github import SUMMARY_LIMIT, annotate, cut_summary, outputs
 from pytest_phase_gate.report.markdown import render_markdown
 from pytest_phase_gate.report.outputs import verdict_words
 
@@ -40,11 +40,6 @@ def tell_ci(
         *_append(environment.get("GITHUB_OUTPUT"), outputs(words, delimiter=f"phase-gate-{_token()}")),
     ]
     return Told(lines=tuple(annotate(document, meaning=meaning)), complaints=tuple(complaints))
-
-
-def shown_in_ci(lines: Iterable[str], environment: Mapping[str, str]) -> list[str]:
-    """Return lines as they may be printed: nothing that a test is called may become a command of the runner's."""
-    return guard_lines(lines, token=_token()) if is_github(environment) else list(lines)
 
 
 def _token() -> str:

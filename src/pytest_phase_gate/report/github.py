@@ -5,11 +5,12 @@ Text only; who writes it where is somebody else's business. Formats: docs.github
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate.core.exit_status import ExitMeaning
 from pytest_phase_gate.core.findings import place_of
+from pytest_phase_gate.core.visible import show_text
 
 #: Bytes of one step's summary; the upload of a longer one fails, and nobody sees any of it.
 SUMMARY_LIMIT = 1024 * 1024
@@ -55,7 +56,7 @@ def _command(level: str, title: str, message: str, *, about: str = "", **place: 
 
 
 def _escape_data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return show_text(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escape_property(text: str) -> str:
@@ -74,11 +75,3 @@ def cut_summary(text: str, *, room: int) -> str:
         return data.decode("utf-8")
     kept = data[: max(0, room - len(_CUT))].decode("utf-8", "ignore")
     return kept[: kept.rfind("\n") + 1] + _CUT if len(_CUT) <= room else ""
-
-
-def guard_lines(lines: Iterable[str], *, token: str) -> list[str]:
-    """Return lines that the runner only shows: where one could be taken for a command, commands are off meanwhile."""
-    lines = list(lines)
-    if not any(row.lstrip().startswith("::") or "##[" in row for line in lines for row in line.splitlines()):
-        return lines
-    return [f"::stop-commands::{token}", *lines, f"::{token}::"]

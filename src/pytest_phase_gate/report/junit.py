@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_phase_gate.core.findings import place_of
 from pytest_phase_gate.core.signals import SHOWN
+from pytest_phase_gate.core.visible import show_text
 from pytest_phase_gate.report.outputs import verdict_words
-
-#: What can't stand in XML 1.0 at all.
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 #: Answers that keep Gate 2 closed on purpose; any other absence is no failure.
 _REFUSALS = frozenset({"blocked", "test-wrong", "not-done", "malformed", "refused"})
@@ -66,4 +63,5 @@ def _what_is_open(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _legal(text: object) -> str:
-    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", str(text))
+    # Whatever can't stand in XML can't be seen, either.
+    return show_text(str(text))

@@ -12,16 +12,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from pytest_phase_gate.core.visible import show_line
+
 #: Characters of one text that are shown; the middle gives way.
 SHOWN = 400
 _TAIL = 80
-
-#: What a reader would not see, or what would change how the rest is read: controls, marks of direction, halves of
-#: surrogate pairs, what is no character at all.
-_UNSEEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff\ud800-\udfff"
-    r"\U000e0000-\U000e007f]"
-)
 
 #: Elements that have no end tag.
 _VOID = frozenset({"br", "hr", "input", "link", "meta", "rect", "circle", "path", "line", "polyline", "use"})
@@ -41,15 +36,7 @@ def show(text: object, limit: int = SHOWN) -> str:
     plain = str(text)
     if len(plain) > limit:
         plain = f"{plain[: limit - _TAIL]} … {plain[-_TAIL:]} ({len(plain):,} characters)"
-    return _UNSEEN.sub(_visible, plain)
-
-
-def _visible(found: re.Match[str]) -> str:
-    character = found[0]
-    if character in "\n\t":
-        return " "
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return show_line(plain)
 
 
 def escape(text: object) -> Html:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_phase_gate.core.visible import show_line
+
 #: Characters of a sentence that are handed on: enough for a person, little enough for every limit.
 _LONGEST = 500
 
@@ -31,5 +33,4 @@ def _plain(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    text = " ".join(str(value).encode("utf-8", "replace").decode("utf-8").split())
-    return "".join(letter for letter in text if letter.isprintable())[:_LONGEST].strip()
+    return " ".join(show_line(str(value)).split())[:_LONGEST].strip()

@@ -14,6 +14,7 @@ from pytest_phase_gate.core.evaluation import Evaluation, GuardResult
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.values import Value, field
+from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.report.tables import table_lines
 
@@ -69,7 +70,8 @@ def render_panel(
 
 def panel_text(lines: Iterable[Line]) -> str:
     """Return a panel as plain text, for those who have no terminal reporter."""
-    return "\n".join(f" {line.text} ".center(WIDTH, "=") if line.is_title else line.text for line in lines)
+    rows = ((show_line(line.text), line.is_title) for line in lines)
+    return "\n".join(f" {text} ".center(WIDTH, "=") if is_title else text for text, is_title in rows)
 
 
 def _wrapped(label: str, text: str, markup: Mapping[str, bool] | None = None, *, width: int = _LABEL) -> list[Line]:

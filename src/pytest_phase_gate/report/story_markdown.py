@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from pytest_phase_gate.core.evidence import Table
 from pytest_phase_gate.core.findings import place_of
@@ -12,7 +11,7 @@ from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.signals import SHOWN
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.core.words import REPORT_TITLE
-from pytest_phase_gate.report.markup import show
+from pytest_phase_gate.report.markdown_text import as_code, as_marked_table, as_table, as_text
 from pytest_phase_gate.report.sparkline import sparkline
 from pytest_phase_gate.report.story import Story
 from pytest_phase_gate.report.words import describe_cells, describe_counts, headline, outcome_of, short_time
@@ -31,15 +30,15 @@ def render_story(story: Story) -> str:
 
 
 def _lines(story: Story) -> Iterator[str]:
-    yield f"{REPORT_TITLE}{_text(headline(story))}"
+    yield f"{REPORT_TITLE}{as_text(headline(story))}"
     yield ""
-    yield f"**{_text(story.ledger.problem or story.standing.reason)}**"
+    yield f"**{as_text(story.ledger.problem or story.standing.reason)}**"
     yield ""
-    yield f"Next: {_code(story.ledger.remedy or story.standing.next)} in {_code(story.root)}"
+    yield f"Next: {as_code(story.ledger.remedy or story.standing.next)} in {as_code(story.root)}"
     yield ""
     runs = len(story.runs) + story.runs_left_out
     facts = f"Task {story.task}, cycle {story.cycle}, iteration {story.iteration}, {story.streak} green in a row,"
-    yield _text(f"{facts} {count(runs, 'run')}, breaker {story.breaker.status}.")
+    yield as_text(f"{facts} {count(runs, 'run')}, breaker {story.breaker.status}.")
     for title, rows in (
         ("Both gates", _gates(story)),
         ("Runs", _runs(story)),
@@ -54,7 +53,7 @@ def _lines(story: Story) -> Iterator[str]:
     ):
         written = list(rows)
         if written:
-            yield from ("", f"### {_text(title)}", "", *written)
+            yield from ("", f"### {as_text(title)}", "", *written)
 
 
 def _gates(story: Story) -> Iterator[str]:
@@ -63,16 +62,16 @@ def _gates(story: Story) -> Iterator[str]:
         yield "No verdict yet: it comes with the first complete run."
         return
     gate_1, gate_2 = verdict["gate_1"], verdict["gate_2"]
-    yield f"| Gate 1: {_text(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |"
+    yield f"| Gate 1: {as_text(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |"
     yield "| --- | --- | --- |"
     for clause in gate_1["clauses"]:
         shown = "not measured" if clause["unknown"] else clause["shown"]
-        yield f"| {_MARKS[clause['satisfied']]} | {_code(clause['text'])} | {_text(shown)} |"
+        yield f"| {_MARKS[clause['satisfied']]} | {as_code(clause['text'])} | {as_text(shown)} |"
     for guard in gate_1["guards"]:
         waived = " (waived)" if guard["waived"] else ""
-        yield f"| {_MARKS[guard['satisfied']]} | {_text(guard['name'])}{waived} | {_text(guard['detail'])} |"
+        yield f"| {_MARKS[guard['satisfied']]} | {as_text(guard['name'])}{waived} | {as_text(guard['detail'])} |"
     yield ""
-    yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {_text(gate_2['reason'])}".rstrip()
+    yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
 
 
 def _runs(story: Story) -> Iterator[str]:
@@ -86,7 +85,7 @@ def _runs(story: Story) -> Iterator[str]:
         yield f"- {name} `{sparkline(values)}` {values[0]} to {values[-1]}"
     yield ""
     shown = story.runs[-_RUNS:]
-    yield from _table(
+    yield from as_table(
         ("run", "began (UTC)", "phase", "ended", "tests", "streak", "verdict"),
         (
             (
@@ -107,7 +106,7 @@ def _runs(story: Story) -> Iterator[str]:
 def _criteria(story: Story) -> Iterator[str]:
     if story.criteria is None:
         return
-    yield from _table(
+    yield from as_table(
         ("id", "criterion", "standing", "tests"),
         (
             (
@@ -134,8 +133,8 @@ def _tests(story: Story) -> Iterator[str]:
         for row in shown:
             cells = "".join(_SIGNS[letter] for letter in row.cells[-_CELLS:])
             said = ", ".join(word for word, holds in (("flaky", row.is_flaky), ("failing", row.is_failing)) if holds)
-            rows.append((_code(row.id), said, _code(cells), _text(describe_cells(row))))
-        yield from _marked_table(("test", "", "history", "in words"), rows)
+            rows.append((as_code(row.id), said, as_code(cells), as_text(describe_cells(row))))
+        yield from as_marked_table(("test", "", "history", "in words"), rows)
     calm = len(tests.rows) - len(telling) + tests.quiet
     if calm:
         yield ""
@@ -156,18 +155,18 @@ def _evidence(story: Story) -> Iterator[str]:
     if verdict is None:
         return
     for row in verdict["findings"]:
-        yield f"- {row['tier']} {_code(row['slug'])}: {_text(' '.join((place_of(row), row['detail'])).strip())}"
-    yield from (f"- override: {_text(describe_override(row))}" for row in verdict["overrides"])
-    yield from (f"- warning: {_text(text)}" for text in verdict["warnings"])
-    yield from (f"- note: {_text(text)}" for text in verdict["notes"])
+        yield f"- {row['tier']} {as_code(row['slug'])}: {as_text(' '.join((place_of(row), row['detail'])).strip())}"
+    yield from (f"- override: {as_text(describe_override(row))}" for row in verdict["overrides"])
+    yield from (f"- warning: {as_text(text)}" for text in verdict["warnings"])
+    yield from (f"- note: {as_text(text)}" for text in verdict["notes"])
     for table in verdict.get("tables", ()):
-        yield from ("", f"{_text(table['title'])}:", "", *_table(table["columns"], table["rows"]))
+        yield from ("", f"{as_text(table['title'])}:", "", *as_table(table["columns"], table["rows"]))
 
 
 def _claims(story: Story) -> Iterator[str]:
     if story.calibration is None:
         return
-    yield from _table(
+    yield from as_table(
         ("points", "claims", "true later", "share"),
         (
             (
@@ -182,15 +181,15 @@ def _claims(story: Story) -> Iterator[str]:
 
 
 def _more(lines: Iterable[str], tables: Iterable[Table]) -> Iterator[str]:
-    yield from map(_text, lines)
+    yield from map(as_text, lines)
     for table in tables:
-        yield from ("", f"{_text(table.title)}:", "", *_table(table.columns, table.rows))
+        yield from ("", f"{as_text(table.title)}:", "", *as_table(table.columns, table.rows))
 
 
 def _happenings(story: Story) -> Iterator[str]:
     shown = story.happenings[-_HAPPENINGS:]
     for each in reversed(shown):
-        yield f"- {short_time(each.at)}, after run {each.run}: {_text(each.text)}"
+        yield f"- {short_time(each.at)}, after run {each.run}: {as_text(each.text)}"
     left_out = len(story.happenings) - len(shown) + story.happenings_left_out
     yield from _left_out(left_out, "earlier event", "phase-gate history --events")
 
@@ -198,38 +197,13 @@ def _happenings(story: Story) -> Iterator[str]:
 def _ledger(story: Story) -> Iterator[str]:
     check = story.ledger
     if check.is_intact:
-        yield f"Every one of {count(check.events, 'event')} follows the one before it; the head is {_code(check.head)}."
+        events = count(check.events, "event")
+        yield f"Every one of {events} follows the one before it; the head is {as_code(check.head)}."
     else:
-        yield f"{count(check.events, 'event')} are good; then: {_text(check.problem)}"
+        yield f"{count(check.events, 'event')} are good; then: {as_text(check.problem)}"
 
 
 def _left_out(number: int, noun: str, where: str) -> Iterator[str]:
     if number > 0:
         yield ""
         yield f"Left out: {count(number, noun)}; see {where}."
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    return _marked_table([_text(column) for column in columns], ([_text(cell) for cell in row] for row in rows))
-
-
-def _marked_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(columns)} |"
-    yield "|" + " --- |" * len(columns)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def _code(text: str) -> str:
-    """Return inline code that the text can't end: a fence longer than any run of backticks in it."""
-    shown = show(text)
-    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
-    padded = f" {shown} " if "`" in shown else shown
-    return f"{fence}{padded}{fence}".replace("|", "\\|")
-
-
-def _text(text: object) -> str:
-    shown = show(text)
-    for character in "\\`*_[]<>|#!~":
-        shown = shown.replace(character, f"\\{character}")
-    return shown.replace("@", "@\u2060")

@@ -1,0 +1,121 @@
+"""Closed or full output: every command does what it does, and ends with a code of the table and no traceback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.cli import COMMANDS
+from tests.cli.conftest import COMMAND, Begin
+from tests.cli.test_dispatch import CALLS, STORIES
+from tests.storage.stores import contents
+from tests.warm import WarmServer
+
+#: Commands that print an answer of each kind: rows, a document, a long answer, a refusal, an answer to an agent.
+TYPICAL = ("check", "badge", "history", "force", "hook")
+
+LOST: dict[str, dict[str, str]] = {
+    "closed-output": {"stdout": "closed"},
+    "full-output": {"stdout": "full"},
+    "all-closed": {"stdin": "closed", "stdout": "closed", "stderr": "closed"},
+    "closed-input": {"stdin": "closed"},
+    "closed-errors": {"stderr": "closed"},
+    "full-errors": {"stderr": "full"},
+    "both-full": {"stdout": "full", "stderr": "full"},
+    "nobody-reads": {"stdout": "nobody-reads"},
+    "nobody-reads-either": {"stdout": "nobody-reads", "stderr": "nobody-reads"},
+    "terminal-hung-up": {"stdin": "hung-up", "stdout": "hung-up", "stderr": "hung-up"},
+}
+#: Tried with every command, and the rest, too, where somebody asks for the whole table.
+WITH_EVERY_COMMAND = LOST if "EVERY_LOST_OUTPUT" in os.environ else ("all-closed",)
+ROWS = [(name, way) for way in LOST for name in (COMMANDS if way in WITH_EVERY_COMMAND else TYPICAL)]
+
+
+@pytest.fixture(scope="module")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServer]:
+    server = WarmServer(tmp_path_factory.mktemp("children"), str(Path(__file__).with_name("lost_streams.py")))
+    yield server
+    server.close()
+
+
+def expected(code: int, streams: dict[str, str]) -> int:
+    """A 0 does not stand for an answer that could not be written; whoever closed the output did not want it."""
+    return 11 if code == 0 and streams.get("stdout") in ("full", "hung-up") else code
+
+
+@pytest.mark.parametrize(("name", "way"), ROWS)
+def test_a_lost_output_costs_no_answer(
+    begin: Begin, children: WarmServer, monkeypatch: pytest.MonkeyPatch, name: str, way: str
+) -> None:
+    desk = begin(STORIES.get(name, "green"))
+    if name == "withdraw":
+        assert desk.gate(*CALLS["declare"][1]).code == 0
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_phase_gate.plugin")
+    code, words = CALLS[name]
+    ended, out, err = children.run(desk.root, ("phase-gate", *words), dict(os.environ), streams=LOST[way])
+    assert ended == expected(code, LOST[way]), out + err
+    assert "Traceback" not in out + err
+    assert "Exception ignored" not in out + err
+    if expected(code, LOST[way]) != code and "stderr" not in LOST[way]:
+        assert "the answer could not be written: No space left on device [output-lost]" in err
+
+
+def test_what_is_done_is_done(begin: Begin, children: WarmServer) -> None:
+    """The signal is in the ledger, whoever could read what we said about it."""
+    desk = begin("green")
+    words = ("phase-gate", "signal", "--reason", "done")
+    assert children.run(desk.root, words, dict(os.environ), streams={"stdout": "full"})[0] == 11
+    assert desk.gate("check").code == 0
+
+
+@pytest.mark.parametrize("way", ["closed", "full", "nobody-reads", "hung-up"])
+def test_watching_ends_where_nobody_watches(begin: Begin, children: WarmServer, way: str) -> None:
+    desk = begin("green")
+    words = ("phase-gate", "status", "--watch")
+    code, out, err = children.run(desk.root, words, dict(os.environ), streams={"stdout": way})
+    assert (code, out) == (10, "")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", [("claim", "-"), ("verify", "executor", "-"), ("review", "-")], ids=" ".join)
+def test_input_that_is_closed_is_a_usage_error(begin: Begin, children: WarmServer, name: tuple[str, ...]) -> None:
+    desk = begin("green")
+    before = contents(desk.root)
+    code, _, err = children.run(desk.root, ("phase-gate", *name), dict(os.environ), streams={"stdin": "closed"})
+    if name[0] == "review":
+        assert code == 13, "the task asks for none"
+    else:
+        assert code == 2
+        assert "standard input can't be read: it is closed [bad-usage]" in err
+    assert "Traceback" not in err
+    assert contents(desk.root) == before
+
+
+#: By shells, from the interpreter's very beginning. Code of `history`, which is 0 otherwise.
+SHELLS = {
+    ">&-": 0,
+    ">/dev/full": 11,
+    "2>&-": 0,
+    ">&- 2>&-": 0,
+    "<&- >&- 2>&-": 0,
+    ">/dev/full 2>&1": 11,
+    "| head -c 0": 0,
+}
+
+
+@pytest.mark.parametrize("how", SHELLS)
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that tells the code of a pipe's beginning")
+def test_from_the_interpreters_beginning(begin: Begin, how: str) -> None:
+    desk = begin("green")
+    line = f'"$0" {" ".join(COMMAND)} history --events {how}; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", line, sys.executable], cwd=desk.root, capture_output=True, check=False)
+    assert done.returncode == SHELLS[how], done.stderr
+    assert b"Traceback" not in done.stdout + done.stderr
+    assert b"Exception ignored" not in done.stderr
+    assert contents(desk.root / ".phase-gate"), "nothing was written over"

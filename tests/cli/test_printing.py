@@ -1,0 +1,53 @@
+"""One way out: nothing prints but the printer, which makes visible whatever it is given."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_phase_gate
+from pytest_phase_gate.cli._output import render_json
+
+SOURCE = Path(pytest_phase_gate.__file__).parent
+
+#: What may write to a standard stream by itself, and why.
+EXEMPT = {
+    "cli/_output.py": "the printer",
+    "proofs/probe.py": "speaks to the doctor, as JSON, from a process of its own",
+    "evidence/output.py": "shows what a command of the project's prints, as it is",
+}
+
+
+def _printing(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        if called == "print" or called.endswith((".stdout.write", ".stderr.write", "out.write", ".write_line")):
+            yield node
+
+
+def test_nothing_else_prints() -> None:
+    found = {
+        f"{path.relative_to(SOURCE).as_posix()}:{call.lineno}"
+        for path in SOURCE.rglob("*.py")
+        for call in _printing(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    # Panels and the lines of CI systems: made visible there.
+    allowed = (*EXEMPT, "recording/telling.py")
+    assert [place for place in sorted(found) if not place.startswith(allowed)] == []
+
+
+@pytest.mark.parametrize("text", ["##[error]x", "a ##vso[b]", "\x7f", "###[", "\u202e\x1b\n::error::", "## [x](#y)"])
+def test_a_document_means_the_same_and_gives_no_orders(text: str) -> None:
+    for indent in (None, 2):
+        shown = render_json({text: [text]}, indent=indent)
+        assert json.loads(shown) == {text: [text]}
+        assert "##[" not in shown
+        assert "##vso[" not in shown
+        assert shown.replace("\n", "").isprintable()
+        assert not any(row.lstrip().startswith("::") for row in shown.splitlines())
