@@ -905,6 +905,83 @@ def test_the_reviewers_three_inputs_are_one_bundle(gate: Gate) -> None:
     assert gate.review({**gate.verdict(), "evidence": form["evidence"]}).code == 0
 
 
+@pytest.mark.criterion("VG-37")
+@pytest.mark.parametrize("versioned", [True, False], ids=["git", "no-git"])
+def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate, versioned: bool) -> None:
+    if versioned:
+        repository(gate)
+    gate.sample.write(planner=WRONG)
+    gate.start(files=["planner.py", "docs/planner.md"])
+    gate.sample.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
+    gate.executor()
+    gate.verify()
+    document = gate.json("verify", "bundle")
+    assert document["diff"].splitlines() == [
+        *("--- /dev/null", "+++ b/docs/planner.md", "@@ -0,0 +1 @@", "+# Planner"),
+        *("--- a/planner.py", "+++ b/planner.py", "@@ -1,2 +1,2 @@", " def planner_id():", "-    return 0"),
+        "+    return 42",
+    ]
+    assert (document["diff_left_out"], document["altered_tests"], document["weak_because"]) == ([], [], [])
+    assert len(document["checks"]) == 5
+    text = gate.call("verify", "bundle").out
+    assert "\n| +    return 42\n" in text
+    assert "- there are no unintended side effects\n" in text
+
+
+@pytest.mark.criterion("VG-37")
+def test_the_diff_has_an_end_and_says_what_is_not_in_it(gate: Gate) -> None:
+    repository(gate)
+    gate.start(files=["planner.py", "data.csv", "logo.png"])
+    gate.sample.write({"planner.py": RIGHT, "data.csv": "1\n" * 9000, "logo.png": "\0"})
+    gate.executor()
+    gate.verify()
+    document = gate.json("verify", "bundle")
+    assert len(document["diff"].splitlines()) < 500
+    assert "+    return 42" in document["diff"]
+    assert document["diff_left_out"] == ["data.csv: 8603 more lines", "logo.png: it is no text"]
+
+
+@pytest.mark.criterion("VG-37")
+@pytest.mark.parametrize(
+    "runner", [pytest.param("-m unittest test_planner", id="unittest"), pytest.param("", id="pytest")]
+)
+def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: str) -> None:
+    tests = (
+        "import unittest\nfrom planner import planner_id\n\n\nclass TestIt(unittest.TestCase):\n"
+        "    def test_id(self):\n        assert planner_id() == 42\n\n"
+        "    def test_type(self):\n        assert isinstance(planner_id(), int)\n"
+    )
+    gate.sample.write({"test_planner.py": tests, ".gitignore": "*.yaml\n__pycache__/\n"})
+    gate.sample.commit_all()
+    gate.start(files=["planner.py", "test_planner.py"], verify=python(runner or f"{PYTEST} test_planner.py"))
+    gate.sample.write({"planner.py": WRONG, "test_planner.py": tests.replace("planner_id() == 42", "True")})
+    gate.executor()
+    ran = gate.verify()
+    why = "test_planner.py::TestIt::test_id: it checks nothing any more"
+    assert ran.code == 0, ran
+    assert ran.has(f"Weak     {why}")
+    document = gate.json("verify", "bundle")
+    assert document["altered_tests"] == [
+        {"test": "test_planner.py::TestIt::test_id", "what": "it checks nothing any more"}
+    ]
+    assert "-        assert planner_id() == 42\n+        assert True" in document["diff"]
+    assert gate.call("verify", "bundle").has("# Tests that were there, and are not what they were", f"- '{why}'")
+    assert gate.call("explain", "--task", TASK).has(f"advisory tests-unchanged: {why.replace('id: ', 'id ')}")
+    assert gate.review().has("approved by ann (weak)")
+
+
+@pytest.mark.criterion("VG-37")
+def test_a_known_test_that_was_mended_is_shown_and_not_flagged(gate: Gate) -> None:
+    begin_pytest(gate)
+    mended = TESTS.replace("planner_id() == 42", "planner_id() in (41, 42)")
+    gate.sample.write({"test_planner.py": f"{mended}\n\ndef test_more():\n    assert planner_id() > 1\n"})
+    assert gate.verify().code == 0
+    document = gate.json("verify", "bundle")
+    assert document["altered_tests"] == [{"test": "test_planner.py::test_id", "what": "it has another body"}]
+    assert document["weak_because"] == []
+    assert gate.review().has("both gates hold: approved by ann\n")
+
+
 @pytest.mark.criterion("VG-31")
 @pytest.mark.parametrize(
     ("done", "way"),

@@ -13,6 +13,7 @@ from pytest_phase_gate.cli._output import read_input
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.signals import ABSENT, Reading
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.task_diff import TextChange
 from pytest_phase_gate.core.task_spec import TaskSpec, task_slug
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verdicts import judgement_events
@@ -24,6 +25,7 @@ from pytest_phase_gate.core.verification_stats import Overview
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from pytest_phase_gate.evidence.task_changes import look_at
+from pytest_phase_gate.evidence.task_texts import read_changes
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.lock import is_free
 from pytest_phase_gate.storage.store import TaskStore, Transaction
@@ -133,6 +135,15 @@ class Desk:
         scene = self.project.scene(frozenset(), self.store, state, phase=PHASE)
         before = self.store.objects.load(verification.memory)
         return look_at(scene, verification, tree, before, others=lambda: self.board.overview)
+
+    def output(self, verification: Verification) -> str:
+        """Return what the verify command printed, as far as it is kept."""
+        check = verification.check
+        return "" if check is None or not check.output else str(self.store.objects.load(check.output)["output"])
+
+    def changes(self, verification: Verification, paths: Iterable[str]) -> list[TextChange]:
+        """Return what these files were when the task was taken, and what they are."""
+        return read_changes(self.project.root, self.store.objects.load(verification.memory), paths)
 
     def rules(self, change: Transaction) -> tuple[Workflow, Phase]:
         workflow = rules_of(self.project, self.store, change.opened)

@@ -11,11 +11,13 @@ from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._output import draw, raw_output, say_aside
 from pytest_phase_gate.cli._verify_desk import Board, Desk, check_event, require_verification
 from pytest_phase_gate.cli._verify_evidence import weigh
+from pytest_phase_gate.core.altered_tests import DOUBTFUL, WORDS, find_altered_tests
 from pytest_phase_gate.core.evaluation import Evaluation
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verification import PHASE, Check, FailureType, Status, Verification
 from pytest_phase_gate.core.verification_feedback import first_failures
+from pytest_phase_gate.core.verification_judging import Look
 from pytest_phase_gate.core.verification_rules import check_limit, time_left
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.evidence.processes import Ended, run_process
@@ -26,6 +28,8 @@ from pytest_phase_gate.storage.tree import Tree, describe_difference
 
 #: Bytes of output that each file keeps.
 KEPT = 256 * 1024
+#: Altered tests that the record keeps, and that are said each in a line.
+KEPT_TESTS, SHOWN = 200, 5
 
 
 def run(call: Call) -> Answer:
@@ -197,10 +201,22 @@ class VerifyRun:
                 raise NotAllowedError(
                     f"{desk.task} moved on while its verify command ran", remedy="phase-gate verify status"
                 )
+            look = desk.look(change.state, current, after)
+            self._compare_tests(current, look)
             change.record(check_event(self.check))
             self._fail(after, change)
-            current = require_verification(change.state, desk.task)
-            return desk.judge(change, desk.look(change.state, current, after))
+            return desk.judge(change, look)
+
+    def _compare_tests(self, current: Verification, look: Look) -> None:
+        """Keep what became of the tests that were there; one that checks nothing any more makes the pass weak."""
+        found = find_altered_tests(self.desk.changes(current, [path for path in look.own if path.endswith(".py")]))
+        doubtful = [each.text for each in found if each.kind in DOUBTFUL]
+        more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
+        self.check = replace(
+            self.check,
+            altered=tuple((each.id, WORDS[each.kind]) for each in found[:KEPT_TESTS]),
+            flags=(*self.check.flags, *doubtful[:SHOWN], *more),
+        )
 
     def _fail(self, after: Tree, change: Transaction) -> None:
         check, desk = self.check, self.desk

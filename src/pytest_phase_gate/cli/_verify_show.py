@@ -1,4 +1,4 @@
-"""`phase-gate verify status`, `stats`, `failures`, `feedback`, `bundle` and `result`: they only look."""
+"""`phase-gate verify status`, `stats`, `failures`, `feedback` and `result`: they only look."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._verify_desk import Board, Desk
-from pytest_phase_gate.core.task_spec import spec_to_json
 from pytest_phase_gate.core.verification import FINISHED, Status, Verification
 from pytest_phase_gate.core.verification_feedback import feedback as feedback_text
 from pytest_phase_gate.core.verification_feedback import find_dependency
@@ -139,71 +138,11 @@ def _changed_since(desk: Desk, verification: Verification) -> list[str]:
     return sorted((*found.added, *found.removed, *found.changed))
 
 
-def bundle(call: Call) -> Answer:
-    """Print the three things that a reviewer looks at."""
-    board = Board(call)
-    desk = board.desk(board.named() or board.waiting((Status.REVIEWING,), "a review"))
-    verification = desk.verification()
-    check = verification.check
-    if verification.report is None or check is None or not check.has_ended:
-        raise NotAllowedError(
-            f"{desk.task} has nothing to review yet: it is {verification.status}",
-            remedy=f"phase-gate verify status --task {desk.task}",
-        )
-    state = desk.state()
-    tree = desk.tree(verification.spec)
-    look = desk.look(state, verification, tree)
-    document = {
-        "task": spec_to_json(verification.spec),
-        "executor_result": desk.store.objects.load(verification.report.kept),
-        "verify": evidence_chain(verification, _output(desk, verification))["verify"],
-        "changed_files": list(look.changed or ()),
-        "unlisted_files": list(look.unlisted or ()),
-        "untracked_files": list(look.untracked),
-        "fresh": check.after == tree.digest,
-        "verdict_form": {
-            "verdict": "APPROVED | REJECTED",
-            "task_name": verification.spec.name,
-            "confidence": "HIGH | MEDIUM | LOW",
-            "findings": ["what was looked at, and what was found"],
-            "concerns": [],
-            "recommendation": "commit | retry | manual_review",
-            "evidence": check.id,
-        },
-    }
-    return Answer(text=_bundle_text(document), document=document)
-
-
-def _bundle_text(document: dict[str, Any]) -> str:
-    import yaml
-
-    def block(value: Any) -> str:
-        return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)).rstrip()
-
-    verify = dict(document["verify"])
-    output = str(verify.pop("output")).rstrip()
-    parts = [
-        "# 1. Task",
-        block(document["task"]),
-        "# 2. Executor result",
-        block(document["executor_result"]),
-        "# 3. Verify command",
-        block(verify),
-        "# Output",
-        "\n".join(f"| {line}" for line in output.splitlines()),
-        "# Changed files, from git",
-        block({name: document[name] for name in ("changed_files", "unlisted_files", "untracked_files", "fresh")}),
-        "# Verdict, to be filled in: phase-gate review FILE --by NAME",
-        block(document["verdict_form"]),
-    ]
-    return "\n".join(parts)
-
-
 def result(call: Call) -> Answer:
     board = Board(call)
     desk = board.desk(board.named() or _latest(board))
     verification = desk.verification()
-    output = _output(desk, verification)
+    output = desk.output(verification)
     document = gate_result(verification, output, state_updated=state_file(desk.project).exists())
     chain = evidence_chain(verification, output)
     holds = verification.status is Status.APPROVED and is_complete(chain)
@@ -219,8 +158,3 @@ def _latest(board: Board) -> str:
     if not rows:
         raise NotAllowedError("no task has begun yet", remedy="phase-gate verify start --task-file FILE")
     return max(rows, key=lambda row: row.last_step_at).task
-
-
-def _output(desk: Desk, verification: Verification) -> str:
-    check = verification.check
-    return "" if check is None or not check.output else str(desk.store.objects.load(check.output)["output"])

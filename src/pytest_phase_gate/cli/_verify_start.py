@@ -98,7 +98,7 @@ def _take(desk: Desk, spec: TaskSpec, flags: tuple[str, ...]) -> bool:
     _refuse_change(desk, looked)
     tree = desk.tree(spec)
     state = desk.state()
-    memory = remember_files(desk.project.scene(frozenset(), desk.store, state, phase=PHASE), tree)
+    memory = remember_files(desk.project.scene(frozenset(), desk.store, state, phase=PHASE), tree, spec.files)
     known = collect_known(desk.project, desk.store, spec, limit=limits["verify"])
     workflow = desk.project.verification_workflow()
     phase = workflow.first

@@ -14,7 +14,7 @@ ACTIONS: dict[str, tuple[str, str]] = {
     "start": ("_verify_start.run", "Take tasks from a file, or begin an attempt of one that waits"),
     "executor": ("_verify_executor.run", "Step 1: hand in the executor's report"),
     "run": ("_verify_run.run", "Step 2: run the task's verify command"),
-    "bundle": ("_verify_show.bundle", "Print what the reviewer looks at (step 3 is phase-gate review)"),
+    "bundle": ("_verify_bundle.run", "Print what the reviewer looks at (step 3 is phase-gate review)"),
     "commit": ("_verify_commit.run", "Commit the files of an approved task, and nothing else"),
     "status": ("_verify_show.status", "Say where a task stands, or all of them"),
     "stats": ("_verify_show.stats", "Show the statistics of all tasks"),

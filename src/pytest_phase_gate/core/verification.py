@@ -100,6 +100,8 @@ class Check(Value):
     #: Why an exit code of 0 proves nothing, as pairs of slug and words; and what only makes the pass a weak one.
     problems: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
+    #: Tests that were there when the task was taken and are not what they were, as pairs of id and words.
+    altered: tuple[tuple[str, str], ...] = ()
     #: Why it did not end by itself.
     why: str = ""
 
@@ -230,7 +232,7 @@ class Verification(Value):
 
 
 #: Fields that came with a later version.
-_ADDED = frozenset({(Review, "flags")})
+_ADDED = frozenset({(Check, "altered"), (Review, "flags")})
 
 
 def verification_to_json(verification: Verification) -> dict[str, Any]:
@@ -267,6 +269,7 @@ def check_from_json(row: Mapping[str, Any]) -> Check:
             "runs": tuple(row.get("runs", ())),
             "flags": tuple(row.get("flags", ())),
             "problems": tuple((slug, text) for slug, text in row.get("problems", ())),
+            "altered": tuple((test, text) for test, text in row.get("altered", ())),
         }
     )
 

@@ -22,6 +22,8 @@ class Look(Value):
     tree: str
     #: Files that changed since the task was taken, as git shows it; None if that can't be told.
     changed: tuple[str, ...] | None = None
+    #: Those of them that are this task's, or nobody's.
+    own: tuple[str, ...] = ()
     #: Those of them that neither this task lists nor another one that is being worked on.
     unlisted: tuple[str, ...] | None = None
     #: New files that nobody lists and git does not track: outputs mostly. Shown to the reviewer.
@@ -111,6 +113,10 @@ def _findings(verification: Verification, look: Look) -> list[Finding]:
         found += [
             Finding(slug="verify-proves", tier="hard", id=slug, detail=text, proof=check.id)
             for slug, text in check.problems
+        ]
+        found += [
+            Finding(slug="tests-unchanged", tier="advisory", id=test, file=test.partition("::")[0], detail=text)
+            for test, text in check.altered
         ]
         if check.has_ended and check.after != look.tree:
             detail = f"verified was {check.after[:16]}, there is {look.tree[:16]}"

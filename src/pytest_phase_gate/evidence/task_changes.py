@@ -16,6 +16,7 @@ from pytest_phase_gate.core.verification_stats import Overview
 from pytest_phase_gate.evidence.git import look_since
 from pytest_phase_gate.evidence.scene import Scene
 from pytest_phase_gate.evidence.task_commits import OwnCommits, find_own_commits
+from pytest_phase_gate.evidence.task_texts import remember_texts
 from pytest_phase_gate.storage.git import try_git
 from pytest_phase_gate.storage.tree import Tree, compile_globs
 
@@ -23,9 +24,13 @@ from pytest_phase_gate.storage.tree import Tree, compile_globs
 _LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage*", "node_modules/**"))
 
 
-def remember_files(scene: Scene, tree: Tree) -> dict[str, Any]:
-    """Return how things are when a task is taken, for `look_at`."""
-    return {"git": look_since(scene, None).now, "files": dict(tree.files)}
+def remember_files(scene: Scene, tree: Tree, files: Iterable[str]) -> dict[str, Any]:
+    """Return how things are when a task is taken, for `look_at` and `read_changes`.
+
+    :param files: what the task lists.
+    """
+    memory: dict[str, Any] = {"git": look_since(scene, None).now, "files": dict(tree.files)}
+    return {**memory, "texts": remember_texts(scene.root, memory, list_matcher(files))}
 
 
 def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
@@ -69,6 +74,7 @@ def look_at(
     return Look(
         tree=tree.digest,
         changed=tuple(changed),
+        own=tuple(path for path in changed if is_listed(path) or path in foreign),
         unlisted=tuple(path for path in foreign if path not in untracked),
         untracked=tuple(path for path in untracked if not _LEFTOVERS(path)),
         theirs=tuple(sorted(theirs.items())),
