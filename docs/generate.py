@@ -60,6 +60,7 @@ EVENTS: Mapping[str, str] = {
     "rewound": "Somebody went back to an earlier phase, with a reason",
     "rollback-accepted": "A person accepted a folder that came back from an old copy, or from elsewhere",
     "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
+    "run-forked": "A forked child came back into pytest when its run had ended, which was noticed later",
     "run-lost": "A run began and never ended, which was noticed later",
     "run-started": "A run began: phase, tree, arguments, versions; the shards that it is made of, if it is",
     "signal-refused": "A signal file appeared while a run was open, and was not taken",

@@ -143,7 +143,7 @@ FULL = State(
     chain="t1",
     green_tree="t1",
     open_runs=(OpenRun(id="r9", phase="GREEN", at="now", tree="t1", nested=True, overlaps=True, rewinds=True),),
-    last_run=RunSummary(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w"),
+    last_run=RunSummary(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w", forked=True),
     measurement=Measurement(
         run="r8", iteration=3, tree="t1", metrics={"tests_total": 5}, findings=({"slug": "s"},), notes=("n",)
     ),
@@ -318,7 +318,8 @@ def test_whatever_happens_the_numbers_stay_sane(happened: list[Event]) -> None:
         if state.undo is not None:
             assert state.undo.state.undo is None, "one step back, never two"
         if state.chain is None and event.kind != "run-ended" and before.chain is not None:
-            assert event.kind in ("phase-entered", "run-lost", "repaired", "rollback-accepted", "key-adopted")
+            named = ("phase-entered", "run-forked", "run-lost", "repaired", "rollback-accepted", "key-adopted")
+            assert event.kind in named
 
 
 @pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "signal-spent"])

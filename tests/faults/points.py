@@ -26,6 +26,7 @@ CALLS = (
     "fsync_folder",
     "make_folder",
     "unlink",
+    "list_folder",
     "acquire",
 )
 READ = "read"

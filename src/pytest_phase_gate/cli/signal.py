@@ -10,6 +10,7 @@ from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, re
 from pytest_phase_gate.cli._evidence import look_for, measure_now, remember_next
 from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.evidence import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
+from pytest_phase_gate.core.forked import LATE
 from pytest_phase_gate.core.order import stuck_error
 from pytest_phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from pytest_phase_gate.core.state import Measurement, State
@@ -180,6 +181,8 @@ def _refuse_stale(state: State, phase: Phase, tree: str) -> Measurement:
         raise StaleSignalError(f"run {lost[0][:8]} began after it and never ended", remedy=again)
     if last is not None and last.id != measured.run:
         raise StaleSignalError(f"a run came after iteration {measured.iteration} ({last.kind})", remedy=again)
+    if state.is_forked:
+        raise StaleSignalError(LATE, remedy=again)
     if tree != measured.tree:
         raise StaleSignalError(
             f"files have changed since iteration {measured.iteration}: nobody has tested them", remedy=again

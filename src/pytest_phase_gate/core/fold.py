@@ -194,6 +194,19 @@ def _run_lost(state: State, event: Event) -> State:
     return replace(state, streak=0, tree=None, chain=None, evaluation_is_stale=state.evaluation is not None)
 
 
+def _run_forked(state: State, event: Event) -> State:
+    """A child came back when its run had ended: nobody knows which of the runs that count it disturbed."""
+    event.data["run"]
+    return replace(
+        state,
+        streak=0,
+        chain=None,
+        green_tree=None,
+        last_run=None if state.last_run is None else replace(state.last_run, forked=True),
+        evaluation_is_stale=state.evaluation is not None,
+    )
+
+
 def _run_ended(state: State, event: Event) -> State:
     data = event.data
     run = state.open_run(data["run"])
@@ -449,6 +462,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "phase-entered": _phase_entered,
     "run-started": _run_started,
     "run-lost": _run_lost,
+    "run-forked": _run_forked,
     "run-ended": _run_ended,
     "evaluated": _evaluated,
     "signal-spent": _signal_spent,

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
+from pytest_phase_gate.core.forked import LATE
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.words import DONE
@@ -241,7 +242,7 @@ def what_is_missing(state: State) -> str:
     if state.evaluation is None or state.evaluation.get("phase") != state.phase:
         return "no complete run in it yet"
     if state.evaluation_is_stale:
-        return "a run came after its last verdict"
+        return LATE if state.is_forked else "a run came after its last verdict"
     return str(state.evaluation["reason"])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.core.breaker import at_time, describe_wait
+from pytest_phase_gate.core.forked import LATE
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.core.words import run_command
@@ -76,9 +77,8 @@ def assess(
         return Standing(holds=False, reason=f"{missing} {state.phase} yet", next=again)
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
-        return Standing(
-            holds=False, reason=f"a run came after the last verdict{last}: it has to be made anew", next=again
-        )
+        came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
+        return Standing(holds=False, reason=f"{came}: it has to be made anew", next=again)
     left = state.tree
     if evaluation["run"] is None:
         # It speaks of the code that the last green run tested, or of no code at all.
@@ -95,7 +95,8 @@ def _assess_verification(state: State, verification: Verification, *, tree: str,
     if verification.commit:
         return Standing(holds=True, reason=f"approved, and committed as {verification.commit[:10]}", next=look)
     if evaluation is None or state.evaluation_is_stale:
-        return Standing(holds=False, reason=f"it is {verification.status}", next=look)
+        is_forked = evaluation is not None and state.is_forked
+        return Standing(holds=False, reason=LATE if is_forked else f"it is {verification.status}", next=look)
     if verification.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
         reason = "files were changed after the verify run: its evidence is stale"
         return Standing(holds=False, reason=reason, next=look)

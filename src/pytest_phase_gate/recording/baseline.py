@@ -14,6 +14,7 @@ from pytest_phase_gate.errors import NotAllowedError, PhaseGateError
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.narrowing import describe_narrowing
+from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.telling import show_lines
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.report.panel import Line
@@ -26,7 +27,9 @@ class BaselineRecorder:
         self._config, self._project = config, project
         self._revision: str = config.option.phase_baseline
         self._store = project.store("phase-gate baseline")
-        self._witness = SessionWitness(config, project.root)
+        self._origin = Origin()
+        self._origin.mark = self._store.fork_mark_file(self._origin.run)
+        self._witness = SessionWitness(config, project.root, self._origin)
         self._says = ""
         self._status = 0
 
@@ -54,6 +57,8 @@ class BaselineRecorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._origin.is_left():
+            return
         try:
             self._record(session)
         except PhaseGateError as error:
@@ -62,6 +67,7 @@ class BaselineRecorder:
 
     def _record(self, session: pytest.Session) -> None:
         witness = self._witness
+        self._refuse_children()
         outcomes = witness.outcomes()
         tree = self._project.take_tree()
         inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
@@ -79,5 +85,15 @@ class BaselineRecorder:
         failing = event.data["failing"]
         self._says = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
 
+    def _refuse_children(self) -> None:
+        """Refuse outcomes that may be those of a forked child."""
+        doubts = self._origin.doubts()
+        self._origin.clear()
+        if doubts:
+            raise NotAllowedError(
+                f"{doubts[0].id}: {doubts[0].detail}", remedy="let the child end with os._exit, then try again"
+            )
+
     def pytest_terminal_summary(self) -> None:
-        show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])
+        if not self._origin.is_left():
+            show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])

@@ -59,7 +59,8 @@ class Controller:
     def __init__(self, config: pytest.Config, project: Project, options: Options, run: RecordedRun) -> None:
         self._config, self._project, self._options, self._run = config, project, options, run
         self._void = next((flag for name, flag in VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
-        self._witness = SessionWitness(config, project.root)
+        self.origin = early_look(config).origin
+        self._witness = SessionWitness(config, project.root, self.origin)
         self._outcomes = OutcomeWitness(config, project.root)
         self._root = root_to_name(config, project.root)
         self._criteria = Criteria()
@@ -98,7 +99,7 @@ class Controller:
 
     @classmethod
     def _prepare(cls, config: pytest.Config) -> Controller:
-        typed = tuple(map(str, config.invocation_params.args))
+        typed, early = tuple(map(str, config.invocation_params.args)), early_look(config)
         project, options, workflow = prepare(config)
         request = Request(
             phase=options.phase,
@@ -106,7 +107,8 @@ class Controller:
             confirming=options.confirming,
             confirms=options.confirms,
             arguments=typed,
-            signal=early_look(config).signal,
+            signal=early.signal,
+            run=early.origin.run,
         )
         run = RecordedRun(project, workflow, project.store(" ".join(("pytest", *typed))), request)
         controller = cls(config, project, options, run)
@@ -116,13 +118,15 @@ class Controller:
             controller._problem = error
             run.phase = named_phase(workflow, options.phase) or workflow.first
         controller._criteria, controller._marks = take_criteria(config, run, options.criteria)
+        if controller._problem is None and not controller._void:
+            controller.origin.mark = run.mark_file
         return controller
 
     # --- the session begins --------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        if self._void or self._problem is not None:
+        if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
             warning = network_warning(self._run.store.folder)
@@ -137,8 +141,12 @@ class Controller:
             self._problem = error
         except Exception as error:
             self._problem = as_fault(error)
+        if self._problem is not None or self._run.is_nested:
+            self.origin.mark = None  # nothing of this run counts
 
-    def pytest_report_header(self) -> str:
+    def pytest_report_header(self) -> str | list[str]:
+        if self.origin.is_left():
+            return []
         phase = "?" if self._run.phase is None else self._run.phase.name
         return show_line(f"phase gate: {phase}, task {self._project.task}, root {self._project.root}")
 
@@ -152,6 +160,7 @@ class Controller:
             "wants_reasons": wants_reasons,
             "modules": missing_modules(self._run),
             "criteria": list(self._criteria.ids),
+            "mark": "" if self.origin.mark is None else str(self.origin.mark),
         }
 
     # --- the session ends ----------------------------------------------------------------------------------------
@@ -159,7 +168,7 @@ class Controller:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         # Late, so that everything that reports has reported.
-        if self._void or self._problem is not None:
+        if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
             self._finish(int(exitstatus))
@@ -178,6 +187,7 @@ class Controller:
             exit_status=exit_status,
             duration=time.perf_counter() - self._started,
             marks=self._marks,
+            origin=self.origin,
             modules=missing_modules(self._run),
         )
         record, files = make_record(
@@ -188,6 +198,7 @@ class Controller:
             show=teller(self._config),
         )
         finished = self._run.end(record, tree_files=files)
+        self.origin.clear()
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:
             self._complaints += tell_evaluated(self._config, self._evaluation)
@@ -207,6 +218,8 @@ class Controller:
         return read_story(self._project, self._run.store)
 
     def pytest_unconfigure(self) -> None:
+        if self.origin.is_left():
+            return
         self._show_again()
         self._run.close()
 
@@ -266,6 +279,8 @@ class Controller:
 
     def confirm(self) -> int | None:
         """Run again in fresh processes while green and short; return the last status, None if nothing was run."""
+        if self.origin.is_left():
+            return None
         further = self._further_runs() if self._options.confirming == (0, 0) else 0
         if not further:
             return None
@@ -299,6 +314,8 @@ class _LastWord:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield  # others, --max-warnings among them, have their say first
+        if self._controller.origin.is_left():
+            return result
         # Never raise here: that would swallow the FAILURES section.
         session.exitstatus = self._controller.exit_status(int(session.exitstatus))
         commands = self._controller.tell()

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
+from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.patches import Patches
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Early(Value, kw_only=False):
     #: The signal that lies there; None if none does.
     signal: SignalFile | None
     at: float
+    origin: Origin
 
 
 _key: pytest.StashKey[Early] = pytest.StashKey()
@@ -32,7 +34,7 @@ _key: pytest.StashKey[Early] = pytest.StashKey()
 
 def look_early(config: pytest.Config) -> None:
     """Look, and keep it with the configuration."""
-    config.stash[_key] = Early(Patches(), _signal(config), time.time())
+    config.stash[_key] = Early(Patches(), _signal(config), time.time(), Origin())
 
 
 def early_look(config: pytest.Config) -> Early:

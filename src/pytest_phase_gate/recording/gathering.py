@@ -21,6 +21,7 @@ from pytest_phase_gate.recording.meaning import take_meaning, take_settings, tak
 from pytest_phase_gate.recording.modules import found_modules
 from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
 from pytest_phase_gate.recording.oddities import look_for_oddities
+from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.run import RecordedRun
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.storage import last_files
@@ -40,6 +41,7 @@ def gather_facts(
     exit_status: int,
     duration: float,
     marks: CriterionMarks | None,
+    origin: Origin,
     modules: Iterable[str],
 ) -> SessionFacts:
     """Return what the session showed of itself.
@@ -72,7 +74,7 @@ def gather_facts(
         settings=take_settings(config, run.project, run.declared),
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},
-        doubts=(*outcome_witness.doubts(), *witness.doubts()),
+        doubts=(*outcome_witness.doubts(), *witness.doubts(), *origin.doubts()),
         foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
         measured=measured,
         complaints=complaints,

@@ -10,7 +10,9 @@ import pytest
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.inventory import take_inventory
+from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.witness import SessionWitness
+from pytest_phase_gate.storage.fork_marks import SUFFIX
 
 
 class KnownRecorder:
@@ -19,7 +21,9 @@ class KnownRecorder:
     def __init__(self, config: pytest.Config, project: Project) -> None:
         self._project = project
         self._file = Path(str(config.option.phase_baseline).partition("=")[2])
-        self.witness = SessionWitness(config, project.root)
+        self._origin = Origin()
+        self._origin.mark = self._file.with_suffix(SUFFIX)
+        self.witness = SessionWitness(config, project.root, self._origin)
 
     @classmethod
     def configure(cls, config: pytest.Config) -> None:
@@ -41,7 +45,8 @@ class KnownRecorder:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         outcomes = self.witness.outcomes()
-        if not outcomes:
+        # What a forked child collected, or disturbed, is not what the command selects.
+        if not outcomes or self._origin.is_left() or self._origin.doubts():
             return
         project = self._project
         inventory = take_inventory(outcomes, root=project.root, contents=project.take_tree().files, known=None)

@@ -67,6 +67,8 @@ _OWN = tuple(
         "core.measuring",
         "core.outcomes",
         "core.runs",
+        "storage.fork_marks",
+        "storage.process_identity",
         "storage.store",
         "storage.tree",
     )

@@ -9,6 +9,8 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from os import getpid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ import pytest
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED
 from pytest_phase_gate.core.finishing import Counted, Finished, finish_run
 from pytest_phase_gate.core.flakiness import FEWEST, GREEN_RUNS
+from pytest_phase_gate.core.forked import say_forked
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
 from pytest_phase_gate.core.outcomes import References
@@ -52,6 +55,8 @@ class Request(Value):
     arguments: tuple[str, ...] = ()
     #: The signal that lay there before the project's code ran; None if none did.
     signal: SignalFile | None = None
+    #: The id of the run; one is made up where none is given.
+    run: str = ""
     #: What the start record says beside, or other than, what is so in this process: of shards that ran elsewhere.
     start_facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,7 +68,7 @@ class RecordedRun:
         self.project, self.workflow, self.store, self.request = project, workflow, store, request
         #: As the project wrote it: what is frozen, while a number that follows the history may change.
         self.declared = workflow
-        self.id = os.urandom(8).hex()
+        self.id = request.run or os.urandom(8).hex()
         self.warnings: list[str] = []
         self.notes: list[str] = []
         self.tree: Tree | None = None
@@ -74,8 +79,14 @@ class RecordedRun:
         self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
         self._exit_memory: Mapping[str, str] | None = None
+        #: It runs inside another run of the task, and counts for nothing; known once it has begun.
+        self.is_nested = False
         self._lock: RunLock | None = None
         self._outer: str | None = None
+
+    @property
+    def mark_file(self) -> Path:
+        return self.store.fork_mark_file(self.id)
 
     def check_order(self) -> None:
         """Look whether the phase may run now, before anything is written."""
@@ -105,6 +116,7 @@ class RecordedRun:
         if frozen is not None:
             self.at_start = look_at_frozen(self.project, frozen, self.tree)
         with self.store.transaction() as change:
+            self._report_forked(change)
             self._report_lost(change)
             entry = decide_entry(change.state, self.workflow, self.request.phase)
             if entry != expected:  # somebody moved the task on meanwhile
@@ -129,6 +141,7 @@ class RecordedRun:
             make_folder(self.store.files, self.store.folder / "runs")
             self._lock = RunLock(self.store.run_lock_file(self.id), self.store.files)
             self._lock.acquire()
+        self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
 
@@ -167,7 +180,14 @@ class RecordedRun:
             run = change.state.open_run(lost)
             began = "" if run is None else f", which began at {run.at},"
             change.record(Event(kind="run-lost", data={"run": lost}))
+            self.store.forget_mark(lost)  # it counts for nothing anyway
             self.warnings.append(f"run {lost[:8]}{began} was lost: it never ended, so the streak starts anew")
+
+    def _report_forked(self, change: Transaction) -> None:
+        for event in change.events:
+            if event.kind == "run-forked":
+                said = say_forked(event.data["run"], event.data["tests"])
+                self.warnings.append(f"{said}, so the streak starts anew")
 
     def _note_entry(self, state: State, entry: Entry) -> None:
         if entry.how is How.REWIND:
@@ -187,7 +207,7 @@ class RecordedRun:
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
             "criteria_given": self.criteria_given,
             "arguments": list(self.request.arguments),
-            "pid": os.getpid(),
+            "pid": getpid(),
             "host": host_name(),
             "python": platform.python_version(),
             "pytest": pytest.__version__,
@@ -214,8 +234,8 @@ class RecordedRun:
         signals = _SignalDesk(self, looked.state)
         finished = self._finish(looked.state, record, signals, tree_files)
         with self.store.transaction() as change:
-            if change.opened.head != looked.head:
-                # Somebody else wrote in between: judge again, on what is true now.
+            if change.opened.head != looked.head or change.events:
+                # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
                 signals = _SignalDesk(self, change.state)
                 finished = self._finish(change.state, record, signals, tree_files)
             change.record(*signals.events(), *finished.events)

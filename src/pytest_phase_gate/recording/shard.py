@@ -7,7 +7,6 @@ us, the user's tests run and their output is complete.
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 import time
 from collections.abc import Generator
@@ -28,6 +27,7 @@ from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
 from pytest_phase_gate.recording.controller import VOID_OPTIONS, as_fault
+from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.gathering import gather_facts
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.meaning import support_files, written_since
@@ -44,7 +44,7 @@ from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT, OUTPUT
 from pytest_phase_gate.report.panel import Line, name_root, render_problem
 from pytest_phase_gate.storage.git import try_git
-from pytest_phase_gate.storage.shard_files import FOLDER, write_shard
+from pytest_phase_gate.storage.shard_files import FOLDER, shard_mark_file, write_shard
 from pytest_phase_gate.storage.store import now
 from pytest_phase_gate.storage.tree import Tree, changed_sources
 
@@ -60,7 +60,9 @@ class ShardRecorder:
         self._project = run.project
         self._root = root_to_name(config, run.project.root)
         self._void = next((flag for name, flag in VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
-        self._witness = SessionWitness(config, self._project.root)
+        self.origin = early_look(config).origin
+        self.origin.mark = None if self._void else shard_mark_file(self._folder, self.origin.run)
+        self._witness = SessionWitness(config, self._project.root, self.origin)
         self._outcomes = OutcomeWitness(config, self._project.root, drops_matter=False)
         self._slices = SliceWitness()
         self._criteria, self._marks = take_criteria(config, run, options.criteria)
@@ -110,7 +112,7 @@ class ShardRecorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        if self._void:
+        if self._void or self.origin.is_left():
             return
         try:
             self._before = self._project.take_tree()
@@ -121,7 +123,9 @@ class ShardRecorder:
         except Exception as error:
             self._problem = as_fault(error)
 
-    def pytest_report_header(self) -> str:
+    def pytest_report_header(self) -> str | list[str]:
+        if self.origin.is_left():
+            return []
         return show_line(f"phase gate: shard {self._split} of {self._phase.name}, root {self._project.root}")
 
     @pytest.hookimpl(optionalhook=True)
@@ -131,6 +135,7 @@ class ShardRecorder:
             "wants_reasons": self._phase.tests == "failing",
             "criteria": list(self._criteria.ids),
             "is_shard": True,
+            "mark": "" if self.origin.mark is None else str(self.origin.mark),
         }
 
     @pytest.hookimpl(optionalhook=True)
@@ -141,10 +146,11 @@ class ShardRecorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        if self._void or self._problem is not None:
+        if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
             self._write(self._end(int(exitstatus)))
+            self.origin.clear()
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
@@ -156,7 +162,7 @@ class ShardRecorder:
         """Return the record of a shard that has not ended: it stays if the process dies."""
         commit = try_git(self._project.root, "rev-parse", "HEAD")
         return Shard(
-            id=os.urandom(8).hex(),
+            id=self.origin.run,
             split=self._split,
             task=self._project.task,
             phase=self._phase.name,
@@ -205,6 +211,7 @@ class ShardRecorder:
             exit_status=exit_status,
             duration=time.perf_counter() - self._started,
             marks=self._marks,
+            origin=self.origin,
             modules=loaded_names(),
         )
         # What others run is deselected here, and says nothing about the whole.
@@ -272,6 +279,8 @@ class _LastWord:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
+        if self._recorder.origin.is_left():
+            return result
         session.exitstatus = self._recorder.exit_status(int(session.exitstatus))
         self._recorder.tell()
         show_lines(session.config, self._recorder.panel())

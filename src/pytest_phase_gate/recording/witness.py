@@ -12,15 +12,16 @@ from pytest_phase_gate.core.findings import Finding, findings_from_json
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Outcomes
 from pytest_phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from pytest_phase_gate.recording.collection import Collection
+from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.worker import OUTPUT
 
 
 class SessionWitness:
     """Registered on the controller only, never on a worker."""
 
-    def __init__(self, config: pytest.Config, root: Path) -> None:
+    def __init__(self, config: pytest.Config, root: Path, origin: Origin) -> None:
         self.collection = Collection(config, root)
-        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config))
+        self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config), came_back=origin.is_left)
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
         #: What workers found doubtful, which hooks the project implements there, and where they found modules.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.modules import found_modules, loaded_names
+from pytest_phase_gate.storage.process_identity import FORKS
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
@@ -25,6 +27,9 @@ class WorkerWitness:
     def __init__(self, config: pytest.Config, marks: CriterionMarks | None = None) -> None:
         self._config, self._marks = config, marks
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
+        self._origin = early_look(config).origin
+        self._origin.mark = Path(self._told["mark"]) if self._told.get("mark") else None
+        self._forks = self._origin.forks
         is_shard = self._told.get("is_shard", False)
         self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")), drops_matter=not is_shard)
         self._outcomes.guard(phase_gate_outcomes=self._outcomes)
@@ -61,12 +66,16 @@ class WorkerWitness:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if FORKS[0] != self._forks:
+            self._origin.is_left(report.nodeid)  # what a forked child sends goes out in the worker's name
         # So that a report which is changed on its way can be told.
         if report.outcome == "failed":
             self._failed.add(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
+        if self._origin.is_left():
+            return
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         output[OUTPUT] = {
             "deselected": self._deselected,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_phase_gate.core.breaker import Status
+from pytest_phase_gate.core.forked import say_forked
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.report.story import HappeningKind
@@ -61,6 +62,8 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             if data.get("premature"):
                 kind, text = "too-early", "exit signal, too early"
             yield kind, _with_reason(text, data.get("reason") or data.get("problem"), data.get("by"))
+        case "run-forked":
+            yield "note", say_forked(data["run"], data["tests"])
         case "signal-refused":
             yield "too-early", _with_reason("a refused signal", data.get("problem"))
         case "waived":

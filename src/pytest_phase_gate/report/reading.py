@@ -35,6 +35,8 @@ def read_story(project: Project, store: TaskStore) -> Story:
             read_event(line, teller.see)
             events, head = line.seq, line.hash
         opened = store.look()
+        for event in store.late_marks(opened):
+            teller.see(event)
         lost = store.lost_runs(opened.state)
         store.check_objects(opened.state)
     except StorageError:

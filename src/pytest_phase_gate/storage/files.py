@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 import time
+from os import getpid
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -98,6 +99,9 @@ class FileSystem:
     def unlink(self, path: Path) -> None:
         os.unlink(path)
 
+    def list_folder(self, folder: Path) -> list[str]:
+        return os.listdir(folder)
+
     def acquire(self, lock: KernelLock) -> None:
         lock.acquire()
 
@@ -169,7 +173,7 @@ def refuse(path: Path, error: OSError) -> StorageError:
 
 def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: bool = True) -> None:
     """Replace a file's content: a reader, or a crash, sees the old one or the new one."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{getpid()}.tmp")
     try:
         descriptor = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:

@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
+from pytest_phase_gate.storage.process_identity import ProcessIdentity
+
 
 class LockedError(BlockingIOError):
     """Somebody else holds the lock."""
@@ -27,8 +29,8 @@ class KernelLock(Protocol):
     def acquire(self) -> None:
         """Take it. Raises LockedError if somebody else has it, OSError where it can't be asked."""
 
-    def release(self) -> None:
-        """Let it go."""
+    def release(self) -> bool:
+        """Let it go; False in a forked child, which has nothing to let go."""
 
 
 def lock_on(path: Path) -> KernelLock:
@@ -54,8 +56,9 @@ if sys.platform == "win32":
             except Timeout:
                 raise LockedError from None
 
-        def release(self) -> None:
+        def release(self) -> bool:
             self._lock.release()
+            return True
 
 else:
     import fcntl
@@ -66,7 +69,8 @@ else:
     class _Flock:
         def __init__(self, path: Path) -> None:
             self._path = path
-            self._descriptor, self._process = -1, 0
+            self._descriptor = -1
+            self._process: ProcessIdentity | None = None
 
         def acquire(self) -> None:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
@@ -81,14 +85,17 @@ else:
                 os.close(descriptor)
                 raise
             _held.add(descriptor)
-            self._descriptor, self._process = descriptor, os.getpid()
+            self._descriptor, self._process = descriptor, ProcessIdentity()
 
-        def release(self) -> None:
-            if self._process == os.getpid() and self._descriptor in _held:
+        def release(self) -> bool:
+            if self._process is not None and not self._process.is_this():
+                return False
+            if self._descriptor in _held:
                 _held.discard(self._descriptor)
                 # Closed, not unlocked: that is what the end of a process does, too.
                 os.close(self._descriptor)
             self._descriptor = -1
+            return True
 
     def _let_go_in_child() -> None:
         """A child has the same locks open: left alone, it would keep them beyond its parent's death."""

@@ -12,12 +12,14 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from os import getpid
 from pathlib import Path
 
 from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.errors import LockTimeoutError, StorageError
 from pytest_phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
 from pytest_phase_gate.storage.kernel_lock import KernelLock, LockedError, lock_on
+from pytest_phase_gate.storage.process_identity import ProcessIdentity
 
 #: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
 #: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.
@@ -52,7 +54,7 @@ def hold_lock(
         ) from None
     except (OSError, NotImplementedError) as error:
         raise _refuse_lock(path, error) from error
-    holder = holder_file(path)
+    holder, process = holder_file(path), ProcessIdentity()
     try:
         with contextlib.suppress(OSError):
             # Never through a link: what it points to is not ours.
@@ -64,7 +66,8 @@ def hold_lock(
         yield
     finally:
         try:
-            remove_file(holder, files)
+            if process.is_this():
+                remove_file(holder, files)
         finally:
             lock.release()  # even if somebody presses Ctrl-C right here
 
@@ -130,8 +133,8 @@ class RunLock:
             raise _refuse_lock(self._path, error) from error
 
     def release(self) -> None:
-        self._lock.release()
-        remove_file(self._path, self._files)
+        if self._lock.release():
+            remove_file(self._path, self._files)
 
 
 def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageError:
@@ -145,7 +148,7 @@ def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageErr
 
 def _myself(command: str) -> dict[str, object]:
     return {
-        "pid": os.getpid(),
+        "pid": getpid(),
         "host": host_name(),
         "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": command,

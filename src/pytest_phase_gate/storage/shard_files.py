@@ -14,9 +14,12 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from pytest_phase_gate.core.forked import forked_child
 from pytest_phase_gate.core.shard_json import SCHEMA, shard_from_json, shard_to_json
 from pytest_phase_gate.core.shard_record import Shard, Split
+from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ShardError
+from pytest_phase_gate.storage import fork_marks
 from pytest_phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
@@ -26,6 +29,11 @@ SUFFIX = ".shard.gz"
 
 def shard_file(folder: Path, split: Split) -> Path:
     return folder / f"{split.index}-of-{split.total}{SUFFIX}"
+
+
+def shard_mark_file(folder: Path, shard: str) -> Path:
+    """Return where a forked child of the shard with this id leaves its mark."""
+    return folder / f"{shard}{fork_marks.SUFFIX}"
 
 
 def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
@@ -83,9 +91,13 @@ def _read(path: Path, name: str, key: bytes | None, expand: Any) -> Shard:
     if not hmac.compare_digest(str(digest).encode(), _digest(body, key).encode()):
         raise ShardError(f"{name} is not what the shard wrote, or was made with another key", remedy=remedy)
     try:
-        return shard_from_json(json.loads(body), file=name, expand=expand)
+        shard = shard_from_json(json.loads(body), file=name, expand=expand)
+        late = fork_marks.read_mark(shard_mark_file(path.parent, shard.id))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
+    if shard.facts is None or not late:
+        return shard
+    return replace(shard, facts=replace(shard.facts, doubts=(*shard.facts.doubts, *map(forked_child, late))))
 
 
 def _digest(body: bytes, key: bytes | None) -> str:

@@ -20,6 +20,7 @@ from pytest_phase_gate.core.state import SCHEMA, Event, State
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import StorageError
+from pytest_phase_gate.storage import fork_marks
 from pytest_phase_gate.storage.files import (
     REAL,
     FileSystem,
@@ -28,6 +29,7 @@ from pytest_phase_gate.storage.files import (
     exists,
     make_folder,
     read_bytes,
+    remove_file,
     set_aside,
     sync_folders,
     write_atomically,
@@ -112,6 +114,9 @@ class TaskStore:
     def run_lock_file(self, run: str) -> Path:
         return self.folder / "runs" / f"{run}.lock"
 
+    def fork_mark_file(self, run: str) -> Path:
+        return self.folder / "runs" / f"{run}{fork_marks.SUFFIX}"
+
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
         return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
@@ -120,7 +125,27 @@ class TaskStore:
 
     def look(self) -> Opened:
         """Return the task as it stands, without a lock and without writing anything."""
-        return self._opener.open()
+        opened = self._opener.open()
+        state = opened.state
+        for event in self.late_marks(opened):
+            state = apply(state, event)
+        return opened if state is opened.state else replace(opened, state=state)
+
+    def late_marks(self, opened: Opened) -> list[Event]:
+        """Return what forked children did when their run had ended: no line of the ledger tells of it yet."""
+        if not opened.exists:
+            return []
+        alive = [run.id for run in opened.state.open_runs]
+        marked = fork_marks.list_marked(self.folder / "runs", self.files, open_runs=alive)
+        return [
+            Event(kind="run-forked", data={"run": run, "tests": self._marked_tests(run)}, at=now()) for run in marked
+        ]
+
+    def forget_mark(self, run: str) -> None:
+        remove_file(self.fork_mark_file(run), self.files)
+
+    def _marked_tests(self, run: str) -> list[str]:
+        return list(fork_marks.read_mark(self.fork_mark_file(run), self.files))
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free: they will never end."""
@@ -154,9 +179,13 @@ class TaskStore:
             change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
+            marks = self.late_marks(opened)
+            change.record(*marks)
             yield change
             if change.events and (opened.exists or len(change.events) > 1):
                 self._commit(change, is_expected=opened.exists and not accept_rollback)
+            for mark in marks:
+                self.forget_mark(mark.data["run"])
 
     def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
         """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""

@@ -1,0 +1,81 @@
+"""Run pytest in this process where a test forks, and keep its children out of the outer session."""
+
+from __future__ import annotations
+
+import json
+import os
+from os import _exit, getpid  # bound here: the tests below leave them patched
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from tests.support import Ran, Sample
+
+#: What a forked child that came through the whole inner session leaves for whoever looks.
+SEEN = "child.json"
+#: Two files by which a late child and the outer test wait for each other.
+PID, GO = "child.pid", "go"
+
+#: A test, and the code under test: `{child}` is what the child does, `{parent}` what the parent does after it.
+TEST = "from work import work\n\n\ndef test_before():\n    pass\n\n\ndef test_work():\n    assert work() == 1\n"
+WORK = """\
+import os
+import sys
+{head}
+
+def work():
+    child = os.fork()
+    if child == 0:
+        {child}
+        return 1
+    os.waitpid(child, 0)
+    return {parent}
+"""
+#: The parent goes on at once, and the child only when it is told to.
+LATE_WORK = f"""\
+import os
+import time
+from pathlib import Path
+
+
+def work():
+    child = os.fork()
+    if child == 0:
+        while not Path("{GO}").exists():
+            time.sleep(0.005)
+        return 1
+    Path("{PID}").write_text(str(child))
+    return 1
+"""
+
+
+def run(sample: Sample, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
+    """Run pytest; a child that comes out of the session ends here."""
+    here = getpid()
+    try:
+        ran = sample.pytest(*arguments, plugins=plugins)
+        if getpid() != here:
+            told = {"code": ran.code, "out": ran.out, "environment": sorted(os.environ)}
+            Path(sample.root, SEEN).write_text(json.dumps(told), encoding="utf-8")
+    finally:
+        if getpid() != here:
+            _exit(0)
+        mock.patch.stopall()
+    return ran
+
+
+def child_of(sample: Sample) -> dict[str, Any]:
+    """Return what the child saw that came through the session."""
+    told: dict[str, Any] = json.loads((sample.root / SEEN).read_text(encoding="utf-8"))
+    return told
+
+
+def run_late(sample: Sample, *arguments: str, between: Any = None) -> Ran:
+    """Run pytest on LATE_WORK, and let the child come back when the run has ended."""
+    (sample.root / GO).unlink(missing_ok=True)
+    ran = run(sample, *arguments)
+    if between is not None:
+        between()
+    (sample.root / GO).touch()
+    os.waitpid(int((sample.root / PID).read_text(encoding="ascii")), 0)
+    return ran

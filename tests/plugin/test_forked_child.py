@@ -1,0 +1,401 @@
+"""A forked child that comes back into pytest never speaks for its parent's run (CHEATS row 41)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.cli import main
+from pytest_phase_gate.storage.fork_marks import leave_mark
+from tests.plugin.forking import LATE_WORK, TEST, WORK, child_of, run, run_late
+from tests.plugin.looking import history_of, last_run, state_of, store_of
+from tests.support import CALC, Sample
+
+_ESCAPES = """
+import multiprocessing
+from unittest import mock
+
+def start():
+    mock.patch("os._exit").start()  # and nobody stops it
+    multiprocessing.get_context("fork").Process(target=print).start()
+"""
+_CALLS_BACK = """
+import gc
+import multiprocessing
+import pytest
+
+def call_back():
+    session = next(each for each in gc.get_objects() if isinstance(each, pytest.Session))
+    session.config.hook.pytest_sessionfinish(session=session, exitstatus=0)
+    session.config._ensure_unconfigure()
+"""
+
+
+def _forking(child: str, *, parent: str = "1", head: str = "") -> str:
+    return WORK.format(child=child, parent=parent, head=head)
+
+
+def _finding(sample: Sample) -> tuple[str, str]:
+    """Return what the last verdict names as a child that came back, and its detail."""
+    evaluation = state_of(sample).evaluation
+    assert evaluation is not None
+    assert not evaluation["gate_1"]["satisfied"]
+    (found,) = (row for row in evaluation["findings"] if row["slug"] == "forked-child")
+    assert (found["tier"], found["guard"]) == ("hard", "outcomes-genuine")
+    return found["id"], found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("work", "test"),
+    [
+        pytest.param(_forking("pass", parent="2"), "test_work.py::test_work", id="falls-through-and-passes"),
+        pytest.param(_forking("pass"), "test_work.py::test_work", id="forgets-to-leave"),
+        pytest.param(_forking("sys.exit(0)"), "test_work.py::test_work", id="raises-SystemExit"),
+        pytest.param(_forking("raise KeyboardInterrupt"), "session", id="is-interrupted"),
+        pytest.param(
+            _forking("if os.fork(): os._exit(0)"), "test_work.py::test_work", id="is-the-child-of-a-child-that-left"
+        ),
+        pytest.param(
+            _forking("pass").replace("os.fork()", "__import__('ctypes').PyDLL(None).fork()"),
+            "session",
+            id="was-forked-past-python",
+        ),
+        pytest.param(
+            "import os\n\nif child := os.fork():\n    os.waitpid(child, 0)\n\n\ndef work():\n    return 1\n",
+            "test_work.py::test_before",
+            id="was-forked-by-an-import",
+        ),
+        pytest.param(
+            f"{_ESCAPES}\nimport os\n\ndef work():\n    here = os.getpid()\n    start()\n"
+            "    if os.getpid() == here:\n        [each.join() for each in multiprocessing.active_children()]\n"
+            "    return 1\n",
+            "test_work.py::test_work",
+            id="escapes-from-multiprocessing",
+        ),
+        pytest.param(
+            f"{_CALLS_BACK}\ndef work():\n    child = multiprocessing.get_context('fork').Process(target=call_back)\n"
+            "    child.start()\n    child.join()\n    return 1\n",
+            "session",
+            id="calls-back-into-pytest-from-multiprocessing",
+        ),
+    ],
+)
+def test_it_records_nothing_and_the_parent_says_so(sample: Sample, work: str, test: str) -> None:
+    sample.write(test_work=TEST, work=work)
+    ran = run(sample, "--phase=green", "-p", "no:randomly")
+    parent_fails = "return 2" in work
+    assert ran.code == (1 if parent_fails else 10)
+    assert ran.has("outcomes-genuine: 1 sign(s)", "a forked child came back")
+    assert _finding(sample)[0] == test
+    # One run, the parent's own; its lock is gone, and the mark is in the record.
+    (recorded,) = history_of(sample)
+    assert recorded["counts"] == ({"failed": 1, "passed": 1} if parent_fails else {"passed": 2})
+    assert state_of(sample).streak == 0
+    assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [(), ("--phase-report=verdict.json", "--junitxml=junit.xml", "--phase-confirm")])
+def test_the_child_says_nothing_of_ours(sample: Sample, arguments: tuple[str, ...]) -> None:
+    sample.write(test_work=TEST, work=_forking("pass", parent="2"))
+    run(sample, "--phase=green", *arguments)
+    child = child_of(sample)
+    assert "2 passed" in child["out"]
+    assert child["code"] == 0, "pytest's own status, not ours"
+    assert "phase gate: GREEN ·" not in child["out"]
+    assert "PHASE_GATE_RUN" in child["environment"], "what it starts is still part of the run"
+    if arguments:
+        assert sample.report()["metrics"]["tests_failing"] == 1
+        assert len(history_of(sample)) == 1, "the child confirms nothing"
+
+
+def test_the_parent_s_lock_stays_while_a_child_ends(sample: Sample) -> None:
+    sample.write(test_work=TEST, work=_forking("pass", parent="len(os.listdir('.phase-gate/runs'))"))
+    # Its lock and the child's mark: an ended child took neither away.
+    assert run(sample, "--phase=green").has("assert 2 == 1")
+
+
+def test_a_patched_getpid_hides_nobody(sample: Sample) -> None:
+    patched = "__import__('unittest.mock').mock.patch('os.getpid', return_value=1).start()"
+    sample.write(test_work=TEST, work=_forking("pass", head=patched))
+    run(sample, "--phase=green")
+    assert _finding(sample)[0] == "test_work.py::test_work"
+
+
+# --- honest twins
+
+HONEST = """\
+import functools
+import multiprocessing
+import os
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from unittest import mock
+
+import pytest
+
+FORK = multiprocessing.get_context("fork")
+
+
+def double(number):
+    return 2 * number
+
+
+def test_fork_and_exit():
+    child = os.fork()
+    if child == 0:
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+
+
+def test_process():
+    child = FORK.Process(target=double, args=(2,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+
+
+def test_process_that_fails():
+    child = FORK.Process(target=sys.exit, args=(4,))
+    child.start()
+    child.join()
+    assert child.exitcode == 4
+
+
+def test_pool():
+    with FORK.Pool(2) as pool:
+        assert pool.map(double, [1, 2]) == [2, 4]
+
+
+def test_executor():
+    with ProcessPoolExecutor(1, mp_context=FORK) as pool:
+        assert pool.submit(double, 2).result() == 4
+
+
+def test_preexec():
+    subprocess.run([sys.executable, "-c", "pass"], preexec_fn=os.getpid, check=True)
+
+
+def isolated(test):
+    @functools.wraps(test)
+    def in_a_child():
+        ours, theirs = os.pipe()
+        if os.fork() == 0:
+            try:
+                test()
+                os.write(theirs, b"passed")
+            finally:
+                os._exit(0)
+        os.close(theirs)
+        assert os.read(ours, 100) == b"passed"
+        os.close(ours)
+        os.wait()
+    return in_a_child
+
+
+@isolated
+def test_reports_through_a_pipe():
+    assert double(2) == 4
+
+
+def test_left_patched():
+    mock.patch("os.getpid", return_value=1).start()
+"""
+#: What pytest-forked does: the test's whole protocol runs in a child, and the parent logs its reports.
+FORKED_PLUGIN = """\
+import json
+import os
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    ours, theirs = os.pipe()
+    if os.fork() == 0:
+        try:
+            reports = [hook.pytest_report_to_serializable(config=item.config, report=report)
+                       for report in runtestprotocol(item, log=False)]
+            os.write(theirs, json.dumps(reports, default=str).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as stream:
+        reports = json.load(stream)
+    os.wait()
+    for data in reports:
+        hook.pytest_runtest_logreport(report=hook.pytest_report_from_serializable(config=item.config, data=data))
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+
+
+def _is_quiet(sample: Sample, tests: int) -> None:
+    evaluation = state_of(sample).evaluation
+    assert evaluation is not None
+    assert [row["slug"] for row in evaluation["findings"]] == ["red-was-seen"]
+    assert evaluation["warnings"] == []
+    assert last_run(sample)["counts"] == {"passed": tests}
+    assert state_of(sample).streak == 1
+    assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
+
+
+def test_children_that_leave_are_nobody_s_business(sample: Sample) -> None:
+    run(sample.write(test_honest=HONEST), "--phase=green", "-p", "no:randomly")
+    _is_quiet(sample, HONEST.count("\ndef test_"))
+
+
+def test_a_plugin_that_runs_each_test_in_a_child(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> None:
+    installed = tmp_path_factory.mktemp("env") / "site-packages"
+    installed.mkdir()
+    (installed / "forked_like.py").write_text(FORKED_PLUGIN, encoding="utf-8")
+    sample.pytester.syspathinsert(installed)
+    sample.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
+    run(sample, "--phase=green", plugins=("forked_like",))
+    _is_quiet(sample, 1)
+
+
+def test_a_forked_process_that_begins_a_run_is_its_beginner(sample: Sample) -> None:
+    sample.write(calc=CALC, test_calc="from calc import add\n\n\ndef test_add():\n    assert add(1, 1) == 2\n")
+    child = os.fork()
+    if child == 0:
+        try:
+            sample.pytest("--phase=green")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    _is_quiet(sample, 1)
+
+
+# --- a child that comes back when the run has ended
+
+
+@pytest.fixture
+def late(sample: Sample, capsys: pytest.CaptureFixture[str]) -> Sample:
+    """Two green runs, and a child of the second that comes back after it."""
+    rules = "phases:\n  GREEN:\n    condition: tests_failing == 0\n    replace: true\n"
+    sample.write({"phase-gate.yaml": rules}, test_work=TEST, work=LATE_WORK)
+
+    def holds() -> None:
+        assert main(["check", "--gate1"]) == 0, capsys.readouterr().out
+
+    run_late(sample, "--phase=green", between=holds)
+    return sample
+
+
+def test_a_late_child_closes_what_was_open(late: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("check", "status", "explain"):
+        assert main([command]) == 10
+        assert "a forked child came back into pytest when its run had ended" in capsys.readouterr().out
+    assert main(["signal", "--reason", "done"]) == 13
+    assert "a forked child came back into pytest" in capsys.readouterr().err
+    assert state_of(late).streak == 0
+    kinds = [line.event.kind for line in store_of(late).lines()]
+    assert "run-forked" not in kinds, "those who only look write nothing"
+
+
+def test_the_next_run_records_it_and_starts_anew(late: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    late.write(work="def work():\n    return 1\n")
+    ran = late.pytest("--phase=green")
+    said = " ".join(ran.out.split())
+    assert (
+        "came back from test_work.py::test_work into pytest when the run had ended, so the streak starts anew" in said
+    )
+    (event,) = (line.event for line in store_of(late).lines() if line.event.kind == "run-forked")
+    assert event.data == {"run": history_of(late)[0]["id"], "tests": ["test_work.py::test_work"]}
+    assert state_of(late).streak == 1
+    assert list((late.root / ".phase-gate" / "runs").iterdir()) == []
+    assert main(["check", "--gate1"]) == 0
+    assert main(["audit"]) == 0
+    assert main(["history", "--events"]) == 0
+    assert "run-forked" in capsys.readouterr().out
+
+
+def test_a_mark_of_a_lost_run_is_forgotten_with_it(sample: Sample) -> None:
+    sample.write(test_it="def test_it():\n    pass\n")
+    sample.pytest("--phase=green")
+    store = store_of(sample)
+    with store.transaction() as change:
+        started = next(line.event for line in store.lines() if line.event.kind == "run-started")
+        change.record(type(started)(kind="run-started", data={**started.data, "run": "0" * 16}))
+    leave_mark(store.fork_mark_file("0" * 16), "")
+    ran = sample.pytest("--phase=green")
+    assert ran.has("was lost")
+    assert "forked" not in ran.out
+    assert not store.fork_mark_file("0" * 16).exists()
+
+
+# --- other recorders
+
+
+def test_a_shard(sample: Sample) -> None:
+    sample.write(test_work=TEST, work=_forking("pass", parent="2"))
+    ran = run(sample, "--phase=green", "--phase-shard=1/1")
+    assert ran.code == 1
+    assert "phase gate: shard" not in child_of(sample)["out"].partition("rootdir")[2]
+    assert [path.name for path in (sample.root / "phase-gate-shards").glob("*-*")] == ["1-of-1.shard.gz"]
+    assert not list((sample.root / "phase-gate-shards").glob("*.forked")), "the record tells of it"
+    assert main(["combine", "phase-gate-shards"]) == 10
+    assert _finding(sample)[0] == "test_work.py::test_work"
+    assert last_run(sample)["counts"] == {"failed": 1, "passed": 1}
+
+
+def test_a_shard_whose_child_comes_late(sample: Sample) -> None:
+    sample.write(test_work=TEST, work=LATE_WORK)
+    run_late(sample, "--phase=green", "--phase-shard=1/1")
+    assert main(["combine", "phase-gate-shards"]) == 10
+    assert _finding(sample)[0] == "test_work.py::test_work"
+
+
+def test_a_baseline(sample: Sample) -> None:
+    sample.write(test_work=TEST, work=_forking("pass", parent="2"))
+    ran = run(sample, "--phase-baseline=work tree")
+    assert ran.code == 13
+    assert ran.has("no baseline: test_work.py::test_work: a forked child came back")
+    assert "phase gate: baseline" not in child_of(sample)["out"]
+    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize("forks", [False, True])
+def test_known_tests(sample: Sample, tmp_path: Path, forks: bool) -> None:
+    forking = "import os\n\nif child := os.fork():\n    os.waitpid(child, 0)\n"
+    sample.write(test_work=f"{forking if forks else ''}\n\ndef test_it():\n    pass\n")
+    answer = tmp_path / "known"
+    run(sample, f"--phase-baseline=known={answer}", "--collect-only")
+    assert answer.exists() is not forks
+
+
+def test_a_worker(sample: Sample) -> None:
+    sample.write(test_work=TEST.replace("test_before", "before"), work=_forking("pass", parent="2"))
+    # It ends there, when it has told the controller that the worker is done: nothing would ever end it otherwise.
+    leaves = "import os\n\nHERE = os.getpid()\n\n\ndef pytest_unconfigure():\n    os.getpid() == HERE or os._exit(0)\n"
+    sample.write(conftest=leaves)
+    ran = sample.pytest_process("--phase=green", "-n", "1", plugins=("xdist",))
+    assert ran.code == 10, "the controller believes the child, which was faster than its parent"
+    assert ran.has("1 passed", "a forked child came back", "gw0 ended without telling what it saw")
+    assert _finding(sample)[0] == "test_work.py::test_work"
+    assert len(history_of(sample)) == 1
+
+
+# --- it costs honest suites nothing
+
+
+def test_no_test_pays_for_it(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, counts, real = [], [], os.getpid
+
+    def ask() -> int:
+        asked.append(1)
+        return real()
+
+    monkeypatch.setattr("pytest_phase_gate.storage.process_identity.getpid", ask)
+    for number in (1, 40):
+        sample.write(test_many="".join(f"def test_{each}():\n    pass\n\n\n" for each in range(number)))
+        asked.clear()
+        sample.pytest("--phase=green")
+        counts.append(len(asked))
+    assert counts[0] == counts[1] < 20
