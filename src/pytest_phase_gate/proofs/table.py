@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pytest_phase_gate.proofs.rows import BAD, Attempt, Row, conftest, edit
 
 _ADDS_ATTRIBUTE = """\
@@ -61,8 +63,38 @@ def pytest_collection_modifyitems(items):
             item.obj = lambda: None
 """
 
+#: The child passes the test, and goes on in its parent's session; the parent waits for it, and fails.
+_CHILD_COMES_BACK = """\
+import os
+
+
+def total(prices):
+    if not prices:
+        child = os.fork()
+        if child == 0:
+            return 0
+        os.waitpid(child, 0)
+        return None
+    return sum(prices)
+
+
+def discount(amount):
+    return amount - amount // 10 if amount >= 100 else amount
+"""
+_CHILD_LEAVES = _CHILD_COMES_BACK.replace("            return 0\n", "            os._exit(0)\n").replace("None", "0")
+
 _NOTHING_ASSERT = "    assert total([]) == 0\n"
 _NOTHING_TEST = f"def test_total_of_nothing():\n{_NOTHING_ASSERT}"
+
+_FORKS = (
+    Row(
+        name="a forked child ends the run in its parent's place",
+        cheat=Attempt(code=_CHILD_COMES_BACK),
+        told_by="a forked child came back from it into pytest",
+        twin_name="a forked child leaves with os._exit",
+        twin=Attempt(code=_CHILD_LEAVES),
+    ),
+) * hasattr(os, "fork")
 
 TABLE: tuple[Row, ...] = (
     Row(
@@ -182,6 +214,7 @@ TABLE: tuple[Row, ...] = (
         twin_name="the code prints something",
         twin=Attempt(arguments=("-s",)),
     ),
+    *_FORKS,
     Row(
         name="python -O leaves the assertions out",
         cheat=Attempt(code=BAD, python=("-O",)),
