@@ -26,11 +26,11 @@ from pytest_phase_gate.errors import (
 )
 from pytest_phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from pytest_phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
+from pytest_phase_gate.storage.lineage import refuse_foreign, rolled_back
 from pytest_phase_gate.storage.memory import Memory, Seen
 
 T = TypeVar("T")
 
-_ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME'
 _ADOPT = 'phase-gate audit --adopt-key --reason "..." --by NAME, or remove the folder and begin anew'
 
 #: Lines that a first write never has: it is made of a handful of events.
@@ -93,21 +93,7 @@ class Opener:
 
     def _open_as_seen(self, seen: Seen | None) -> Opened:
         opened = self._open(seen)
-        if opened.exists and opened.state.task != self._task:
-            raise _of_another_task(opened.state.task, self._task)
-        if seen is None:
-            return opened
-        if seen.lineage != opened.lineage:
-            # Between cycles a folder may go, and another one come: nothing is dodged by it.
-            if opened.exists and seen.cycle_is_open:
-                raise ForeignStateError(
-                    "the state folder holds another ledger than the one seen here, whose cycle is still open",
-                    remedy=f"bring that folder back, or {_ACCEPT}, or remove the folder and begin anew",
-                )
-        elif opened.serial < seen.serial:
-            raise _rolled_back(f"it is at {opened.serial}, it was seen at {seen.serial}")
-        elif opened.serial == seen.serial and opened.head != seen.head:
-            raise _rolled_back(f"line {seen.serial} is not the one that was seen before")
+        refuse_foreign(opened, self._task, seen)
         return opened
 
     def _open(self, seen: Seen | None) -> Opened:
@@ -160,7 +146,7 @@ class Opener:
             if stored is not None and line.seq == stored["serial"]:
                 _compare_with_stored(stored, line, state, lineage)
             if seen is not None and (seen.lineage, seen.serial) == (lineage, line.seq) and seen.head != line.hash:
-                raise _rolled_back(f"line {line.seq} is not the one that was seen before")
+                raise rolled_back(f"line {line.seq} is not the one that was seen before")
             if not line.more:
                 last, good = line, state
         if stored is not None and (last is None or last.seq < stored["serial"]):
@@ -317,19 +303,3 @@ def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, linea
     is_changed = stored["schema"] == SCHEMA and state_to_json(state) != stored["state"]
     if is_changed or stored["lineage"] != lineage:
         raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
-
-
-def _rolled_back(problem: str) -> RollbackError:
-    return RollbackError(
-        f"the state folder is older than what was seen of it: {problem}",
-        remedy=f"{_ACCEPT}, or bring the newer folder back",
-    )
-
-
-def _of_another_task(name: str, task: str) -> ForeignStateError:
-    # It stands in a file: shown as it is only if it could be a name.
-    shown = ascii(name[:64])[1:-1]
-    return ForeignStateError(
-        f"the ledger here belongs to task {shown}, and this is task {task}",
-        remedy=f"give ledger.jsonl and state.json back to task {shown}; restore those of task {task}, or begin anew",
-    )
