@@ -176,7 +176,8 @@ def _new_skips(judged: Judgement) -> tuple[Finding, ...]:
 
 
 def find_altered_in(record: RunRecord, past: References) -> list[Finding]:
-    return [] if past.frozen is None else find_altered(past.frozen, record.inventory, record.meaning)
+    own = [] if past.frozen is None else find_altered(past.frozen, record.inventory, record.meaning)
+    return [*own, *record.altered_elsewhere]
 
 
 def find_rules_changed(record: RunRecord, past: References) -> list[Finding]:

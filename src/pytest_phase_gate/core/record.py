@@ -49,6 +49,8 @@ class RunRecord(Value):
     links: Links = field(default_factory=Links)
     #: What gives the tests their meaning; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
+    #: What is not as another task of the same root froze it.
+    altered_elsewhere: tuple[Finding, ...] = ()
     #: Modules that a structural red missed, and the files they are found in now.
     resolved: Mapping[str, str] = field(default_factory=dict)
     #: What makes the outcomes doubtful.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import getpid
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED
+from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.finishing import Counted, Finished, finish_run
 from pytest_phase_gate.core.flakiness import FEWEST, GREEN_RUNS
 from pytest_phase_gate.core.forked import say_forked
@@ -29,7 +30,7 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
-from pytest_phase_gate.project import Project, pipeline_rules, who_am_i
+from pytest_phase_gate.project import STATE_FOLDER, Project, pipeline_rules, who_am_i
 from pytest_phase_gate.recording.meaning import AtStart, look_at_frozen
 from pytest_phase_gate.recording.verifying import refuse_outside_verify
 from pytest_phase_gate.storage import last_files
@@ -42,6 +43,10 @@ from pytest_phase_gate.storage.tree import Tree
 
 #: Tells a pytest that a test starts, for the same task, that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"
+
+
+#: From the inventory and the contents of a run's end, `testpaths`, and what tells its output.
+Compare = Callable[[Inventory, Mapping[str, str], tuple[str, ...], Callable[[str], bool]], tuple[Finding, ...]]
 
 
 class Request(Value):
@@ -74,6 +79,8 @@ class RecordedRun:
         self.tree: Tree | None = None
         #: What frozen files said when the run began; None if nothing was frozen, or this run is to freeze anew.
         self.at_start: AtStart | None = None
+        #: Returns what is not as other tasks of the same root have frozen it.
+        self.find_altered_elsewhere: Compare = lambda *_: ()
         self.phase: Phase | None = None
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
@@ -115,6 +122,7 @@ class RecordedRun:
         frozen = None if expected.phase.scope == "targets" else load_frozen(self.store.objects, looked.frozen)
         if frozen is not None:
             self.at_start = look_at_frozen(self.project, frozen, self.tree)
+        self._look_around(looked, expected.phase)
         with self.store.transaction() as change:
             self._report_forked(change)
             self._report_lost(change)
@@ -144,6 +152,19 @@ class RecordedRun:
         self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
+
+    def _look_around(self, state: State, phase: Phase) -> None:
+        """Look what other tasks of this root have frozen, where this one has not been through RED itself."""
+        assert self.tree is not None, "it was taken"
+        project = self.project
+        if project.state_folder != project.root / STATE_FOLDER:
+            from pytest_phase_gate.storage.places import remember_place  # rare: most have their state in the root
+
+            remember_place(project.root, project.state_folder, project.environment)
+        if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.red_exited:
+            from pytest_phase_gate.recording.neighbours import find_neighbours
+
+            self.find_altered_elsewhere = find_neighbours(project, self.tree)
 
     def _adapt_green_runs(self, state: State) -> None:
         """Ask for as many greens in a row as the suite's own history wants, where the project says so."""

@@ -36,16 +36,7 @@ class Memory:
 
     @classmethod
     def for_folder(cls, folder: Path, environment: Mapping[str, str]) -> Memory:
-        if environment.get("CI", "").lower() not in ("", "0", "false"):
-            return cls(None, folder)
-        base = environment.get("XDG_STATE_HOME") or ""
-        try:
-            root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
-        except RuntimeError:
-            return cls(None, folder)  # a user without a home folder, as in some containers
-        # Resolved: another spelling of the folder's name must not make us forget it.
-        name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
-        return cls(root / "phase-gate" / f"{name}.json", folder)
+        return cls(memory_file(folder, environment), folder)
 
     def recall(self) -> Seen | None:
         if self._file is None:
@@ -91,3 +82,17 @@ class Memory:
         }
         make_folder(self._files, self._file.parent)
         write_atomically(self._files, self._file, json.dumps(row).encode(), durable=durable)
+
+
+def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
+    """Return the file of the user's state directory that is about this folder; None where nothing is remembered."""
+    if environment.get("CI", "").lower() not in ("", "0", "false"):
+        return None
+    base = environment.get("XDG_STATE_HOME") or ""
+    try:
+        root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
+    except RuntimeError:
+        return None  # a user without a home folder, as in some containers
+    # Resolved: another spelling of the folder's name must not make us forget it.
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    return root / "phase-gate" / f"{name}.json"
