@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -171,6 +172,91 @@ def test_it_is_free_after_an_exception(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="stop"):
         hold_and_fail()
     take(tmp_path / "state.json.lock", timeout=0)
+
+
+# --- who may open it
+
+
+@pytest.mark.parametrize(
+    ("folder", "umask", "expected"),
+    [
+        pytest.param(0o755, 0o022, 0o600, id="a-folder-that-others-may-read"),
+        pytest.param(0o755, 0o000, 0o600, id="a-umask-that-allows-everything"),
+        pytest.param(0o700, 0o022, 0o600, id="a-private-folder"),
+        pytest.param(0o775, 0o002, 0o660, id="a-group-that-shares-the-folder"),
+        pytest.param(0o775, 0o022, 0o640, id="a-umask-that-keeps-the-group-from-writing"),
+        pytest.param(0o775, 0o077, 0o600, id="a-umask-that-keeps-the-group-out"),
+        pytest.param(0o777, 0o000, 0o666, id="a-folder-of-everybody"),
+        pytest.param(0o1777, 0o000, 0o660, id="in-a-folder-like-tmp-others-have-no-business-with-it"),
+        pytest.param(0o755, 0o777, 0o600, id="a-umask-that-keeps-the-user-out-too"),
+    ],
+)
+def test_those_who_may_write_to_the_folder_may_open_the_lock(
+    tmp_path: Path, folder: int, umask: int, expected: int
+) -> None:
+    place = tmp_path / "shared"
+    place.mkdir()
+    place.chmod(folder)
+    own, run = place / "state.json.lock", RunLock(place / "run.lock")
+    before = os.umask(umask)
+    try:
+        with hold_lock(own):
+            run.acquire()
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(os.stat(path).st_mode) for path in (own, place / "run.lock")] == [expected, expected]
+    take(own)
+    run.release()
+
+
+@pytest.mark.parametrize(
+    ("folder", "old", "expected"),
+    [
+        pytest.param(0o755, 0o644, 0o600, id="an-older-version-let-everybody-read-it"),
+        pytest.param(0o775, 0o664, 0o660, id="the-group-keeps-what-it-has"),
+        pytest.param(0o775, 0o600, 0o600, id="and-gets-nothing-more"),
+    ],
+)
+def test_a_lock_that_is_there_is_closed_to_others(tmp_path: Path, folder: int, old: int, expected: int) -> None:
+    path = tmp_path / "shared" / "state.json.lock"
+    path.parent.mkdir()
+    path.parent.chmod(folder)
+    path.touch()
+    path.chmod(old)
+    take(path)
+    assert stat.S_IMODE(path.stat().st_mode) == expected
+
+
+def test_another_group_than_the_folder_s_is_kept_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "shared" / "state.json.lock"
+    path.parent.mkdir()
+    path.parent.chmod(0o775)
+    really = os.fstat
+
+    def fstat(descriptor: int) -> os.stat_result:
+        found = list(really(descriptor))
+        found[stat.ST_GID] += 1
+        return os.stat_result(found)
+
+    before = os.umask(0o002)
+    monkeypatch.setattr(os, "fstat", fstat)
+    try:
+        take(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_system_without_permissions_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fchmod(*_: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "fchmod", fchmod)
+    path = tmp_path / "state.json.lock"
+    path.touch(0o644)
+    take(path)
 
 
 # --- what is no lock

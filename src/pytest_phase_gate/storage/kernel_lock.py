@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import Protocol
@@ -73,11 +74,16 @@ else:
             self._process: ProcessIdentity | None = None
 
         def acquire(self) -> None:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            folder = os.stat(self._path.parent)
+            descriptor = os.open(
+                self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _permissions(folder)
+            )
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not os.fstat(descriptor).st_nlink:
+                status = os.fstat(descriptor)
+                if not status.st_nlink:
                     raise LockedError  # whoever held it took the file away: this is the lock on nothing
+                _close_to_others(descriptor, status, folder)
             except BlockingIOError:
                 os.close(descriptor)
                 raise LockedError from None
@@ -96,6 +102,25 @@ else:
                 os.close(self._descriptor)
             self._descriptor = -1
             return True
+
+    def _permissions(folder: os.stat_result) -> int:
+        """Return who may open the lock: those who may write to its folder, for whoever can open it can hold it."""
+        mode = folder.st_mode
+        if mode & stat.S_ISVTX:
+            mode &= ~stat.S_IWOTH  # as /tmp: others may put files there, and not touch ours
+        # To write is one bit, to read the one above it: three times the bit is both.
+        return 0o600 | (mode & (stat.S_IWGRP | stat.S_IWOTH)) * 3
+
+    def _close_to_others(descriptor: int, status: os.stat_result, folder: os.stat_result) -> None:
+        """Take away what an older version allowed, and what is meant for another group than the folder's."""
+        allowed = _permissions(folder)
+        if status.st_gid != folder.st_gid:
+            allowed &= ~0o060
+        closed = stat.S_IMODE(status.st_mode) & allowed | 0o600
+        if closed != stat.S_IMODE(status.st_mode):
+            # Another member of the group made it, or the file system has no permissions: then it stays as it is.
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, closed)
 
     def _let_go_in_child() -> None:
         """A child has the same locks open: left alone, it would keep them beyond its parent's death."""
