@@ -20,6 +20,7 @@ from pytest_phase_gate.core.words import look_command, run_command
 from pytest_phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from pytest_phase_gate.storage.climbing import Climb
 from pytest_phase_gate.storage.memory import Memory
+from pytest_phase_gate.storage.own_folders import own_folders, refuse_links
 from pytest_phase_gate.storage.root import find_root
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.tasks import DEFAULT_TASK, task_folder
@@ -44,6 +45,8 @@ class Project(Value):
     root: Path
     configuration: Configuration
     state_folder: Path
+    #: The last folder on the way to the state that is not ours: the root, or the state folder that a person named.
+    anchor: Path
     task: str
     environment: Mapping[str, str]
 
@@ -70,7 +73,12 @@ class Project(Value):
         chosen = next((name for name in named if name is not None), DEFAULT_TASK)
         task_folder(state_folder, chosen)  # refuse a bad name before anything else happens
         return cls(
-            root=root, configuration=configuration, state_folder=state_folder, task=chosen, environment=environment
+            root=root,
+            configuration=configuration,
+            state_folder=state_folder,
+            anchor=root if given is None else state_folder,
+            task=chosen,
+            environment=environment,
         )
 
     @property
@@ -103,7 +111,13 @@ class Project(Value):
             lock_timeout=self.configuration.lock_timeout,
             key=self.key,
             memory=Memory.for_folder(self.folder, self.environment),
+            own_folders=self.own_folders,
         )
+
+    @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """Return the folders that may not be links."""
+        return tuple(own_folders(self.anchor, self.state_folder, self.folder))
 
     def workflow(
         self,
@@ -265,6 +279,7 @@ class Project(Value):
         )
 
     def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
+        refuse_links(self.own_folders)  # a walk keeps what it has seen in one of them
         return take_tree(
             self.root,
             docs=self.configuration.docs,

@@ -192,6 +192,8 @@ def test_what_it_lays_over_fits_the_shipped_workflow() -> None:
         pytest.param("run: {criteria: '5'}", RunDefaults(criteria="5"), id="quoted-number-is-a-path"),
         pytest.param("run: {report: out.json}", RunDefaults(report=("out.json",)), id="one-report"),
         pytest.param("run: {report: []}", RunDefaults(), id="no-report"),
+        pytest.param("run: {report: ./..a/b.json}", RunDefaults(report=("./..a/b.json",)), id="dots-that-stay-inside"),
+        pytest.param("run: {dir: .}", RunDefaults(dir="."), id="the-root-itself-as-state-folder"),
         pytest.param("run: {task: on}", RunDefaults(task="on"), id="a-task-may-be-called-on"),
         pytest.param("run: {}", RunDefaults(), id="nothing"),
     ],
@@ -300,6 +302,22 @@ WRONG_MEANING = [
     pytest.param("guards: {a: {condition: (, remedy: x}}", "1:25", "guards.a.condition: ", "", id="guard-cut-short"),
     pytest.param("parameters: {a: 010}", "1:17", "leading zero", "quotes", id="octal-or-decimal"),
     pytest.param("lock_timeout: 1e999", "1:15", "too big", "shorter", id="endless-timeout"),
+    pytest.param("run: {dir: ../x}", "1:12", "is no path below the root", "PHASE_GATE_DIR", id="a-folder-above"),
+    pytest.param("run: {dir: /var/x}", "1:12", "is no path below the root", "--phase-dir", id="an-absolute-folder"),
+    pytest.param(
+        "run: {dir: a/../../b}", "1:12", "is no path below the root", "--dir", id="a-folder-above-by-a-detour"
+    ),
+    pytest.param("run: {dir: ~/x}", "1:12", "is no path below the root", "`/`", id="a-folder-in-the-home"),
+    pytest.param("run: {dir: 'C:/x'}", "1:12", "is no path below the root", "`/`", id="a-folder-on-a-drive"),
+    pytest.param("run: {dir: '..\\x'}", "1:12", "is no path below the root", "`/`", id="a-folder-above-on-windows"),
+    pytest.param("run: {report: ../a.md}", "1:15", "is no path below the root", "--phase-report", id="a-report-above"),
+    pytest.param(
+        "run: {report: [a.md, /b.md]}", "1:22", "'/b.md' is no path", "--phase-report", id="an-absolute-report"
+    ),
+    pytest.param(
+        "verification: {state_file: /S.md}", "1:28", "is no path below the root", "`/`", id="an-absolute-state"
+    ),
+    pytest.param("verification: {state_file: ../S.md}", "1:28", "is no path below the root", "`/`", id="a-state-above"),
 ]
 
 

@@ -14,6 +14,7 @@ from pytest_phase_gate.agents.installing import Edit, record
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.storage.files import REAL, make_folder, write_atomically
+from pytest_phase_gate.storage.own_folders import refuse_links
 from pytest_phase_gate.storage.store import IGNORE
 
 #: In the state folder: it is about this machine, and not for commits.
@@ -24,6 +25,7 @@ class AgentFiles:
     """The files of one project."""
 
     def __init__(self, project: Project) -> None:
+        refuse_links(project.own_folders)
         self._root, self._folder = project.root, project.state_folder
         self.recorded: dict[str, dict[str, Any]] = self._read_record()
         #: Folders that were made for files that are gone now.

@@ -28,6 +28,7 @@ from pytest_phase_gate.evidence.task_changes import look_at
 from pytest_phase_gate.evidence.task_texts import read_changes
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.lock import is_free
+from pytest_phase_gate.storage.own_folders import refuse_links
 from pytest_phase_gate.storage.store import TaskStore, Transaction
 from pytest_phase_gate.storage.tree import Tree
 from pytest_phase_gate.storage.verifications import load_overview
@@ -44,6 +45,11 @@ class Board:
         named = {name: value for name, value in call.environment.items() if name != "PHASE_GATE_TASK"}
         # A task may be named as people name it, which is no folder's name.
         self.project = Project.find(call.start, environment=named, folder=call.arguments.dir)
+        refuse_links(self.project.own_folders)
+        if self.project.configuration.verification.state_file is not None:
+            from pytest_phase_gate.report.state_file import state_file
+
+            state_file(self.project)  # refused before a step, not after it
         self._overview: Overview | None = None
 
     @property

@@ -8,6 +8,7 @@ from pytest_phase_gate.agents.table import AGENT_NAMES
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli.schema import read_schema
 from pytest_phase_gate.errors import NotAllowedError, StorageError
+from pytest_phase_gate.storage.own_folders import place_below
 
 #: Beside phase-gate.yaml, for editors: everybody who clones the project has it.
 SCHEMA_FILE = "phase-gate.schema.json"
@@ -62,13 +63,14 @@ def run(call: Call) -> Answer:
         return _install(call)
     project = call.project()
     path = project.root / "phase-gate.yaml"
-    document = {"path": str(path), "content": TEMPLATE, "schema": str(project.root / SCHEMA_FILE)}
+    schema = place_below(project.root, SCHEMA_FILE, setting="init")
+    document = {"path": str(path), "content": TEMPLATE, "schema": str(schema)}
     if call.arguments.dry_run:
         return Answer(text=TEMPLATE.rstrip(), document={**document, "written": False})
     try:
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
-        (project.root / SCHEMA_FILE).write_text(read_schema("configuration"), encoding="utf-8")
+        schema.write_text(read_schema("configuration"), encoding="utf-8")
     except FileExistsError:
         raise NotAllowedError(f"{path.name} is there already", remedy="edit it; nothing was changed") from None
     except OSError as error:

@@ -15,6 +15,7 @@ from pytest_phase_gate.evidence.drift import commit_of
 from pytest_phase_gate.evidence.pipeline import tree_of
 from pytest_phase_gate.project import pipeline_rules
 from pytest_phase_gate.storage.files import REAL, make_folder, write_atomically
+from pytest_phase_gate.storage.own_folders import place_below
 from pytest_phase_gate.storage.store import now
 from pytest_phase_gate.storage.tree import compile_globs
 
@@ -52,7 +53,7 @@ def run(call: Call) -> Answer:
         "attempt": pipeline.attempts.get(state.phase or "", 0),
         "at": now(),
     }
-    target = project.root / path
+    target = place_below(project.root, path, setting=f"artifact {wanted[0].name}")
     make_folder(REAL, target.parent)
     write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
     return Answer(

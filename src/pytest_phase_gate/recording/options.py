@@ -13,6 +13,7 @@ from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.report.files import REPORT_SUFFIXES
+from pytest_phase_gate.storage.own_folders import place_below
 
 #: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
 PHASE_VARIABLE = "PHASE_GATE_PHASE"
@@ -54,7 +55,7 @@ def read_options(config: pytest.Config, project: Project) -> Options:
 def choose_reports(typed: Iterable[str] | None, here: Path, project: Project) -> tuple[Path, ...]:
     """Return the reports that were typed, else those of the project's file. Raises UsageError for an odd suffix."""
     reports = tuple(here / name for name in typed or ()) or tuple(
-        project.root / name for name in project.configuration.run.report
+        place_below(project.root, name, setting="run.report") for name in project.configuration.run.report
     )
     for path in reports:
         if path.suffix.lower() not in REPORT_SUFFIXES:

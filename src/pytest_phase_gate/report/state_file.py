@@ -15,13 +15,17 @@ from pytest_phase_gate.errors import StorageError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.report.verification import task_block, task_rows
 from pytest_phase_gate.storage.files import REAL, make_folder, write_atomically
+from pytest_phase_gate.storage.own_folders import place_below
 
 FILE_NAME = "STATE.md"
 
 
 def state_file(project: Project) -> Path:
+    """Return where the file is, or will be. Raises ConfigurationError if that is outside of the project."""
     named = project.configuration.verification.state_file
-    return project.state_folder / FILE_NAME if named is None else project.root / named
+    if named is None:
+        return project.state_folder / FILE_NAME
+    return place_below(project.root, named, setting="verification.state_file")
 
 
 def write_state_file(

@@ -137,13 +137,28 @@ def _read_run(fields: Fields) -> tuple[RunDefaults, str | None]:
         exit=fields.choice("exit", _EXIT_MEANINGS, "gate1"),
         confirm=fields.boolean("confirm", False),
         criteria=_read_criteria(fields),
-        report=fields.text_list("report", (), or_one=True),
-        dir=fields.text("dir", None),
+        report=_read_reports(fields),
+        dir=_read_dir(fields),
         ci=fields.choice("ci", ("auto", "off"), "auto"),
     )
     workflow = fields.text("workflow", None)
     fields.finish()
     return run, workflow
+
+
+def _read_reports(fields: Fields) -> tuple[str, ...]:
+    reports = fields.text_list("report", (), or_one=True)
+    for number, path in enumerate(reports):
+        check_path(path, fields.item_place("report", number), fields, otherwise="give --phase-report with the call")
+    return reports
+
+
+def _read_dir(fields: Fields) -> str | None:
+    path = fields.text("dir", None)
+    if path is not None:
+        # A file that came with a repository must not choose what is written outside of it; a person may.
+        check_path(path, fields.place("dir"), fields, otherwise="name it with --phase-dir, --dir or PHASE_GATE_DIR")
+    return path
 
 
 def _read_criteria(fields: Fields) -> int | str | None:

@@ -137,10 +137,15 @@ def _read_path(fields: Fields) -> str:
     return path.removeprefix("./")
 
 
-def check_path(path: str, place: str, fields: Fields) -> None:
-    """Refuse what lies outside of the project."""
-    if path.startswith(("/", "~")) or ".." in path.split("/") or "\\" in path or "\0" in path:
-        raise fields.error(f"{place}: {shorten(path)} is no path below the root", "write it from the root, with `/`")
+def check_path(path: str, place: str, fields: Fields, *, otherwise: str = "") -> None:
+    """Refuse what lies outside of the project.
+
+    :param otherwise: the way to name such a place all the same.
+    """
+    is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
+    if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
+        remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
+        raise fields.error(f"{place}: {shorten(path)} is no path below the root", remedy)
 
 
 def _read_pattern(fields: Fields) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from pytest_phase_gate.core.settings import VerificationSettings
 from pytest_phase_gate.core.task_spec import MAX_TIMEOUTS
+from pytest_phase_gate.rules.pipeline_text import check_path
 from pytest_phase_gate.rules.yaml_fields import Fields
 
 
 def read_verification(fields: Fields | None) -> VerificationSettings:
     if fields is None:
         return VerificationSettings()
+    state_file = fields.text("state_file", None)
+    if state_file is not None:
+        check_path(state_file, fields.place("state_file"), fields)
     settings = VerificationSettings(
         timeouts=_read_timeouts(fields.mapping("timeouts", None)),
         untimed=fields.boolean("untimed", False),
-        state_file=fields.text("state_file", None),
+        state_file=state_file,
     )
     fields.finish()
     return settings

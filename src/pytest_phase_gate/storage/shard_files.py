@@ -21,6 +21,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.errors import ShardError
 from pytest_phase_gate.storage import fork_marks
 from pytest_phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
+from pytest_phase_gate.storage.own_folders import refuse_links
 
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
 FOLDER = "phase-gate-shards"
@@ -42,6 +43,7 @@ def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
     head = json.dumps(
         {"kind": "phase-gate shard", "schema": SCHEMA, "keyed": key is not None, "digest": _digest(body, key)}
     )
+    refuse_links([folder])
     make_folder(REAL, folder)
     ignore = folder / ".gitignore"
     if not exists(ignore):

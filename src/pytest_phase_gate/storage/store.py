@@ -39,6 +39,7 @@ from pytest_phase_gate.storage.lock import hold_lock, is_free
 from pytest_phase_gate.storage.memory import Memory, Seen
 from pytest_phase_gate.storage.objects import ObjectStore
 from pytest_phase_gate.storage.opening import Opened, Opener
+from pytest_phase_gate.storage.own_folders import refuse_links
 
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
@@ -71,8 +72,14 @@ class TaskStore:
         key: bytes | None = None,
         memory: Memory | None = None,
         files: FileSystem = REAL,
+        own_folders: tuple[Path, ...] = (),
     ) -> None:
+        """Take the files in that folder.
+
+        :param own_folders: may not be links.
+        """
         self.folder, self.task = folder, task
+        self._own_folders = own_folders
         self.objects = ObjectStore(folder / "objects", files)
         self.files = files
         self._command, self._lock_timeout = command, lock_timeout
@@ -105,6 +112,7 @@ class TaskStore:
             lock_timeout=self._lock_timeout,
             memory=self._memory,
             files=self.files,
+            own_folders=self._own_folders,
         )
 
     def key_check(self, lineage: str) -> str | None:
@@ -119,12 +127,14 @@ class TaskStore:
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
+        refuse_links(self._own_folders)
         return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
     # --- looking -------------------------------------------------------------------------------------------------
 
     def look(self) -> Opened:
         """Return the task as it stands, without a lock and without writing anything."""
+        refuse_links(self._own_folders)
         opened = self._opener.open()
         state = opened.state
         for event in self.late_marks(opened):
@@ -166,6 +176,7 @@ class TaskStore:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
+        refuse_links(self._own_folders)
         return self._opener.lines()
 
     # --- changing ------------------------------------------------------------------------------------------------
@@ -173,6 +184,7 @@ class TaskStore:
     @contextlib.contextmanager
     def transaction(self, *, accept_rollback: bool = False) -> Iterator[Transaction]:
         """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing."""
+        refuse_links(self._own_folders)
         make_folder(self.files, self.folder)
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
             opened = self._opener.open(accept_rollback=accept_rollback)

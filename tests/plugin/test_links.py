@@ -1,0 +1,205 @@
+"""What a run writes stays in the project: no folder of ours is a link, and no file of the project names another place.
+
+A person may: by an option, or the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.cli import main
+from tests.plugin.looking import last_run, state_of
+from tests.storage.stores import contents
+from tests.support import Sample
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+
+PASSING = "def test_one():\n    pass\n"
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("outside")
+
+
+@pytest.fixture
+def project(sample: Sample) -> Sample:
+    return sample.write({"test_a.py": PASSING})
+
+
+def lead_away(project: Sample, name: str, outside: Path) -> Path:
+    """Put a link in the place of a folder, to its own content elsewhere; return the link."""
+    link = project.root / name
+    target = outside / link.name
+    if link.exists():
+        shutil.move(link, target)
+    else:
+        target.mkdir()
+        link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(target)
+    return link
+
+
+# --- links
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "options"),
+    [
+        pytest.param(".phase-gate", "", (), id="the-state-folder"),
+        pytest.param(".phase-gate/objects", "", (), id="objects"),
+        pytest.param(".phase-gate/runs", "", (), id="the-locks-of-runs"),
+        pytest.param(".phase-gate/cache", "", (), id="the-cache"),
+        pytest.param(".phase-gate/tasks", "", (), id="all-tasks"),
+        pytest.param(".phase-gate/tasks/other", "", ("--phase-task=other",), id="a-task"),
+        pytest.param(".phase-gate/tasks/other/objects", "", ("--phase-task=other",), id="objects-of-a-task"),
+        pytest.param(".phase-gate/cache", "", ("--phase-task=other",), id="the-cache-of-all-tasks"),
+        pytest.param("build", "run: {dir: build/gate}\n", (), id="a-folder-above-the-state-folder"),
+        pytest.param("build/gate", "run: {dir: build/gate}\n", (), id="a-state-folder-that-the-file-names"),
+    ],
+)
+def test_a_folder_of_ours_that_is_a_link(
+    project: Sample,
+    outside: Path,
+    name: str,
+    rules: str,
+    options: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if rules:
+        project.write({"phase-gate.yaml": rules})
+    assert project.pytest("--phase=green", *options).code == 10, "an honest run first, so that everything is there"
+    link = lead_away(project, name, outside)
+    before = contents(outside)
+    ran = project.pytest("--phase=green", *options)
+    assert ran.code == 11
+    assert ran.has("1 passed", f"{link} is a symbolic link", "[state-storage]", "PHASE_GATE_DIR")
+    task = [option.replace("--phase-task", "--task") for option in options]
+    for words in (["check"], ["status"], ["history"], ["audit"], ["signal", "--next", "--reason", "done"]):
+        capsys.readouterr()
+        assert main([*words, *task]) == 11, words
+        assert f"{link} is a symbolic link" in capsys.readouterr().err, words
+    assert contents(outside) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("verify", "status"), id="all-tasks-of-the-verification-gate"),
+        pytest.param(("init", "--agent", "claude"), id="the-record-of-what-was-inserted"),
+        pytest.param(("uninstall", "--agent", "claude"), id="and-what-was-taken-out"),
+    ],
+)
+def test_commands_that_open_no_ledger(
+    project: Sample, outside: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = lead_away(project, ".phase-gate", outside)
+    assert main(list(words)) == 11
+    assert f"{link} is a symbolic link" in capsys.readouterr().err
+    assert contents(outside) == {}
+
+
+@pytest.mark.parametrize("name", [".phase-gate", "phase-gate-shards"])
+def test_a_shard_writes_through_no_link(project: Sample, outside: Path, name: str) -> None:
+    link = lead_away(project, name, outside)
+    ran = project.pytest("--phase=green", "--phase-shard=1/2")
+    assert ran.code == 11
+    assert ran.has("1 passed", f"{link} is a symbolic link")
+    assert contents(outside) == {}
+
+
+# --- settings
+
+
+@pytest.mark.parametrize(
+    ("rules", "link", "said"),
+    [
+        pytest.param("run: {dir: ../elsewhere}", "", "is no path below the root", id="a-state-folder-above"),
+        pytest.param("run: {report: ../gate.json}", "", "is no path below the root", id="a-report-above"),
+        pytest.param("run: {report: out/gate.json}", "out", "run.report: a link takes", id="a-report-behind-a-link"),
+        pytest.param("run: {report: gate.json}", "gate.json", "run.report: a link takes", id="a-report-that-is-a-link"),
+    ],
+)
+def test_a_file_of_the_project_names_no_other_place(
+    project: Sample, outside: Path, rules: str, link: str, said: str
+) -> None:
+    project.write({"phase-gate.yaml": f"{rules}\n"})
+    if link:
+        (project.root / link).symlink_to(outside if link == "out" else outside / "victim")
+    beside = sorted(project.root.parent.iterdir())
+    ran = project.pytest("--phase=green")
+    assert ran.code == 4
+    assert ran.has(said, "[bad-configuration]", "try: ")
+    assert (sorted(project.root.parent.iterdir()), contents(outside)) == (beside, {})
+
+
+def test_the_state_of_all_tasks_behind_a_link(
+    project: Sample, outside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.write({"phase-gate.yaml": "verification: {state_file: docs/STATE.md}\n"})
+    (project.root / "docs").symlink_to(outside)
+    assert main(["verify", "status"]) == 2
+    assert "verification.state_file: a link takes docs/STATE.md out" in capsys.readouterr().err
+
+
+# --- honest twins
+
+
+def honest(project: Sample, *options: str) -> None:
+    assert project.pytest("--phase=green", *options).code == 10
+    assert project.pytest("--phase=green", *options).code == 0
+
+
+def test_a_project_behind_a_link(project: Sample, outside: Path) -> None:
+    (outside / "way").symlink_to(project.root.parent)
+    project.environment.chdir(outside / "way" / project.root.name)
+    honest(project)
+    assert state_of(project).streak == 2
+
+
+def test_a_project_in_a_home_that_is_a_link(project: Sample, outside: Path, home: Path) -> None:
+    (outside / "home").symlink_to(home)
+    project.environment.setenv("HOME", str(outside / "home"))
+    project.environment.chdir(outside / "home" / project.root.relative_to(home))
+    honest(project)
+    assert last_run(project)["kind"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("way", "place"),
+    [
+        pytest.param("option", "{outside}/state", id="elsewhere-by-an-option"),
+        pytest.param("option", "link", id="behind-a-link-by-an-option"),
+        pytest.param("option", ".phase-gate", id="the-usual-one-and-it-is-a-link"),
+        pytest.param("variable", "../{name}-state", id="beside-the-project-by-the-environment"),
+        pytest.param("variable", "link", id="behind-a-link-by-the-environment"),
+    ],
+)
+def test_a_person_may_name_any_folder(project: Sample, outside: Path, way: str, place: str) -> None:
+    for link in ("link", ".phase-gate"):
+        (project.root / link).symlink_to(outside)
+    named = place.format(outside=outside, name=project.root.name)
+    if way == "option":
+        honest(project, f"--phase-dir={named}")
+        assert main(["check", "--gate1", "--dir", named]) == 0
+    else:
+        project.environment.setenv("PHASE_GATE_DIR", named)
+        honest(project)
+        assert main(["check", "--gate1"]) == 0
+
+
+def test_a_person_may_name_any_report(project: Sample, outside: Path) -> None:
+    (project.root / "link").symlink_to(outside)
+    assert project.pytest("--phase=green", "--phase-report=link/gate.json", f"--phase-report={outside}/a.md").code == 10
+    assert sorted(contents(outside)) == ["a.md", "gate.json"]
+
+
+def test_links_that_are_none_of_our_business(project: Sample, outside: Path) -> None:
+    assert project.pytest("--phase=green").code == 10
+    (project.root / ".phase-gate" / "notes").symlink_to(outside)
+    (project.root / "objects").symlink_to(outside)
+    assert project.pytest("--phase=green").code == 0
