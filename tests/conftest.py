@@ -26,9 +26,11 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="session", autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A home folder around all projects of the tests: neither we nor git look beyond it, whatever lies there."""
     folder = tmp_path_factory.getbasetemp().resolve()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent  # around what the workers share, too
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(folder))
         patch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
