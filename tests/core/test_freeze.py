@@ -199,6 +199,15 @@ def test_files_that_tests_use(support: Used, details: list[str]) -> None:
     assert [finding.detail for finding in found] == details
 
 
+def test_a_test_that_was_inherited_and_stands_in_its_file_now() -> None:
+    files = {**INVENTORY.files}
+    files["tests/test_a.py"] = replace(
+        files["tests/test_a.py"], content="a2", bodies={**files["tests/test_a.py"].bodies, "made_at_run_time": "body-3"}
+    )
+    found = find_altered(FROZEN, Inventory(files), SAME)
+    assert [(finding.id, finding.proof) for finding in found] == [("tests/test_a.py::made_at_run_time", "body-3")]
+
+
 def test_what_was_frozen_is_no_output_whoever_wrote_it() -> None:
     support = {path: row for path, row in SAME.support.items() if path != "tests/data.csv"}
     found = find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"})))

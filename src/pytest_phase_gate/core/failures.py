@@ -87,6 +87,7 @@ class FailureFacts(Value):
     has_check: bool = True
     file: str = ""
     line: int | None = None
+    helpers: tuple[str, ...] = ()
 
 
 class Failure(Value):
@@ -96,6 +97,10 @@ class Failure(Value):
     line: int | None = None
     #: For a structural one: the module that has to be found inside the root once the code is there.
     missing: str = ""
+    #: An assertion, wherever it stands, and not code that went wrong.
+    by_check: bool = False
+    #: Functions of the sources that checked on the test's behalf, as `file::name`.
+    helpers: tuple[str, ...] = ()
 
     @property
     def is_accepted(self) -> bool:
@@ -111,6 +116,8 @@ def classify_failure(facts: FailureFacts) -> Failure:
         file=facts.file,
         line=facts.line,
         missing=facts.missing if facts.missing_owner == "project" else "",
+        by_check="AssertionError" in facts.exception or facts.exception[0] == "Failed",
+        helpers=facts.helpers,
     )
 
 
@@ -165,6 +172,8 @@ def failure_to_json(failure: Failure) -> dict[str, object]:
         "file": failure.file,
         "line": failure.line,
         "missing": failure.missing,
+        "by_check": failure.by_check,
+        "helpers": list(failure.helpers),
     }
 
 
@@ -176,4 +185,6 @@ def failure_from_json(row: Mapping[str, object]) -> Failure:
         file=str(row["file"]),
         line=line if isinstance(line, int) else None,
         missing=str(row["missing"]),
+        by_check=bool(row["by_check"]),
+        helpers=tuple(map(str, row["helpers"])) if isinstance(row["helpers"], list) else (),
     )

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, join_id
 from pytest_phase_gate.core.module_code import ModuleStatement, find_changes
+from pytest_phase_gate.core.pieces import PieceFile, find_altered_pieces, pieces_from_json, pieces_to_json
 from pytest_phase_gate.core.values import Value, field
 
 
@@ -37,6 +38,8 @@ class Meaning(Value):
     rewritten: tuple[str, ...] = ()
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
+    #: Pieces of tests in the sources, by file.
+    pieces: Mapping[str, PieceFile] = field(default_factory=dict)
 
 
 class Frozen(Value):
@@ -45,6 +48,7 @@ class Frozen(Value):
     inventory: Inventory
     support: Mapping[str, SupportFile]
     settings: Mapping[str, str]
+    pieces: Mapping[str, PieceFile] = field(default_factory=dict)
 
 
 def freeze(inventory: Inventory, meaning: Meaning) -> Frozen:
@@ -59,6 +63,7 @@ def freeze(inventory: Inventory, meaning: Meaning) -> Frozen:
             for path, (content, rows) in meaning.support.items()
         },
         settings=dict(meaning.settings),
+        pieces=dict(meaning.pieces),
     )
 
 
@@ -98,6 +103,7 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
     for path in meaning.support:
         if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
             findings.append(_altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0]))
+    findings += find_altered_pieces(frozen.pieces, meaning.pieces)
     return findings + _find_hiding(frozen, inventory, meaning)
 
 
@@ -112,7 +118,8 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
             findings.append(_altered(path, "a file of tests is not the one that was frozen", proof=found.content))
             continue
         present = {bare_name(name) for name in found.ids}
-        for name, body in file.bodies.items():
+        # One without a body here was inherited, or made at run time: one that stands here by now takes its place.
+        for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
             if name in present and found.bodies.get(name, "") != body:
                 findings.append(
                     Finding(
@@ -213,6 +220,7 @@ def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
             for path, file in frozen.support.items()
         },
         "settings": dict(frozen.settings),
+        "pieces": pieces_to_json(frozen.pieces),
     }
 
 
@@ -228,4 +236,5 @@ def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Froze
             for path, row in document["support"].items()
         },
         settings=document["settings"],
+        pieces=pieces_from_json(document.get("pieces", {})),
     )

@@ -26,6 +26,8 @@ class TestFile(Value):
     statements: tuple[str, ...] = ()
     #: Fixtures that its tests and fixtures ask for.
     requests: tuple[str, ...] = ()
+    #: Data in other modules that rows of its parameters come from, as `module:name`.
+    rows_from: tuple[str, ...] = ()
 
 
 class Inventory(Value, kw_only=False):
@@ -79,6 +81,7 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             hidden=file.hidden,
             statements=file.statements,
             requests=file.requests,
+            rows_from=file.rows_from,
         )
     return Inventory(files)
 
@@ -93,6 +96,7 @@ def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
                 "hidden": list(file.hidden),
                 "statements": list(file.statements),
                 "requests": list(file.requests),
+                **({"rows_from": list(file.rows_from)} if file.rows_from else {}),
             }
             for path, file in sorted(inventory.files.items())
         }
@@ -109,6 +113,7 @@ def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
                 hidden=tuple(row["hidden"]),
                 statements=tuple(row["statements"]),
                 requests=tuple(row.get("requests", ())),
+                rows_from=tuple(row.get("rows_from", ())),
             )
             for path, row in document["files"].items()
         }

@@ -11,6 +11,7 @@ from pytest_phase_gate.core.failures import Failure
 from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import Outcomes
+from pytest_phase_gate.core.parts import Parts
 from pytest_phase_gate.core.values import Value, field
 
 
@@ -36,6 +37,10 @@ class SessionFacts(Value):
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
+    #: Where the parts of tests lie that are not in their files; in a run that is to freeze.
+    parts: Parts = field(default_factory=Parts)
+    #: Plugins of the project's own, as paths from the root.
+    plugins: tuple[str, ...] = ()
     #: Folders with tests, as pytest's settings name them, from the root.
     testpaths: tuple[str, ...] = ()
     #: Modules that tests have loaded, and the files they come from; outside of the project these begin with `../`.

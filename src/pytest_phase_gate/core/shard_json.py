@@ -9,6 +9,7 @@ from pytest_phase_gate.core.failures import failure_from_json, failure_to_json
 from pytest_phase_gate.core.findings import findings_from_json, findings_to_json
 from pytest_phase_gate.core.inventory import join_id, split_id
 from pytest_phase_gate.core.outcomes import Bucket, Outcomes
+from pytest_phase_gate.core.parts import parts_from_json, parts_to_json
 from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.shard_record import Shard, Split
 from pytest_phase_gate.core.values import as_dict
@@ -70,6 +71,7 @@ def _facts_to_json(facts: SessionFacts) -> dict[str, Any]:
         "narrowed_files": sorted(facts.narrowed_files),
         "failures": {test_id: failure_to_json(failure) for test_id, failure in facts.failures.items()},
         "doubts": findings_to_json(facts.doubts),
+        "parts": parts_to_json(facts.parts),
     }
 
 
@@ -88,6 +90,8 @@ def _facts_from_json(document: Mapping[str, Any]) -> SessionFacts:
             "collection_errors": tuple(document["collection_errors"]),
             "failures": {test_id: failure_from_json(row) for test_id, row in document["failures"].items()},
             "marked": {test_id: tuple(ids) for test_id, ids in document["marked"].items()},
+            "parts": parts_from_json(document["parts"]),
+            "plugins": tuple(document["plugins"]),
             "testpaths": tuple(document["testpaths"]),
             "doubts": findings_from_json(document["doubts"]),
             "foreign_hooks": tuple(document["foreign_hooks"]),

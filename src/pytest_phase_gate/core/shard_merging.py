@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.parts import merge_parts
 from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.shard_record import Shard
 
@@ -44,6 +45,8 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         internal_error=any(each.internal_error for each in facts),
         marked={test_id: ids for each in facts for test_id, ids in each.marked.items()},
         settings=first.settings,
+        parts=merge_parts(each.parts for each in facts),
+        plugins=first.plugins,
         testpaths=first.testpaths,
         modules=_merge_modules(facts),
         doubts=tuple(dict.fromkeys(doubt for each in facts for doubt in each.doubts)),

@@ -88,7 +88,7 @@ def _calls_fail(statement: ast.stmt) -> bool:
 
 def statement_at(tree: ast.Module, line: int) -> Statement:
     """Return what the innermost statement on that line does."""
-    best = _innermost(tree, line)
+    best = innermost(tree, line)
     if isinstance(best, ast.Raise):
         return "raise"
     constants = find_constants(_function_around(tree, line), tree)
@@ -101,7 +101,7 @@ def statement_at(tree: ast.Module, line: int) -> Statement:
 
 def is_conditional_at(tree: ast.Module, line: int) -> bool:
     """Tell whether the statement on that line runs only if something turns out so."""
-    function, wanted = _function_around(tree, line), _innermost(tree, line)
+    function, wanted = _function_around(tree, line), innermost(tree, line)
     if function is None:
         return False
     walked = _walk_conditions(function.body, find_constants(function, tree), is_conditional=False)
@@ -142,7 +142,8 @@ def _blocks(node: ast.stmt, constants: Constants) -> Iterator[tuple[list[ast.stm
             yield from ((case.body, True) for case in cases)
 
 
-def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
+def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
+    """Return the innermost statement on a line, but for definitions."""
     best: ast.stmt | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):

@@ -41,6 +41,7 @@ from pytest_phase_gate.storage.mounts import network_warning
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
+    from pytest_phase_gate.recording.parts import PartsWitness
     from pytest_phase_gate.report.story import Story
 
 #: Options under which pytest opens a session and runs no test.
@@ -65,6 +66,7 @@ class Controller:
         self._root = root_to_name(config, project.root)
         self._criteria = Criteria()
         self._marks: CriterionMarks | None = None
+        self._parts: PartsWitness | None = None
         self._began = time.time()
         self._started = time.perf_counter()
         self._problem: PhaseGateError | None = None
@@ -89,6 +91,11 @@ class Controller:
             # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(controller._project.root), "phase_gate_reasons")
+        if controller._run.freezes:
+            from pytest_phase_gate.recording.parts import PartsWitness
+
+            controller._parts = PartsWitness(controller._project.root)
+            controller._outcomes.guard(phase_gate_parts=controller._parts)
         controller._outcomes.guard(
             phase_gate_witness=controller._witness,
             phase_gate_outcomes=controller._outcomes,
@@ -159,6 +166,7 @@ class Controller:
             "root": str(self._project.root),
             "wants_reasons": wants_reasons,
             "modules": missing_modules(self._run),
+            "freezes": self._run.freezes,
             "criteria": list(self._criteria.ids),
             "mark": "" if self.origin.mark is None else str(self.origin.mark),
         }
@@ -188,6 +196,7 @@ class Controller:
             duration=time.perf_counter() - self._started,
             marks=self._marks,
             origin=self.origin,
+            parts=self._parts,
             modules=missing_modules(self._run),
         )
         record, files = make_record(

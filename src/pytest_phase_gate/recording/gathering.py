@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.parts import merge_parts
 from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.core.session_facts import SessionFacts
@@ -17,12 +18,13 @@ from pytest_phase_gate.recording.collection import names_in_source
 from pytest_phase_gate.recording.extensions import gather_metrics
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
-from pytest_phase_gate.recording.meaning import take_meaning, take_settings, take_testpaths
+from pytest_phase_gate.recording.meaning import take_meaning
 from pytest_phase_gate.recording.modules import found_modules
 from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
 from pytest_phase_gate.recording.oddities import look_for_oddities
 from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.run import RecordedRun
+from pytest_phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.references import load_frozen
@@ -30,6 +32,7 @@ from pytest_phase_gate.storage.tree import changed_sources
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
+    from pytest_phase_gate.recording.parts import PartsWitness
 
 
 def gather_facts(
@@ -42,6 +45,7 @@ def gather_facts(
     duration: float,
     marks: CriterionMarks | None,
     origin: Origin,
+    parts: PartsWitness | None,
     modules: Iterable[str],
 ) -> SessionFacts:
     """Return what the session showed of itself.
@@ -72,6 +76,8 @@ def gather_facts(
         is_void=witness.is_usage_error(exit_status),
         marked={collection.test_id(node): ids for node, ids in by_node.items()},
         settings=take_settings(config, run.project, run.declared),
+        parts=merge_parts((*witness.parts, *(() if parts is None else (parts.parts,)))),
+        plugins=local_plugins(config, root),
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},
         doubts=(*outcome_witness.doubts(), *witness.doubts(), *origin.doubts()),
@@ -142,9 +148,8 @@ def make_record(
             project,
             criteria,
             inventory,
-            after.files,
-            settings=facts.settings,
-            testpaths=facts.testpaths,
+            after,
+            facts,
             frozen=frozen,
             at_start=run.at_start,
             is_output=is_output,

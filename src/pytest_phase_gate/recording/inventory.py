@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_phase_gate.core.fixtures import requested_names
+from pytest_phase_gate.core.imported import ImportedNames
 from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from pytest_phase_gate.core.module_code import module_code
 from pytest_phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
@@ -48,7 +49,7 @@ def _read_file(
     content = contents.get(path) if path.endswith(".py") else None
     source: bytes | None = None
     if content is None:
-        source = _read(root / path)
+        source = read_source(root / path)
         content = _id_of(source)
     ids = tuple(sorted(names))
     if before is not None and before.content == content:
@@ -57,7 +58,7 @@ def _read_file(
         return TestFile(content=content, ids=ids)
     try:
         # Whatever a project calls a test: a name that is none is never asked for.
-        tree = parse_source(_read(root / path) if source is None else source)
+        tree = parse_source(read_source(root / path) if source is None else source)
     except SyntaxError:
         return TestFile(content=content, ids=ids)
     wanted = {bare_name(name) for name in names}
@@ -69,19 +70,21 @@ def _read_file(
         hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
         statements=tuple(row.hash for row in module_code(tree, tests=wanted)),
         requests=tuple(sorted(requested_names(tree, tests=wanted))),
+        rows_from=tuple(sorted(set(ImportedNames(tree).rows(wanted)))),
     )
 
 
 def text_id(path: Path) -> str:
     """Return the content id of a file that is a test itself."""
-    return _id_of(_read(path))
+    return _id_of(read_source(path))
 
 
 def _id_of(source: bytes) -> str:
     return f"sha256:{hashlib.sha256(source).hexdigest()}"
 
 
-def _read(path: Path) -> bytes:
+def read_source(path: Path) -> bytes:
+    """Return a file's content; nothing if it can't be read."""
     try:
         return path.read_bytes()
     except OSError:

@@ -1,49 +1,35 @@
-"""What gives the tests their meaning, read from the session: code around them, files they use, pytest's settings."""
+"""What gives the tests their meaning in a run: code around them, files they use, pieces of the sources."""
 
 from __future__ import annotations
 
-import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-import pytest
-
 from pytest_phase_gate.core.criteria import Criteria
-from pytest_phase_gate.core.decisive_rules import name_rules
 from pytest_phase_gate.core.freeze import Frozen, Meaning
-from pytest_phase_gate.core.inventory import Inventory, bare_name
+from pytest_phase_gate.core.inventory import Inventory, bare_name, split_id
 from pytest_phase_gate.core.module_code import ModuleStatement, module_code
-from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate, QualitySettings
+from pytest_phase_gate.core.pieces import PieceFile
+from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.source_tests import parse_source
 from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.project import Project
-from pytest_phase_gate.recording.inventory import text_id
-from pytest_phase_gate.storage.owners import is_in_environment
-from pytest_phase_gate.storage.root import relative_id
+from pytest_phase_gate.recording.inventory import read_source, text_id
 from pytest_phase_gate.storage.tree import Tree, compile_globs
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.
 _TEST_FOLDERS = frozenset({"test", "tests"})
-#: Options that change what a test means, and how each is typed.
-_OPTIONS = {
-    "override_ini": "-o",
-    "noconftest": "--noconftest",
-    "runxfail": "--runxfail",
-    "importmode": "--import-mode",
-    "pythonwarnings": "-W",
-}
 
 
 def take_meaning(
     project: Project,
     criteria: Criteria,
     inventory: Inventory,
-    contents: Mapping[str, str],
+    tree: Tree,
+    facts: SessionFacts,
     *,
-    settings: Mapping[str, str],
-    testpaths: Iterable[str],
     frozen: Frozen | None,
     at_start: AtStart | None,
     is_output: Callable[[str], bool],
@@ -51,8 +37,7 @@ def take_meaning(
 ) -> Meaning:
     """Return the meaning of the tests in this run. Files whose content is the frozen one are not parsed.
 
-    :param contents: content ids by path, from the tree.
-    :param settings: as `take_settings` found them.
+    :param tree: as the run left it.
     :param at_start: what frozen files said when the run began; None if nothing was frozen then.
     :param is_output: whether the run itself has written a file.
     :param outputs: files that earlier runs have written.
@@ -64,9 +49,10 @@ def take_meaning(
         if before is not None and before.content != file.content and path.endswith(".py"):
             modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
     before_them = {} if frozen is None else frozen.support
+    more = before_them if frozen is not None else _plugins(facts, tree, root)
     support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
     written: set[str] = set()
-    for path, content in support_files(project, inventory.files, contents, testpaths, was_support=before_them):
+    for path, content in support_files(project, inventory.files, tree.files, facts.testpaths, more=more):
         known = before_them.get(path)
         if known is None and not path.endswith(".py") and (path in outputs or is_output(path)):
             written.add(path)
@@ -78,7 +64,7 @@ def take_meaning(
             content = content if at_start.support[path] == known.content else at_start.support[path]
         is_same = known is not None and known.content == content
         support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
-    settings = dict(settings)
+    settings = dict(facts.settings)
     # Criteria that come later than the freeze ask for more, and take nothing away.
     if criteria.listed and (frozen is None or "criteria" in frozen.settings):
         settings["criteria"] = ", ".join(sorted(criteria.ids))
@@ -91,7 +77,68 @@ def take_meaning(
             path for path, file in inventory.files.items() if path in texts and texts[path] != file.content
         ),
         settings=settings,
+        pieces=_find_pieces(project, inventory, tree, facts, support)
+        if frozen is None
+        else _look_again(project, tree, frozen.pieces),
     )
+
+
+def _look_again(project: Project, tree: Tree, frozen: Mapping[str, PieceFile]) -> dict[str, PieceFile]:
+    if not frozen:
+        return {}
+    from pytest_phase_gate.recording.pieces import look_again
+
+    return look_again(project.root, frozen, project.take_contents(frozen, tree))
+
+
+def _plugins(facts: SessionFacts, tree: Tree, root: Path) -> list[str]:
+    """Return the plugins that are there for the tests only: no code imports them, and RED did not fail for want of one.
+
+    Of the others pieces are frozen: fixtures that tests ask for, and hooks unless the tests are about them.
+    """
+    raised = {failure.file for failure in facts.failures.values() if not failure.by_check}
+    return [path for path in facts.plugins if path not in raised and not _is_imported(path, tree.files, root)]
+
+
+def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
+    name = plugin.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
+    wanted = re.compile(rf"^\s*(?:from|import)\s.*\b{re.escape(name)}\b".encode(), re.M)
+    sources = (path for path in files if path.endswith(".py") and path != plugin)
+    return any(wanted.search(read_source(root / path)) for path in sources)
+
+
+def _find_pieces(
+    project: Project,
+    inventory: Inventory,
+    tree: Tree,
+    facts: SessionFacts,
+    support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]],
+) -> dict[str, PieceFile]:
+    """Return the pieces of tests that lie in no file which is frozen as a whole."""
+    from pytest_phase_gate.recording.pieces import PieceFinder
+
+    finder = PieceFinder(
+        project.root,
+        re.findall(r"[^\s,'\"\[\]]+", facts.settings.get("ini pythonpath", "")),
+        frozen={*inventory.files, *support},
+        failures=facts.failures,
+    )
+    rows = [row for _, statements in support.values() for row in statements or ()]
+    asked = {name for file in inventory.files.values() for name in file.requests}
+    asked |= {name for row in rows for name in row.requests}
+    finder.see_parts(facts.parts, asked=asked, tests=inventory.files)
+    finder.see_failures()
+    others = (path for path in facts.plugins if path not in support)
+    finder.see_hooks(
+        (path for path in others if not _is_imported(path, inventory.files, project.root)), inventory.files
+    )
+    for path in sorted({split_id(test_id)[0] for test_id in facts.failures}):
+        finder.see_source(path, asked=asked)
+    for path, file in inventory.files.items():
+        finder.see_rows(file.rows_from, path)
+    for path, (_, statements) in support.items():
+        finder.see_rows((each for row in statements or () for each in row.rows_from), path)
+    return finder.take(lambda paths: project.take_contents(paths, tree))
 
 
 class AtStart(Value):
@@ -124,29 +171,29 @@ def support_files(
     contents: Mapping[str, str],
     testpaths: Iterable[str],
     *,
-    was_support: Collection[str] = (),
+    more: Collection[str] = (),
 ) -> Iterator[tuple[str, str]]:
     """Yield the files that tests use, with the ids of their contents.
 
     :param tests: the files that tests stand in.
+    :param more: files that are of this kind wherever they lie: they were frozen, or are plugins.
     """
     folders = _test_folders(testpaths, (*tests, *contents))
     by_name = compile_globs(project.configuration.freeze)
 
     def is_support(path: str) -> bool:
         # One that has tests of its own by now is still what the others use.
-        return (path not in tests or path in was_support) and (
-            path.rpartition("/")[2] == "conftest.py"
-            or by_name(path)
-            or any(path.startswith(f"{folder}/") for folder in folders)
+        return path in more or (
+            path not in tests
+            and (
+                path.rpartition("/")[2] == "conftest.py"
+                or by_name(path)
+                or any(path.startswith(f"{folder}/") for folder in folders)
+            )
         )
 
     yield from ((path, content) for path, content in contents.items() if is_support(path))
     yield from project.take_data(folders, lambda path: path not in contents and is_support(path)).items()
-
-
-def take_testpaths(config: pytest.Config, root: Path) -> tuple[str, ...]:
-    return tuple(relative_id(root / folder, root) for folder in config.getini("testpaths"))
 
 
 def _test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
@@ -174,54 +221,3 @@ def written_since(root: Path, began: float) -> Callable[[str], bool]:
             return False
 
     return is_output
-
-
-def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -> dict[str, str]:
-    """Return what may not change once the tests are frozen: pytest's settings and our own rules."""
-    settings = {f"ini {name}": str(_value(value)) for name, value in _ini_values(config).items()}
-    for name, flag in _OPTIONS.items():
-        value = getattr(config.option, name, None)
-        if value and not (name == "importmode" and value == "prepend"):
-            settings[f"option {flag}"] = str(value)
-    inifile = config.inipath
-    settings["option -c"] = "" if inifile is None else relative_id(inifile, project.root)
-    settings["plugins"] = " ".join(sorted(_local_plugins(config, project.root)))
-    own = project.configuration
-    settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
-    settings["phase-gate.yaml parameters.required_green_runs"] = "auto" if own.overlay.green_runs_auto else ""
-    settings["phase-gate.yaml docs"] = ", ".join(own.docs)
-    settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
-    if own.quality != QualitySettings():
-        settings["phase-gate.yaml evidence.quality"] = own.quality.rule
-    settings |= {f"phase-gate.yaml evidence.documents.{name}": text for name, text in own.documents.rules.items()}
-    settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
-    settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
-    for section, rules, usual in (
-        ("exit_gate", own.exit_gate, ExitGate()),
-        ("confidence", own.confidence, ConfidenceRules()),
-    ):
-        if rules != usual:
-            settings[f"phase-gate.yaml {section}"] = repr(rules)
-    return settings
-
-
-def _ini_values(config: pytest.Config) -> Mapping[str, object]:
-    # `inicfg` is deprecated since 9.1 and has no successor that tells what a file sets.
-    found = getattr(config, "_inicfg", None)
-    return found if found is not None else config.inicfg
-
-
-def _value(value: object) -> object:
-    return getattr(value, "value", value)
-
-
-def _local_plugins(config: pytest.Config, root: Path) -> Iterator[str]:
-    """Yield plugins that come from the project itself; one from an installed distribution may come and go."""
-    top = os.path.realpath(root)
-    for name, plugin in config.pluginmanager.list_name_plugin():
-        file = getattr(plugin, "__file__", None)
-        if not isinstance(file, str) or os.path.basename(file) == "conftest.py":
-            continue
-        path = os.path.realpath(file)
-        if path.startswith(top + os.sep) and not is_in_environment(path, top):
-            yield name

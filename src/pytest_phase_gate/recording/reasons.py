@@ -67,8 +67,27 @@ class FailureReader:
             has_check=test_has_check(test_file, test_name),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
+            helpers=self._helpers(error, frames, test_file) if place == "project" else (),
         )
         return classify_failure(facts)
+
+    def _helpers(self, error: BaseException, frames: list[tuple[FrameType, int]], test_file: Path) -> tuple[str, ...]:
+        """Return the functions of the sources that checked on the test's behalf."""
+        if not isinstance(error, AssertionError | pytest.fail.Exception):
+            return ()
+        from pytest_phase_gate.core.check_helpers import find_helpers
+        from pytest_phase_gate.recording.raised import describe_raised
+
+        root = Path(self._root)
+        raised = describe_raised(
+            frames,
+            test_file=relative_id(test_file, root),
+            place_of=self._place_of,
+            source_of=self._source_of,
+            parse=parse_file,
+            shown=lambda file: relative_id(Path(file), root),
+        )
+        return tuple(f"{called.file}::{called.name}" for called in find_helpers(raised))
 
     def _place(self, frames: list[tuple[FrameType, int]]) -> tuple[Place, FrameType | None, int]:
         """Return whose code the failure came out of, and the innermost frame that is the project's or the test's."""
@@ -147,8 +166,12 @@ class FailureReader:
         return any(self._is_project_object(value) for value in (*used, *frame.f_locals.values()))
 
     def _is_project_object(self, value: object) -> bool:
+        return bool(self._source_of(value))
+
+    def _source_of(self, value: object) -> str:
+        """Return the source of the project's that a value comes from; empty if it comes from none."""
         if value is None:
-            return False
+            return ""
         try:
             name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         except Exception:
@@ -156,7 +179,7 @@ class FailureReader:
         if not isinstance(name, str):
             name = type(value).__module__
         file = getattr(sys.modules.get(name), "__file__", None)
-        return isinstance(file, str) and self._place_of(file) == "project"
+        return file if isinstance(file, str) and self._place_of(file) == "project" else ""
 
 
 def _unwrap(error: BaseException) -> tuple[BaseException, list[tuple[FrameType, int]]]:

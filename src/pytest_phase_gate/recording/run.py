@@ -82,6 +82,8 @@ class RecordedRun:
         #: Returns what is not as other tasks of the same root have frozen it.
         self.find_altered_elsewhere: Compare = lambda *_: ()
         self.phase: Phase | None = None
+        #: What gives the tests their meaning is frozen by this run's phase, or by this very run.
+        self.freezes = True
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
@@ -102,6 +104,7 @@ class RecordedRun:
         self._keep_rules(opened.state)
         entry = decide_entry(opened.state, self.workflow, self.request.phase)
         self.phase = entry.phase
+        self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or opened.state.frozen is None
         self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
 
     def _keep_rules(self, state: State) -> None:

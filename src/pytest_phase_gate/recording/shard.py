@@ -11,7 +11,7 @@ import platform
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -48,6 +48,9 @@ from pytest_phase_gate.storage.shard_files import FOLDER, shard_mark_file, write
 from pytest_phase_gate.storage.store import now
 from pytest_phase_gate.storage.tree import Tree, changed_sources
 
+if TYPE_CHECKING:
+    from pytest_phase_gate.recording.parts import PartsWitness
+
 #: pytest's status for a session without tests.
 _NOTHING_COLLECTED = 5
 
@@ -67,6 +70,7 @@ class ShardRecorder:
         self._slices = SliceWitness()
         self._criteria, self._marks = take_criteria(config, run, options.criteria)
         self._began, self._started = time.time(), time.perf_counter()
+        self._parts: PartsWitness | None = None
         self._before: Tree | None = None
         self._shard: Shard | None = None
         self._problem: PhaseGateError | None = None
@@ -83,6 +87,11 @@ class ShardRecorder:
         if recorder._phase.tests == "failing":
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(recorder._project.root), "phase_gate_reasons")
+        if recorder._run.freezes:
+            from pytest_phase_gate.recording.parts import PartsWitness
+
+            recorder._parts = PartsWitness(recorder._project.root)
+            recorder._outcomes.guard(phase_gate_parts=recorder._parts)
         recorder._outcomes.guard(
             phase_gate_witness=recorder._witness,
             phase_gate_outcomes=recorder._outcomes,
@@ -133,6 +142,7 @@ class ShardRecorder:
         node.workerinput[INPUT] = {
             "root": str(self._project.root),
             "wants_reasons": self._phase.tests == "failing",
+            "freezes": self._run.freezes,
             "criteria": list(self._criteria.ids),
             "is_shard": True,
             "mark": "" if self.origin.mark is None else str(self.origin.mark),
@@ -212,6 +222,7 @@ class ShardRecorder:
             duration=time.perf_counter() - self._started,
             marks=self._marks,
             origin=self.origin,
+            parts=self._parts,
             modules=loaded_names(),
         )
         # What others run is deselected here, and says nothing about the whole.

@@ -10,6 +10,7 @@ import pytest
 from pytest_phase_gate.core.failures import Failure, Reason, failure_from_json
 from pytest_phase_gate.core.findings import Finding, findings_from_json
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Outcomes
+from pytest_phase_gate.core.parts import Parts, parts_from_json
 from pytest_phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from pytest_phase_gate.recording.collection import Collection
 from pytest_phase_gate.recording.origin import Origin
@@ -29,6 +30,8 @@ class SessionWitness:
         self._failed_on_workers: set[str] = set()
         self.foreign_hooks: set[str] = set()
         self.modules: dict[str, str] = {}
+        #: Where workers saw the parts of tests that are not in their files.
+        self.parts: list[Parts] = []
         #: Criteria by pytest's own node ids, as workers saw their marks.
         self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
         self._collection_messages: dict[str, str] = {}
@@ -63,6 +66,8 @@ class SessionWitness:
             self._failed_on_workers |= set(seen["failed"])
             self.foreign_hooks |= set(seen["foreign_hooks"])
             self.modules |= seen["modules"]
+            if "parts" in seen:
+                self.parts.append(parts_from_json(seen["parts"]))
             self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
         else:
             # It crashed, left early, or had our part of it removed: nobody knows what it would have told.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.core.parts import parts_to_json
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.modules import found_modules, loaded_names
@@ -15,6 +16,7 @@ from pytest_phase_gate.storage.process_identity import FORKS
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
+    from pytest_phase_gate.recording.parts import PartsWitness
     from pytest_phase_gate.recording.slices import SliceWitness
 
 #: The key in `workeroutput`, and in `workerinput`.
@@ -39,6 +41,12 @@ class WorkerWitness:
 
             self._slices = SliceWitness()
             self._outcomes.guard(phase_gate_slices=self._slices)
+        self._parts: PartsWitness | None = None
+        if self._told.get("freezes"):
+            from pytest_phase_gate.recording.parts import PartsWitness
+
+            self._parts = PartsWitness(Path(self._told["root"]))
+            self._outcomes.guard(phase_gate_parts=self._parts)
         self._failed: set[str] = set()
         self._deselected: list[str] = []
         self._paths: dict[str, str] = {}
@@ -87,6 +95,8 @@ class WorkerWitness:
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
         }
+        if self._parts is not None:
+            output[OUTPUT]["parts"] = parts_to_json(self._parts.parts)
         if self._slices is not None:
             output[OUTPUT] |= {
                 "slices": self._slices.to_json(),

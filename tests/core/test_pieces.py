@@ -1,0 +1,114 @@
+"""Pieces of tests in sources: what changes one, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.pieces import (
+    PieceFile,
+    find_altered_pieces,
+    hash_piece,
+    lines_of,
+    outer_name,
+    pieces_from_json,
+    pieces_to_json,
+)
+from pytest_phase_gate.core.source_tests import parse_source
+
+SOURCE = """\
+RATE = 10
+
+
+def helper(value):
+    return value
+
+
+def check(value):
+    def inner():
+        assert value
+
+    inner()
+
+
+class Base:
+    rate = RATE
+
+    def setUp(self):
+        self.price = 1
+
+    def test_total(self):
+        assert self.price
+"""
+
+
+def replace(old: str, new: str) -> str:
+    assert old in SOURCE
+    return SOURCE.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        pytest.param("check", replace("assert value", "pass"), id="a-function-inside"),
+        pytest.param("check", f"{SOURCE}check = print\n", id="the-name-is-bound-again"),
+        pytest.param("check", f"{SOURCE}from easy import check\n", id="the-name-is-imported-again"),
+        pytest.param("check", f"{SOURCE}if RATE:\n    def check(value): ...\n", id="bound-under-a-condition"),
+        pytest.param("check", replace("def check", "@quiet\ndef check"), id="a-decorator-comes"),
+        pytest.param("Base", replace("rate = RATE", "rate = 1"), id="an-attribute-of-the-class"),
+        pytest.param("Base", replace("self.price = 1", "self.price = 2"), id="a-method-of-the-class"),
+        pytest.param("Base", replace("class Base", "class Base(Easy)"), id="a-base-of-the-class"),
+        pytest.param("Base", replace("rate =", "def assertEqual(*args): ...\n\n    rate ="), id="one-more-method"),
+        pytest.param("Base.test_total", replace("assert self.price", "pass"), id="a-test-of-the-class"),
+        pytest.param("Base.test_total", f"{SOURCE}Base = object\n", id="the-class-is-bound-again"),
+        pytest.param("Base.test_total", replace("test_total", "test_other"), id="gone"),
+        pytest.param("Base.test_total", "", id="the-class-is-gone"),
+    ],
+)
+def test_what_changes_a_piece(name: str, changed: str) -> None:
+    assert hash_piece(parse_source(changed), name) != hash_piece(parse_source(SOURCE), name) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        pytest.param("check", replace("return value", "return 2"), id="a-function-beside-it"),
+        pytest.param("check", replace("RATE = 10", "RATE = 11"), id="a-constant-beside-it"),
+        pytest.param("check", replace("assert value", "assert (value)  # so"), id="another-form"),
+        pytest.param("check", replace("def inner", '"""Look."""\n    def inner'), id="a-docstring"),
+        pytest.param("Base", replace("assert self.price", "pass"), id="a-test-is-a-piece-of-its-own"),
+        pytest.param("Base", f"{SOURCE}\n    def test_more(self): ...\n", id="one-more-test"),
+        pytest.param("Base.test_total", replace("self.price = 1", "self.price = 2"), id="a-method-beside-it"),
+    ],
+)
+def test_what_does_not_change_a_piece(name: str, changed: str) -> None:
+    assert hash_piece(parse_source(changed), name) == hash_piece(parse_source(SOURCE), name) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        pytest.param("helper", {4, 5}, id="a-function"),
+        pytest.param("Base", {16, 18, 19}, id="a-class-without-its-tests"),
+        pytest.param("Base.test_total", {21, 22}, id="a-test"),
+        pytest.param("absent", set(), id="nothing"),
+    ],
+)
+def test_lines(name: str, lines: set[int]) -> None:
+    assert {line for each in lines_of(parse_source(SOURCE), name) for line in each} == lines
+
+
+def test_what_is_inside_a_function_is_part_of_it() -> None:
+    assert outer_name("retry.<locals>.wrapper.<locals>.again") == "retry"
+    assert outer_name("Base.test_total") == "Base.test_total"
+
+
+def test_findings_and_their_document() -> None:
+    frozen = {"shop/testing.py": PieceFile(content="1", names={"check": "a", "Base": "b", "gone": "c"})}
+    assert pieces_from_json(pieces_to_json(frozen)) == frozen
+    now = {"shop/testing.py": PieceFile(content="2", names={"check": "a", "Base": "x"})}
+    found = list(find_altered_pieces(frozen, now))
+    assert [(each.file, each.detail, each.proof) for each in found] == [
+        ("shop/testing.py", "Base is not what was frozen, and tests are made of it", "x"),
+        ("shop/testing.py", "gone is gone, and tests are made of it", ""),
+    ]
+    assert [each.tier for each in find_altered_pieces(frozen, {})] == ["hard"] * 3

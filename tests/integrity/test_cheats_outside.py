@@ -1,0 +1,19 @@
+"""Meaning outside of the test folders, one by one; and the code beside it, which is free to change."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Attempt, Row
+from tests.integrity.cheats_outside import MISSING_ROWS, OUTSIDE_ROWS, OUTSIDE_TWINS
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", [*OUTSIDE_ROWS, *MISSING_ROWS], ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)
+
+
+@pytest.mark.parametrize("twin", OUTSIDE_TWINS.values(), ids=OUTSIDE_TWINS)
+def test_opens(bench: FastWorkbench, twin: Attempt) -> None:
+    bench.check_twin(twin)

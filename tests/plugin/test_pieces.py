@@ -1,0 +1,102 @@
+"""Pieces of tests in the sources, as runs see them: on workers, through names that are handed on, in plugins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pytest_phase_gate.recording.resolving import Resolver
+from pytest_phase_gate.recording.settings import local_plugins
+from tests.support import Sample
+
+TESTING = """\
+import calc
+
+
+class Base:
+    def test_add(self):
+        assert calc.add(1, 2) == 3
+"""
+TESTS = """\
+import calc
+from shop.testing import Base
+
+
+class TestCalc(Base):
+    def test_sub(self):
+        assert calc.sub(3, 2) == 1
+"""
+WRONG = "def add(a, b):\n    return 0\n\n\ndef sub(a, b):\n    return 0\n"
+RIGHT = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
+
+
+@pytest.fixture
+def shop(sample: Sample) -> Sample:
+    sample.write({"shop/__init__.py": "", "shop/testing.py": TESTING}, test_calc=TESTS, calc=WRONG)
+    return sample
+
+
+def exit_red(sample: Sample) -> None:
+    assert sample.gate("signal", "--reason", "both fail").code == 0
+    sample.write(calc=RIGHT)
+
+
+def test_workers_tell_where_tests_lie(shop: Sample) -> None:
+    assert shop.pytest_process("--phase=red", "-n", "1", plugins=("xdist",)).code == 0
+    exit_red(shop)
+    shop.write({"shop/testing.py": TESTING.replace("== 3", "> 2")})
+    ran = shop.pytest("--phase=green")
+    assert ran.has("shop/testing.py Base.test_add is not what was frozen")
+
+
+def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Sample) -> None:
+    assert shop.pytest("--phase=red").code == 0
+    exit_red(shop)
+    shop.write(test_calc=TESTS + "\n    def test_add(self):\n        assert calc.add\n")
+    ran = shop.pytest("--phase=green")
+    assert ran.has("test_calc.py::TestCalc::test_add its body is not the one that was frozen")
+
+
+@pytest.mark.parametrize(
+    ("reference", "file", "found"),
+    [
+        pytest.param("shop.data:CASES", "test_a.py", ("src/shop/data.py", "CASES"), id="in-a-common-folder"),
+        pytest.param("shop:CASES", "test_a.py", ("src/shop/data.py", "CASES"), id="handed-on"),
+        pytest.param("shop:RENAMED", "test_a.py", ("src/shop/data.py", "CASES"), id="handed-on-under-another-name"),
+        pytest.param(".data:CASES", "src/shop/other.py", ("src/shop/data.py", "CASES"), id="beside"),
+        pytest.param("..shop.data:CASES", "src/shop/other.py", ("src/shop/data.py", "CASES"), id="from-above"),
+        pytest.param("more:CASES", "test_a.py", ("extra/more.py", "CASES"), id="in-a-folder-that-is-set"),
+        pytest.param("shop:data", "test_a.py", None, id="a-module"),
+        pytest.param("shop:LOOP", "test_a.py", None, id="handed-on-without-end"),
+        pytest.param("shop.data:absent", "test_a.py", None, id="no-such-name"),
+        pytest.param("requests:get", "test_a.py", None, id="not-the-project's"),
+    ],
+)
+def test_references(tmp_path: Path, reference: str, file: str, found: tuple[str, str] | None) -> None:
+    texts = {
+        "src/shop/__init__.py": "from .data import CASES\nfrom .data import CASES as RENAMED\nfrom . import LOOP\n",
+        "src/shop/data.py": "CASES = [1]\n",
+        "extra/more.py": "CASES = [2]\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    definition = Resolver(tmp_path, ("extra",)).find(reference, file)
+    assert (None if definition is None else (definition.file, definition.name)) == found
+
+
+def test_a_plugin_that_a_distribution_announces_is_what_the_project_is_about(tmp_path: Path) -> None:
+    def module(name: str, file: str) -> SimpleNamespace:
+        return SimpleNamespace(__name__=name, __file__=file)
+
+    announced, part = (module(f"ours.{name}", f"{tmp_path}/src/ours/{name}.py") for name in ("plugin", "part"))
+    others = (module("conftest", f"{tmp_path}/conftest.py"), module("x", "/usr/x.py"), None)
+    plugins = (announced, part, module("plug", f"{tmp_path}/plug.py"), *others)
+    manager = SimpleNamespace(
+        list_plugin_distinfo=lambda: [(announced, None)],
+        list_name_plugin=lambda: [(str(number), plugin) for number, plugin in enumerate(plugins)],
+    )
+    assert local_plugins(cast(Any, SimpleNamespace(pluginmanager=manager)), tmp_path) == ("plug.py",)
