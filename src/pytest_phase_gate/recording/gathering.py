@@ -155,7 +155,7 @@ def make_record(
             is_output=is_output,
             outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
         ),
-        altered_elsewhere=run.find_altered_elsewhere(inventory, after.files, facts.testpaths, is_output),
+        altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
         doubts=facts.doubts,
         foreign_hooks=facts.foreign_hooks,

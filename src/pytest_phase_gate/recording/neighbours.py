@@ -7,7 +7,7 @@ cycle does not leave its frozen tests behind. It ends with that cycle, or with a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pytest_phase_gate.core.criteria import Criteria
@@ -15,6 +15,7 @@ from pytest_phase_gate.core.findings import Finding
 from pytest_phase_gate.core.freeze import Frozen, find_altered
 from pytest_phase_gate.core.inventory import Inventory
 from pytest_phase_gate.core.order import may_end_here
+from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.core.waivers import Waiver, covered_by
@@ -55,15 +56,12 @@ def find_neighbours(project: Project, tree: Tree) -> Compare:
     neighbours = [found for other in others if (found := _look(project, other, tree)) is not None]
 
     def compare(
-        inventory: Inventory,
-        contents: Mapping[str, str],
-        testpaths: tuple[str, ...],
-        is_output: Callable[[str], bool],
+        inventory: Inventory, after: Tree, facts: SessionFacts, is_output: Callable[[str], bool]
     ) -> tuple[Finding, ...]:
         return tuple(
             finding
             for each in neighbours
-            for finding in _find_altered(each, project, inventory, contents, testpaths, is_output)
+            for finding in _find_altered(each, project, inventory, after, facts, is_output)
         )
 
     return compare
@@ -118,8 +116,8 @@ def _find_altered(
     neighbour: Neighbour,
     project: Project,
     inventory: Inventory,
-    contents: Mapping[str, str],
-    testpaths: tuple[str, ...],
+    after: Tree,
+    facts: SessionFacts,
     is_output: Callable[[str], bool],
 ) -> list[Finding]:
     """Return what is not as the task froze it, with the task's name."""
@@ -129,14 +127,13 @@ def _find_altered(
         return [Finding(slug=_GUARD, tier="hard", detail=detail)]
     # From the sources, not from what ran: a narrow run must not be the way round.
     known = frozen.inventory
-    found = take_inventory(frozenset(known.ids()), root=project.root, contents=contents, known=known)
+    found = take_inventory(frozenset(known.ids()), root=project.root, contents=after.files, known=known)
     meaning = take_meaning(
         project,
         Criteria(),
         Inventory({**inventory.files, **found.files}),
-        contents,
-        settings={},
-        testpaths=testpaths,
+        after,
+        facts,
         frozen=frozen,
         at_start=neighbour.at_start,
         is_output=is_output,

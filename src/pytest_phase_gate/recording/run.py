@@ -25,6 +25,7 @@ from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
 from pytest_phase_gate.core.outcomes import References
 from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.runs import Kind
+from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import Value, field, replace
@@ -45,8 +46,8 @@ from pytest_phase_gate.storage.tree import Tree
 RUN_VARIABLE = "PHASE_GATE_RUN"
 
 
-#: From the inventory and the contents of a run's end, `testpaths`, and what tells its output.
-Compare = Callable[[Inventory, Mapping[str, str], tuple[str, ...], Callable[[str], bool]], tuple[Finding, ...]]
+#: From the inventory and the tree of a run's end, what its session showed, and what tells its output.
+Compare = Callable[[Inventory, Tree, SessionFacts, Callable[[str], bool]], tuple[Finding, ...]]
 
 
 class Request(Value):
