@@ -4,68 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from pytest_phase_gate.errors import TooManyFilesError
 from pytest_phase_gate.storage import git as running_git
-from pytest_phase_gate.storage import git_files, walked_files
+from pytest_phase_gate.storage import git_files, stat_cache, walked_files
 from pytest_phase_gate.storage.content_ids import UNREADABLE
 from pytest_phase_gate.storage.tree import Difference, Tree, changed_sources, describe_difference, take_tree
+from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 Edit = Callable[[Path], object]
-Test = TypeVar("Test", bound=Callable[..., None])
-
-
-def posix_only(test: Test) -> Test:
-    """Leave a test out on Windows, which has neither the names, links and modes nor the shell that it is about."""
-    vars(test)["__test__"] = os.name != "nt"
-    return test
-
-
-def git(folder: Path, *arguments: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
-    command = ["git", *identity, "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
-
-
-def write(path: Path, content: str | bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def write_project(folder: Path) -> Path:
-    write(folder / "src" / "app.py", "def add(a, b):\n    return a + b\n")
-    write(folder / "tests" / "test_app.py", "def test_add():\n    assert add(1, 1) == 2\n")
-    write(folder / "tests" / "table.csv", "1,1,2\n")
-    write(folder / "pyproject.toml", "[tool.pytest]\n")
-    write(folder / "README.md", "# App\n")
-    write(folder / "docs" / "conf.py", "project = 'App'\n")
-    write(folder / ".gitignore", "ignored.py\nout/\n.phase-gate/\n")
-    return folder
-
-
-def commit_all(folder: Path) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "all")
-
-
-@pytest.fixture(autouse=True)
-def plain_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of whoever runs the suite, and no variables of a hook that runs it."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
 @pytest.fixture
@@ -480,21 +433,6 @@ def test_many_names_go_in_batches(repo: Path, monkeypatch: pytest.MonkeyPatch) -
 # --- git that fails
 
 
-@pytest.fixture
-def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Put a shell script before git in the PATH; it finds the real one in `$REAL`, its calls are counted in a file."""
-    real = shutil.which("git")
-
-    def install(script: str) -> Path:
-        calls = write(tmp_path / "calls.txt", "")
-        fake = write(tmp_path / "bin" / "git", f'#!/bin/sh\nREAL="{real}"\necho "$@" >> "{calls}"\n{script}\n')
-        fake.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
-        return calls
-
-    return install
-
-
 @posix_only
 def test_a_clean_tree_costs_one_process(repo: Path, fake_git: Callable[[str], Path]) -> None:
     calls = fake_git('exec "$REAL" "$@"')
@@ -685,14 +623,14 @@ class Reads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths: list[str] = []
         self.ahead_ns = 0
-        really_hash, really_now = walked_files._hash_file, walked_files._now_ns
+        really_hash, really_now = walked_files._hash_file, stat_cache._now_ns
 
         def hash_file(path: str) -> str:
             self.paths.append(path)
             return really_hash(path)
 
         monkeypatch.setattr(walked_files, "_hash_file", hash_file)
-        monkeypatch.setattr(walked_files, "_now_ns", lambda: really_now() + self.ahead_ns)
+        monkeypatch.setattr(stat_cache, "_now_ns", lambda: really_now() + self.ahead_ns)
 
     def take(self, root: Path, cache: Path) -> tuple[Tree, int]:
         """Return the tree, and how many files were read for it."""
@@ -757,7 +695,7 @@ def test_times_within_two_seconds_are_not_trusted(plain: Path, tmp_path: Path, r
     reads.take(plain, cache)
     newest = max((plain / name).stat().st_ctime_ns for name in take_tree(plain).files)
     document = json.loads(cache.read_text())
-    for margin, is_read in ((walked_files.RACY_NS, False), (walked_files.RACY_NS - 1, True)):
+    for margin, is_read in ((stat_cache.RACY_NS, False), (stat_cache.RACY_NS - 1, True)):
         cache.write_text(json.dumps(document | {"written_ns": newest + margin}))
         assert (reads.take(plain, cache)[1] > 0) is is_read
 

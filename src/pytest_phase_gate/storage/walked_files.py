@@ -1,22 +1,20 @@
 """Walk a folder that git knows nothing of, and hash the sources and configurations in it.
 
-A stat cache saves reading what is as it was; it may be lost, or lie damaged, at any time.
+A stat cache saves reading what is as it was.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import stat
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from pytest_phase_gate.errors import StorageError, TooManyFilesError
+from pytest_phase_gate.errors import TooManyFilesError
 from pytest_phase_gate.storage.content_ids import LINK, UNREADABLE
-from pytest_phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from pytest_phase_gate.storage.git import is_linked_worktree
+from pytest_phase_gate.storage.stat_cache import StatCache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,10 +38,6 @@ MAX_LOOKED_AT = 500_000
 #: Files that a walk hashes the first time: as many sources as a very large project has.
 MAX_SOURCES = 50_000
 
-#: File systems with the coarsest times (FAT) count in steps of two seconds.
-RACY_NS = 2_000_000_000
-CACHE_SCHEMA = 1
-
 
 def take_walked_files(
     top: str, keep: Callable[[str], bool], wanted: set[str], *, cache_file: Path | None, state_folder: Path | None
@@ -53,11 +47,8 @@ def take_walked_files(
     :param wanted: paths that are part of it even if a walk would not take them.
     :param cache_file: what the walk remembers; its folder is made if it lies in a state folder that is there.
     """
-    started = _now_ns()
-    written, known = _load_cache(cache_file)
+    cache = StatCache(cache_file)
     files: dict[str, str] = {}
-    fresh: dict[str, list[int | str]] = {}
-    is_stale = False
     sources = dict(walk(top, _is_source))
     if len(sources) > MAX_SOURCES:
         raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
@@ -71,22 +62,15 @@ def take_walked_files(
                 continue
             if not stat.S_ISREG(status.st_mode):
                 continue
-            facts = [status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
-            # What changed about when the cache was begun may have changed again without its times showing it.
-            is_settled = max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NS <= written
-            entry = known.get(path)
-            if is_settled and entry is not None and entry[:-1] == facts:
-                files[path] = str(entry[-1])
-            else:
-                is_stale = True
-                files[path] = _hash_file(full)
-            fresh[path] = [*facts, files[path]]
+            known = cache.find(path, status)
+            files[path] = _hash_file(full) if known is None else known
+            if known is None:
+                cache.add(path, status, files[path])
         except (FileNotFoundError, NotADirectoryError):
             continue  # gone since it was listed
         except OSError:
             files[path] = UNREADABLE
-    if cache_file is not None and (is_stale or fresh.keys() != known.keys()):
-        _save_cache(cache_file, state_folder, started, fresh)
+    cache.save(state_folder)
     return files
 
 
@@ -134,36 +118,3 @@ def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
 def _hash_file(path: str) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _now_ns() -> int:
-    return time.time_ns()
-
-
-def _load_cache(cache_file: Path | None) -> tuple[int, dict[str, list[int | str]]]:
-    if cache_file is None:
-        return 0, {}
-    import json
-
-    try:
-        document = json.loads(read_bytes(cache_file) or b"")
-        if document["schema"] != CACHE_SCHEMA:
-            return 0, {}
-        known = {path: entry for path, entry in document["files"].items() if isinstance(entry, list)}
-        return int(document["written_ns"]), known
-    except (StorageError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
-        return 0, {}  # damaged, or not there yet: everything is hashed, as it would be without one
-
-
-def _save_cache(
-    cache_file: Path, state_folder: Path | None, started: int, fresh: Mapping[str, list[int | str]]
-) -> None:
-    import json
-
-    document = {"schema": CACHE_SCHEMA, "written_ns": started, "files": fresh}
-    # Only speed is lost if it fails. No fsync either: a torn cache is damaged, and a damaged one is ignored.
-    with contextlib.suppress(StorageError):
-        # The state folder itself is never made: a run that only looks leaves no trace.
-        if state_folder is not None and state_folder in cache_file.parents and exists(state_folder):
-            make_folder(REAL, cache_file.parent)
-        write_atomically(REAL, cache_file, json.dumps(document, separators=(",", ":")).encode("ascii"), durable=False)

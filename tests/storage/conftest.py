@@ -1,0 +1,36 @@
+"""git without anybody's settings, and one that is counted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.storage.repositories import write
+
+
+@pytest.fixture(autouse=True)
+def plain_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of whoever runs the suite, and no variables of a hook that runs it."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Put a shell script before git in the PATH; it finds the real one in `$REAL`, its calls are counted in a file."""
+    real = shutil.which("git")
+
+    def install(script: str) -> Path:
+        calls = write(tmp_path / "calls.txt", "")
+        fake = write(tmp_path / "bin" / "git", f'#!/bin/sh\nREAL="{real}"\necho "$@" >> "{calls}"\n{script}\n')
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+        return calls
+
+    return install
