@@ -1275,6 +1275,24 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
 
 
 @pytest.mark.criterion("VG-23")
+def test_filters_of_the_repository_are_part_of_a_commit(gate: Gate) -> None:
+    repository(gate)
+    gate.sample.git("config", "filter.crypt.clean", "tr a-y b-z")
+    gate.sample.git("config", "filter.crypt.smudge", "tr b-z a-y")
+    gate.sample.write({".gitattributes": "planner.py filter=crypt\n"})
+    (gate.root / "planner.py").touch()
+    gate.sample.commit_all()
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    gate.verify()
+    gate.review()
+    ran = gate.call("verify", "commit")
+    assert ran.code == 0, ran.err
+    assert "sfuvso" in gate.sample.git("show", "HEAD:planner.py"), "as the filter makes it"
+
+
+@pytest.mark.criterion("VG-23")
 def test_a_commit_that_was_made_and_not_recorded_is_found_again(gate: Gate) -> None:
     repository(gate)
     gate.start()

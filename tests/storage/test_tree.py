@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_phase_gate.errors import TooManyFilesError
+from pytest_phase_gate.storage import filtered_files, stat_cache, walked_files
 from pytest_phase_gate.storage import git as running_git
-from pytest_phase_gate.storage import git_files, stat_cache, walked_files
 from pytest_phase_gate.storage.content_ids import UNREADABLE
 from pytest_phase_gate.storage.tree import Difference, Tree, changed_sources, describe_difference, take_tree
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
@@ -426,7 +426,7 @@ def test_many_names_go_in_batches(repo: Path, monkeypatch: pytest.MonkeyPatch) -
     for number in range(30):
         write(repo / f"src/module_{number}.py", f"a = {number}\n")
     whole = take_tree(repo)
-    monkeypatch.setattr(git_files, "MAX_NAMES", 100)
+    monkeypatch.setattr(filtered_files, "MAX_NAMES", 100)
     assert take_tree(repo) == whole
 
 

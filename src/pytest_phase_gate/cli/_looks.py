@@ -16,6 +16,7 @@ from pytest_phase_gate.cli._plugin import INSTALL
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.project import Project
+from pytest_phase_gate.storage.git import find_hooks
 from pytest_phase_gate.storage.lock import is_free
 from pytest_phase_gate.storage.mounts import filesystem_type, network_warning
 from pytest_phase_gate.storage.store import TaskStore
@@ -123,7 +124,7 @@ def look_at_file_system(project: Project) -> Look:
 
 
 def look_at_git(project: Project) -> Iterator[Look]:
-    hooks = _git_path(project.root, "hooks")
+    hooks = find_hooks(project.root)
     if hooks is None:
         says = "not used: files are compared by walking the folder"
         yield Look(what="git", mark="note", says=says)
@@ -158,16 +159,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
-
-
-def _git_path(root: Path, name: str) -> Path | None:
-    """Return where git has it, wherever `core.hooksPath` or a worktree puts it; None without a repository."""
-    command = ["git", "-C", str(root), "rev-parse", "--git-path", name]
-    try:
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="surrogateescape", check=False)
-    except OSError:
-        return None
-    return root / done.stdout.rstrip("\n") if done.returncode == 0 else None
 
 
 def _home() -> str:

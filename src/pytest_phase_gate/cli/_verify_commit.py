@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,12 +15,14 @@ from pytest_phase_gate.core.verification_advice import advise_task, holds_back
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
 from pytest_phase_gate.evidence.task_changes import list_matcher
 from pytest_phase_gate.evidence.task_commits import head_of
-from pytest_phase_gate.storage.git import GIT_SETTINGS, try_git
+from pytest_phase_gate.storage.git import NoGitError, act_with_git, try_git
 from pytest_phase_gate.storage.git_files import hash_files
 from pytest_phase_gate.storage.tree import Tree
 
 #: In the commit's message: by it a commit is found again whose record was lost.
 TRAILER = "Phase-Gate"
+#: Seconds: hooks of a commit may run a whole suite.
+_LIMIT = 300.0
 
 
 def run(call: Call) -> Answer:
@@ -82,7 +84,7 @@ def _commit(desk: Desk, current: Verification) -> str:
     paths = _changed(root, current)
     if not paths:
         raise _nothing_left(desk, current, tree)
-    approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)])
+    approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)], ask=_hash)
     new = [path for path in paths if path in approved and not try_git(root, "ls-files", "-z", "--", path)]
     try:
         if new:
@@ -91,7 +93,8 @@ def _commit(desk: Desk, current: Verification) -> str:
         _git(root, "commit", "--quiet", "--only", "-m", _message(desk, current), "--", *paths)
     except NotAllowedError:
         if new:
-            try_git(root, "reset", "--quiet", "--", *new)
+            with contextlib.suppress(NotAllowedError):
+                _git(root, "reset", "--quiet", "--", *new)
         raise
     commit = head_of(root)
     changed = _not_as_approved(root, commit, paths, approved)
@@ -156,7 +159,7 @@ def _find_lost(root: Path, current: Verification, task: str) -> str:
     """Return the commit that was made, and not recorded because somebody died in between; empty if there is none."""
     assert current.check is not None
     line = f"{TRAILER}: {task} {current.check.id}"
-    found = try_git(root, "log", "-n", "1", "--format=%H", "--fixed-strings", f"--grep={line}")
+    found = try_git(root, "rev-list", "-n", "1", "--fixed-strings", f"--grep={line}", "HEAD")
     return "" if found is None else found.decode("ascii", "replace").strip()
 
 
@@ -166,21 +169,9 @@ def _files_of(root: Path, commit: str) -> list[str]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name.startswith((*GIT_SETTINGS, "GIT_AUTHOR_", "GIT_COMMITTER_"))
-    }
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=300,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
+        done = act_with_git(root, *arguments, keep=("GIT_AUTHOR_", "GIT_COMMITTER_"), limit=_LIMIT)
+    except NoGitError as error:
         raise NotAllowedError(f"git {arguments[0]}: {error}", remedy="commit it yourself") from None
     if done.returncode != 0:
         said = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
@@ -188,3 +179,8 @@ def _git(root: Path, *arguments: str) -> str:
             f"git {arguments[0]}: {said[-1]}", remedy="mend what git says, then phase-gate verify commit again"
         )
     return os.fsdecode(done.stdout)
+
+
+def _hash(folder: str, *arguments: str) -> bytes:
+    """Hash as the commit will, with the repository's own filters."""
+    return os.fsencode(_git(Path(folder), *arguments))

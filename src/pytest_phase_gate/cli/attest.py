@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.report import in_toto
 from pytest_phase_gate.storage.git import NoGitError, run_git
+from pytest_phase_gate.storage.git_status import read_status
 from pytest_phase_gate.storage.store import TaskStore
 
 #: Who verified: with the version, for its rules may change.
@@ -81,20 +83,22 @@ def _subject(project: Project, tree: str) -> dict[str, Any]:
     kind, _, digest = tree.partition(":")
     if kind != "git":
         return {"name": "fingerprint of the sources", "digest": {"sha256": digest}}
-    top = str(project.root)
     try:
-        commit = run_git(top, "rev-parse", "HEAD").decode("ascii").strip()
-        rows = run_git(top, "status", "--porcelain", "-z").decode("utf-8", "surrogateescape").split("\0")
+        # All of the repository: a commit is about all of it.
+        top = os.fsdecode(run_git(str(project.root), "rev-parse", "--show-toplevel")).rstrip("\n")
+        status = read_status(top, untracked="normal")
     except NoGitError:
-        raise NotAllowedError("there is no commit that a statement could be about", remedy="commit first") from None
+        status = None
+    if status is None or status.head is None:
+        raise NotAllowedError("there is no commit that a statement could be about", remedy="commit first")
     # What git does not know, and is no source, is an output of the run.
-    changed = [row[3:] for row in rows if row and (not row.startswith("??") or row.endswith(".py"))]
+    changed = sorted([*status.tracked, *(path for path in status.untracked if path.endswith(".py"))])
     if changed:
         raise NotAllowedError(
             f"{changed[0]} is not committed, so what was tested is no commit",
             remedy=f"commit it, then {run_command('auto', project.task)} on the clean tree",
         )
-    return {"digest": {"gitCommit": commit}}
+    return {"digest": {"gitCommit": status.head}}
 
 
 def _url(environment: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from pytest_phase_gate.cli._plugin import require_plugin
 from pytest_phase_gate.core.baseline import refuse_baseline
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.project import Project, rules_of
+from pytest_phase_gate.storage.git import NoGitError, act_with_git
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,10 +73,13 @@ def _checkout(project: Project, start: Path, revision: str | None) -> Iterator[P
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", str(folder), *arguments], check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["git failed"])[-1]
+    try:
+        done = act_with_git(folder, *arguments)
+        said = "" if done.returncode == 0 else (os.fsdecode(done.stderr).strip().splitlines() or ["git failed"])[-1]
+    except NoGitError as error:
+        said = str(error)
+    if said:
         raise NotAllowedError(
             f"git {arguments[0]}: {said}", remedy="name a revision that git knows, inside a repository"
         )
-    return done.stdout
+    return os.fsdecode(done.stdout)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from pytest_phase_gate.core.pipeline_look import Drifted
 from pytest_phase_gate.core.requirements import Drift
 from pytest_phase_gate.evidence.artifacts import digest_file
 from pytest_phase_gate.evidence.scene import Scene
+from pytest_phase_gate.storage.filtered_files import as_indexed
 from pytest_phase_gate.storage.git import NoGitError, run_git
+from pytest_phase_gate.storage.git_status import find_modified_submodules
 from pytest_phase_gate.storage.tree import compile_globs
 
 
@@ -27,24 +29,39 @@ def look_for_drift(scene: Scene, rules: Drift, base: str, is_left_out: Callable[
         return None
     root = str(scene.root)
     try:
-        listed = run_git(
-            root, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--relative", base, "--", "."
-        )
+        changed = _count(root, base)
         others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
     except NoGitError:
         return None
-    changed: dict[str, int] = {}
-    for row in os.fsdecode(listed).split("\0"):
-        added, _, rest = row.partition("\t")
-        removed, _, path = rest.partition("\t")
-        if path:
-            # A binary file has dashes there: it changed, by no line that anybody could read.
-            changed[path] = sum(int(number) for number in (added, removed) if number.isdigit())
     for path in os.fsdecode(others).split("\0"):
         if path:
             changed[path] = _count_lines(scene, path)
     kept = {path: lines for path, lines in changed.items() if not is_left_out(path)}
     return Drifted(files=_configuration(scene, rules, kept), lines=sum(kept.values()))
+
+
+def _count(root: str, base: str) -> dict[str, int]:
+    """Return how many lines of which tracked files are not those of a commit."""
+    changed = dict(_read_numbers(root, base, "--", "."))
+    # A submodule counts by its commit, as git shows it: one line went, and one came.
+    changed.update((path, 2) for path in find_modified_submodules(root) if path not in changed)
+    committed = as_indexed(root, changed)
+    if committed:
+        # The work tree has other bytes than a commit there, whether something changed or not.
+        for path in committed:
+            del changed[path]
+        changed.update((path, lines) for path, lines in _read_numbers(root, "--cached", base) if path in committed)
+    return changed
+
+
+def _read_numbers(root: str, *compared: str) -> Iterator[tuple[str, int]]:
+    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
+    for row in os.fsdecode(run_git(root, "diff", *options, "--relative", *compared)).split("\0"):
+        added, _, rest = row.partition("\t")
+        removed, _, path = rest.partition("\t")
+        if path:
+            # A binary file has dashes there: it changed, by no line that anybody could read.
+            yield path, sum(int(number) for number in (added, removed) if number.isdigit())
 
 
 def _configuration(scene: Scene, rules: Drift, changed: Mapping[str, int]) -> dict[str, str]:

@@ -16,6 +16,8 @@ from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.evidence.scene import Provider, Scene
 from pytest_phase_gate.storage.git import NoGitError, run_git
+from pytest_phase_gate.storage.git_files import FILTERED_CACHE, take_filtered_files
+from pytest_phase_gate.storage.git_status import read_status
 
 #: What the provider remembers at the end of a run, for the next one.
 _ITERATION = "iteration:git"
@@ -93,25 +95,20 @@ def _names(scene: Scene) -> str:
 
 
 def _look(scene: Scene) -> dict[str, Any]:
-    """Return the commit, and what is not committed with the hash of its content; none that belongs to us."""
+    """Return the commit, and what is not committed with the hash of its content; none that belongs to us.
+
+    Of files behind filters that the repository brings along, all contents: git can't compare those.
+    """
     root = str(scene.root)
-    listed = run_git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
-    # Paths are relative to the top of the repository, and we may stand below it.
-    prefix = os.fsdecode(run_git(root, "rev-parse", "--show-prefix")).rstrip("\n")
-    paths = [record[3:].removeprefix(prefix) for record in os.fsdecode(listed).split("\0") if record]
-    dirty = {path: _hash(scene.root, path) for path in paths if not _is_ours(scene, path)}
-    return {"head": _head(root), "dirty": dirty}
+    status = read_status(root)
+    dirty = {path: _hash(scene.root, path) for path in status.rows if not _is_ours(scene, path)}
+    cache = scene.state_folder / "cache" / FILTERED_CACHE
+    filtered = take_filtered_files(root, cache_file=cache, state_folder=scene.state_folder)
+    return {"head": status.head, "dirty": dirty, **({"filtered": filtered} if filtered else {})}
 
 
 def _is_ours(scene: Scene, path: str) -> bool:
     return ".phase-gate" in path.split("/") or (scene.root / path).is_relative_to(scene.state_folder)
-
-
-def _head(root: str) -> str | None:
-    try:
-        return run_git(root, "rev-parse", "--verify", "-q", "HEAD").decode("ascii").strip() or None
-    except NoGitError:
-        return None  # no commit yet
 
 
 def _hash(root: Path, path: str) -> str:
@@ -130,9 +127,10 @@ def _hash(root: Path, path: str) -> str:
 
 def _describe_repository(folder: str) -> bytes:
     try:
-        return run_git(folder, "rev-parse", "HEAD") + run_git(folder, "status", "--porcelain", "-z")
+        status = read_status(folder, untracked="normal")
     except NoGitError:
         return b""
+    return os.fsencode("\0".join((status.head or "", *(f"{what} {path}" for path, what in status.rows.items()))))
 
 
 def _changed(scene: Scene, before: Any, now: dict[str, Any]) -> set[str]:
@@ -143,11 +141,15 @@ def _changed(scene: Scene, before: Any, now: dict[str, Any]) -> set[str]:
     differs: set[str] = set()
     if before["head"] != now["head"]:
         old = before["head"] or _empty_tree(root)
-        listed = run_git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", old, now["head"] or old)
+        listed = run_git(root, "diff-tree", "-r", "--name-only", "--relative", "-z", old, now["head"] or old)
         differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(scene, path)}
     was, dirty = before["dirty"], now["dirty"]
     changed = (differs | set(dirty)) - set(was)
-    return changed | {path for path, content in was.items() if dirty.get(path, _hash(scene.root, path)) != content}
+    changed |= {path for path, content in was.items() if dirty.get(path, _hash(scene.root, path)) != content}
+    # By their own bytes, where both looks have them.
+    then, there = before.get("filtered", {}), now.get("filtered", {})
+    compared = set(then) & set(there)
+    return (changed - compared) | {path for path in compared if then[path] != there[path]}
 
 
 def _count_commits(scene: Scene, before: Any, now: dict[str, Any]) -> int:

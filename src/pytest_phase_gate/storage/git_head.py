@@ -7,19 +7,22 @@ from pathlib import Path
 
 from pytest_phase_gate.core.inventory import Inventory, bare_name
 from pytest_phase_gate.core.source_tests import find_tests
-from pytest_phase_gate.storage.git import try_git
+from pytest_phase_gate.storage.filtered_files import as_indexed
+from pytest_phase_gate.storage.git import NoGitError, try_git
 
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
     paths = [path for path in inventory.files if not path.startswith("../")]
     committed = _blobs_at_head(root)
+    in_doubt = [path for path in paths if path in committed and tree_files.get(path) != committed[path]]
+    known = {**tree_files, **_as_indexed(root, in_doubt)}
     found: dict[str, Mapping[str, str]] = {}
     for path in paths:
         blob = committed.get(path)
         if blob is None:
             continue
-        if tree_files.get(path) == blob:
+        if known.get(path) == blob:
             # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
             file = inventory.files[path]
             found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
@@ -34,6 +37,14 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
             continue
         found[path] = {test.name: test.body for test in tests}
     return found
+
+
+def _as_indexed(root: Path, paths: list[str]) -> Mapping[str, str]:
+    """Return the blobs of files that the tree has by their own bytes, and that are as git's index has them."""
+    try:
+        return as_indexed(str(root), paths) if paths else {}
+    except NoGitError:
+        return {}
 
 
 def _blobs_at_head(root: Path) -> dict[str, str]:

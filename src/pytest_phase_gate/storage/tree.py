@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pytest_phase_gate.core.settings import DEFAULT_DOCS
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.storage.git import NoGitError
-from pytest_phase_gate.storage.git_files import take_git_files
+from pytest_phase_gate.storage.git_files import FILTERED_CACHE, take_git_files
 from pytest_phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
 from pytest_phase_gate.storage.walked_files import take_walked_files
 
@@ -58,7 +58,8 @@ def take_tree(
     """Return the fingerprint of the sources below `root`.
 
     :param always: paths relative to `root` that are part of it even if they are docs, untracked or ignored.
-    :param cache_file: what a walk remembers; its folder is made if it lies in a state folder that is there.
+    :param cache_file: what a walk remembers, and beside it what git can't; its folder is made if it lies in a state
+        folder that is there.
     """
     top = os.path.realpath(root)
     is_state = _state_matcher(top, state_folder)
@@ -69,7 +70,8 @@ def take_tree(
         return path in wanted or not (is_doc(path) or is_state(path))
 
     try:
-        kind, files = "git", take_git_files(top, keep, wanted)
+        beside = None if cache_file is None else cache_file.with_name(FILTERED_CACHE)
+        kind, files = "git", take_git_files(top, keep, wanted, cache_file=beside, state_folder=state_folder)
     except NoGitError:
         kind = "walk"
         files = take_walked_files(top, keep, wanted, cache_file=cache_file, state_folder=state_folder)

@@ -1,0 +1,208 @@
+"""Which repository a folder belongs to, found without git; compared with what git itself finds."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pytest_phase_gate
+from pytest_phase_gate.storage import repository
+from pytest_phase_gate.storage.git import NoGitError, find_hooks, find_program, run_git
+from pytest_phase_gate.storage.repository import find_repository
+from tests.storage.repositories import commit_all, git, posix_only, write, write_project
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = write_project(tmp_path / "repo")
+    git(folder, "init", "-q")
+    commit_all(folder)
+    return folder
+
+
+def below(repo: Path) -> Path:
+    return repo / "src"
+
+
+def worktree(repo: Path) -> Path:
+    git(repo, "worktree", "add", "-q", "-b", "other", "../beside")
+    return repo.parent / "beside"
+
+
+def submodule(repo: Path) -> Path:
+    git(repo, "submodule", "--quiet", "add", str(repo), "lib")
+    return repo / "lib" / "src"
+
+
+def moved_aside(repo: Path) -> Path:
+    git(repo, "init", "-q", "--separate-git-dir", "../elsewhere")
+    return repo
+
+
+def linked(repo: Path) -> Path:
+    (repo / ".git").rename(repo / "settings")
+    (repo / ".git").symlink_to("settings")
+    return repo
+
+
+def through_a_link(repo: Path) -> Path:
+    (repo.parent / "link").symlink_to(repo / "src")
+    return repo.parent / "link"
+
+
+def below_an_empty_one(repo: Path) -> Path:
+    (repo / "src" / ".git").mkdir()
+    return repo / "src"
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(lambda repo: repo, id="the-top"),
+        *(
+            pytest.param(place, id=place.__name__.replace("_", "-"))
+            for place in (below, worktree, submodule, moved_aside, linked, through_a_link, below_an_empty_one)
+        ),
+    ],
+)
+def test_it_is_the_one_that_git_finds(repo: Path, place: Callable[[Path], Path]) -> None:
+    folder = place(repo)
+    found = find_repository(str(folder))
+    assert found is not None
+    said = git(folder, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+    ours = (found.top, found.folder, found.common)
+    assert [os.path.realpath(path) for path in ours] == [os.path.realpath(path) for path in said.splitlines()]
+    assert run_git(str(folder), "rev-parse", "--show-toplevel") == os.fsencode(f"{said.splitlines()[0]}\n")
+
+
+def test_outside_of_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "isfile", lambda path: False)  # wherever the temporary folder may lie
+    monkeypatch.setattr(os.path, "lexists", lambda path: False)
+    assert find_repository(str(tmp_path)) is None
+
+
+def bare(repo: Path) -> Path:
+    git(repo, "clone", "-q", "--bare", ".", "data/inner")
+    return repo / "data" / "inner"
+
+
+def below_a_bare_one(repo: Path) -> Path:
+    return bare(repo) / "objects"
+
+
+def in_the_folder_of_git(repo: Path) -> Path:
+    return repo / ".git"
+
+
+@pytest.mark.parametrize("place", [bare, below_a_bare_one, in_the_folder_of_git], ids=lambda place: place.__name__)
+def test_a_folder_that_is_a_repository_itself_is_none(repo: Path, place: Callable[[Path], Path]) -> None:
+    folder = place(repo)
+    assert git(folder, "rev-parse", "--git-dir"), "git takes it"
+    assert find_repository(str(folder)) is None
+    with pytest.raises(NoGitError):
+        run_git(str(folder), "rev-parse", "--git-dir")
+
+
+def test_git_is_told_of_bare_ones_too(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should it find one that we do not."""
+    folder = bare(repo)
+    found = repository.Repository(top=str(folder), folder=str(folder), common=str(folder))
+    monkeypatch.setattr("pytest_phase_gate.storage.git.find_repository", lambda folder: found)
+    with pytest.raises(NoGitError):
+        run_git(str(folder), "rev-parse", "--git-dir")
+
+
+def test_git_finds_no_other_one_than_we_do(repo: Path) -> None:
+    """Ours looks like one and is none for git, which would go on to the next above."""
+    inner = repo / "inner"
+    write(inner / ".git" / "HEAD", "ref: refs/heads/main\n")
+    assert git(inner, "rev-parse", "--show-toplevel") == f"{repo}\n"
+    with pytest.raises(NoGitError):
+        run_git(str(inner), "rev-parse", "--show-toplevel")
+
+
+def file_without_a_path(folder: Path) -> None:
+    write(folder / ".git", "nothing\n")
+
+
+def file_with_a_nul(folder: Path) -> None:
+    write(folder / ".git", b"gitdir: elsewhere\0\n")
+
+
+def common_folder_with_a_nul(folder: Path) -> None:
+    write(folder / ".git" / "HEAD", "ref: refs/heads/main\n")
+    write(folder / ".git" / "commondir", b"..\0/.git\n")
+
+
+def pipe_for_settings(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    (folder / ".git" / "config").unlink()
+    os.mkfifo(folder / ".git" / "config")
+
+
+def device_for_settings(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    (folder / ".git" / "config.worktree").symlink_to("/dev/zero")
+
+
+def endless_settings(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    with (folder / ".git" / "config").open("r+b") as file:
+        file.truncate(repository.MAX_SETTINGS + 1)
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "damage",
+    [
+        file_without_a_path,
+        file_with_a_nul,
+        common_folder_with_a_nul,
+        pipe_for_settings,
+        device_for_settings,
+        endless_settings,
+    ],
+    ids=lambda damage: damage.__name__.replace("_", "-"),
+)
+def test_what_is_damaged_is_not_asked(
+    tmp_path: Path, damage: Callable[[Path], None], fake_git: Callable[[str], Path]
+) -> None:
+    folder = tmp_path / "damaged"
+    folder.mkdir()
+    damage(folder)
+    calls = fake_git('exec "$REAL" "$@"')
+    with pytest.raises(NoGitError):
+        run_git(str(folder), "rev-parse", "--show-toplevel")
+    assert calls.read_text() == ""
+
+
+def test_where_hooks_are(repo: Path, tmp_path: Path) -> None:
+    assert find_hooks(repo) == repo / ".git" / "hooks"
+    git(repo, "config", "core.hooksPath", "mine")
+    assert find_hooks(repo) == repo / "mine"
+    (tmp_path / "plain" / ".git").mkdir(parents=True)
+    assert find_hooks(bare(repo)) is None
+
+
+def test_git_is_called_in_one_place() -> None:
+    """Whoever calls it elsewhere runs what a repository's settings name."""
+    home = Path(pytest_phase_gate.__file__).parent
+    elsewhere = [path for path in home.rglob("*.py") if re.search(r"""[\[(]\s*["']git["']\s*,""", path.read_text())]
+    assert elsewhere == []
+
+
+@posix_only
+def test_a_program_is_never_taken_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows would do it."""
+    write(tmp_path / "git.exe", "")
+    write(tmp_path / "bin" / "git.exe", "")
+    monkeypatch.chdir(tmp_path)
+    path = os.pathsep.join(("", ".", str(tmp_path / "nothing"), str(tmp_path / "bin")))
+    assert find_program("git.exe", path) == str(tmp_path / "bin" / "git.exe")
+    assert find_program("git.exe", os.pathsep.join(("", "."))) == "git.exe"
