@@ -156,11 +156,11 @@ def test_who_may_read_the_settings_stays(begin: Begin) -> None:
 # --- doctor
 
 
-def look(desk: Desk, agent: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str] | None:
+def look(desk: Desk, agent: str, monkeypatch: pytest.MonkeyPatch, program: str = PROGRAM) -> tuple[str, str] | None:
     """Return what doctor says of an agent. Starting pytest to ask it for the plugin is left out."""
     answer = Look(what="plugin", mark="good", says="not asked")
     monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
-    looks = {row["what"]: (row["mark"], row["says"]) for row in desk.json("doctor")["looks"]}
+    looks = {row["what"]: (row["mark"], row["says"]) for row in desk.json("doctor", "--program", program)["looks"]}
     return looks.get(agent)
 
 
@@ -185,15 +185,57 @@ def test_the_doctor_says_what_is_wrong(
 ) -> None:
     desk = begin("")
     folder = tmp_path_factory.mktemp("programs")
-    desk.gate("init", "--agent", "claude", "--program", "no-such-program")
-    mark, says = look(desk, "claude", monkeypatch) or ("", "")
+
+    def say(program: str) -> tuple[str, str]:
+        desk.gate("init", "--agent", "claude", "--program", program)
+        return look(desk, "claude", monkeypatch, program) or ("", "")
+
+    mark, says = say("no-such-program")
     assert mark == "bad"
     assert says.startswith("Stop: 'no-such-program hook stop --agent claude' ends with ")
     assert says.endswith("phase-gate init --agent claude --program PATH")
-    desk.gate("init", "--agent", "claude", "--program", silent(folder, "hello"))
-    assert (look(desk, "claude", monkeypatch) or ("", ""))[1].endswith("does not answer in JSON")
-    desk.gate("init", "--agent", "claude", "--program", silent(folder, "{}"))
-    assert (look(desk, "claude", monkeypatch) or ("", ""))[1].endswith("does not protect the state folder")
+    assert say(silent(folder, "hello"))[1].endswith("does not answer in JSON")
+    assert say(silent(folder, "{}"))[1].endswith("does not protect the state folder")
+
+
+@pytest.mark.parametrize(
+    ("line", "way"),
+    [
+        pytest.param(
+            "uv run phase-gate hook stop --agent claude",
+            "if it is yours: phase-gate doctor --program 'uv run phase-gate'",
+            id="another-program",
+        ),
+        pytest.param(
+            "./phase-gate hook stop --agent claude",
+            "if it is yours: phase-gate doctor --program ./phase-gate",
+            id="a-program-of-the-projects",
+        ),
+        pytest.param("touch canary; phase-gate hook stop --agent claude", "", id="something-before-it"),
+        pytest.param("phase-gate hook stop --agent claude; touch canary", "", id="something-behind-it"),
+        pytest.param("$(touch canary) hook stop --agent claude", "", id="something-in-its-place"),
+        pytest.param("touch canary # phase-gate hook stop --agent claude", "", id="in-a-comment"),
+        pytest.param("phase-gate  hook stop --agent claude", "", id="one-blank-more"),
+        pytest.param("phase-gate hook stop --agent claude\ntouch canary", "", id="a-second-line"),
+    ],
+)
+def test_the_doctor_shows_what_it_does_not_run(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, line: str, way: str
+) -> None:
+    desk = begin("")
+    settings = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
+    desk.sample.write({".claude/settings.json": json.dumps(settings), "phase-gate": "#!/bin/sh\ntouch canary\n"})
+    (desk.root / "phase-gate").chmod(0o755)
+    expected = f"Stop: {line!r} was not run: it is not what init writes; {way or 'look at it in .claude/settings.json'}"
+    assert look(desk, "claude", monkeypatch, "phase-gate") == ("note", expected)
+    assert not (desk.root / "canary").exists()
+
+
+def test_the_next_step_is_the_doctor_with_the_same_program(begin: Begin) -> None:
+    desk = begin("")
+    assert desk.gate("init", "--agent", "claude").has("  next: phase-gate doctor runs")
+    ran = desk.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
+    assert ran.has("  next: phase-gate doctor --program 'uv run phase-gate' runs")
 
 
 def test_the_doctor_misses_a_hook(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

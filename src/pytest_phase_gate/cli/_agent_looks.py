@@ -1,27 +1,35 @@
 """What `phase-gate doctor` finds out about coding agents: it runs their hooks as they would.
 
-A hook that does not start is worse than none: most agents go on then, and say nothing.
+A hook that does not start is worse than none: most agents go on then, and say nothing. Settings come with a clone, so
+only what `init` writes is run, to the letter; any other line is shown.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_phase_gate.agents.agent import Agent
-from pytest_phase_gate.agents.installing import find_commands
+from pytest_phase_gate.agents.installing import PROGRAM, find_commands
 from pytest_phase_gate.agents.table import AGENT_NAMES, load_agent
 from pytest_phase_gate.cli._looks import Look
 from pytest_phase_gate.project import Project
 
 #: Seconds, as in the settings that we write.
 _TIMEOUT = 30
+#: Programs that may stand in a hint: words and paths, and nothing that a shell would act on.
+_PLAIN = re.compile(r"[\w./@:+=-]+( [\w./@:+=-]+)*", re.ASCII)
 
 
-def look_at_agents(project: Project) -> Iterator[Look]:
-    """Yield one look for each agent that is told to ask us."""
+def look_at_agents(project: Project, program: str = PROGRAM) -> Iterator[Look]:
+    """Yield one look for each agent that is told to ask us.
+
+    :param program: how agents call us, as the user says who looks.
+    """
     for agent in map(load_agent, AGENT_NAMES):
         try:
             text = (project.root / agent.settings).read_text(encoding="utf-8")
@@ -29,11 +37,14 @@ def look_at_agents(project: Project) -> Iterator[Look]:
             continue
         commands = find_commands(text, agent)
         if commands:
-            yield _look(agent, commands, project.root)
+            yield _look(agent, commands, project.root, program)
 
 
-def _look(agent: Agent, commands: dict[str, str], root: Path) -> Look:
+def _look(agent: Agent, commands: dict[str, str], root: Path, program: str) -> Look:
     for event, command in commands.items():
+        if command != agent.command(program, event):
+            says = f"{event}: {command!r} was not run: it is not what init writes; {_way(agent, event, command)}"
+            return Look(what=agent.name, mark="note", says=says)
         problem = _try(agent, event, command, root)
         if problem:
             return Look(what=agent.name, mark="bad", says=f"{event}: {problem}")
@@ -42,6 +53,14 @@ def _look(agent: Agent, commands: dict[str, str], root: Path) -> Look:
         says = f"{missing.pop()} is not asked about: phase-gate init --agent {agent.name}"
         return Look(what=agent.name, mark="note", says=says)
     return Look(what=agent.name, mark="good", says=f"its hooks in {agent.settings} answer")
+
+
+def _way(agent: Agent, event: str, command: str) -> str:
+    """Return how to have a line run that is yours, if it has the form of one."""
+    program = command.removesuffix(agent.command("", event))
+    if program == command or _PLAIN.fullmatch(program) is None:
+        return f"look at it in {agent.settings}"
+    return f"if it is yours: phase-gate doctor --program {shlex.quote(program)}"
 
 
 def _try(agent: Agent, event: str, command: str, root: Path) -> str:

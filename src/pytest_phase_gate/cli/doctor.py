@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from pytest_phase_gate.agents.installing import PROGRAM
 from pytest_phase_gate.cli._agent_looks import look_at_agents
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._looks import (
@@ -26,6 +27,9 @@ _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prove", action="store_true", help="try cheats and their honest twins in a temporary folder")
+    parser.add_argument(
+        "--program", metavar="COMMAND", default=PROGRAM, help="how agents call us, as with init (default: %(default)s)"
+    )
 
 
 def run(call: Call) -> Answer:
@@ -62,4 +66,4 @@ def _look_around(call: Call) -> Iterator[Look]:
     yield from look_at_state(call.store(project))
     yield look_at_file_system(project)
     yield from look_at_git(project)
-    yield from look_at_agents(project)
+    yield from look_at_agents(project, call.arguments.program)

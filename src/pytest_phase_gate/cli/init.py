@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 from pytest_phase_gate.agents.table import AGENT_NAMES
 from pytest_phase_gate.cli._answer import Answer, Call
@@ -113,7 +114,9 @@ def _install(call: Call) -> Answer:
     if changed:
         files.save()
     rows = [f"{'wrote' if edit in changed else 'is as it should be:'} {path}" for path, edit in edits.items()]
+    program = call.arguments.program
+    doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
     return Answer(
-        text="\n".join([*rows, "  next: phase-gate doctor runs the hooks as the agent would"]),
+        text="\n".join([*rows, f"  next: {doctor} runs the hooks as the agent would"]),
         document={**document, "written": bool(changed)},
     )

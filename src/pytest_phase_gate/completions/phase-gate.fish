@@ -399,6 +399,7 @@ complete -c phase-gate -n '_shtab_phase_gate_using audit' -l task -xka "(_phase_
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a doctor -d 'Look at the installation; --prove tries cheats against it.'
 complete -c phase-gate -n '_shtab_phase_gate_using doctor' -l prove -d 'try cheats and their honest twins in a temporary folder'
+complete -c phase-gate -n '_shtab_phase_gate_using doctor' -l program -x -d 'how agents call us, as with init (default: phase-gate)'
 complete -c phase-gate -n '_shtab_phase_gate_using doctor' -s h -l help -d 'show this text'
 complete -c phase-gate -n '_shtab_phase_gate_using doctor' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using doctor' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
