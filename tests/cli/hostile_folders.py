@@ -1,0 +1,262 @@
+"""Kinds of folders that would run somebody's program as soon as git, or we, look at them.
+
+Each begins as an honest project in the middle of its story, and is what an unpacked archive, a clone or a folder below
+one may be. The program leaves a canary; `bites` is a plain call that wakes it, so that a row can't pass by accident.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_phase_gate.core.values import Value
+from tests.support import Sample
+
+
+class Folder(Value):
+    """A hostile folder, ready to be looked at."""
+
+    #: Where the user stands.
+    place: Path
+    canary: Path
+    bites: tuple[str, ...] = ("git", "status")
+    #: Commands that run the project's own code on purpose.
+    runs_code: frozenset[str] = frozenset()
+
+    def touch(self) -> None:
+        """Make git look at the contents again."""
+        for path in self.place.rglob("*.py"):
+            path.touch()
+
+    def has_bitten(self) -> bool:
+        found = self.canary.exists()
+        self.canary.unlink(missing_ok=True)
+        return found
+
+    def bite(self) -> bool:
+        """Wake the program by a plain call, as a check of the kind itself."""
+        self.touch()
+        subprocess.run(self.bites, cwd=self.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        return self.has_bitten()
+
+
+class Maker:
+    """What the kinds are made with."""
+
+    def __init__(self, sample: Sample, beside: Path) -> None:
+        self.sample, self.root, self.beside = sample, sample.root, beside
+        self.canary = beside / "canary"
+        self.evil = f"touch {self.canary}; cat"
+
+    def git(self, *arguments: str) -> None:
+        self.sample.git(*arguments)
+
+    def commit(self, **files: str) -> None:
+        self.sample.write(files)
+        self.sample.commit_all()
+
+    def commit_filtered(self, name: str = "evil") -> None:
+        self.commit(**{".gitattributes": f"*.py filter={name}\n"})
+
+    def folder(self, place: Path | None = None, **more: object) -> Folder:
+        return Folder(place=place or self.root, canary=self.canary, **more)  # type: ignore[arg-type]
+
+    def hostile_clone(self, name: str) -> None:
+        """Put a repository below the project whose own settings name a program."""
+        subprocess.run(["git", "init", "-q", name], cwd=self.root, check=True)
+        self.sample.write({f"{name}/inner.py": "a = 1\n", f"{name}/.gitattributes": "*.py filter=evil\n"})
+        identity = ("-c", "user.name=dev", "-c", "user.email=dev@example.org")
+        for words in (("add", "-A"), (*identity, "commit", "-qm", "inner"), ("config", "filter.evil.clean", self.evil)):
+            subprocess.run(["git", "-C", name, *words], cwd=self.root, check=True)
+
+
+def filter_clean(make: Maker) -> Folder:
+    make.commit_filtered()
+    make.git("config", "filter.evil.clean", make.evil)
+    return make.folder()
+
+
+def filter_process(make: Maker) -> Folder:
+    make.commit_filtered()
+    make.git("config", "filter.evil.process", make.evil)
+    make.git("config", "filter.evil.required", "true")
+    return make.folder()
+
+
+def worktree_settings(make: Maker) -> Folder:
+    make.commit_filtered()
+    make.git("config", "extensions.worktreeConfig", "true")
+    make.git("config", "--worktree", "filter.evil.clean", make.evil)
+    return make.folder()
+
+
+def included_settings(make: Maker) -> Folder:
+    make.commit_filtered()
+    (make.root / "notes.txt").write_text(f'[filter "evil"]\n\tclean = "{make.evil}"\n')
+    make.git("config", "include.path", "../notes.txt")
+    return make.folder()
+
+
+def name_with_equals_sign(make: Maker) -> Folder:
+    make.commit_filtered("a=b")
+    with (make.root / ".git" / "config").open("a") as file:
+        file.write(f'[FILTER "a=b"]\n\tclean = "{make.evil}"\n')
+    return make.folder()
+
+
+def name_of_the_users_own_filter(make: Maker) -> Folder:
+    _own_lfs(make, "cat")
+    make.commit_filtered("lfs")
+    make.git("config", "filter.lfs.clean", make.evil)
+    return make.folder()
+
+
+def extension_of_the_users_own_filter(make: Maker) -> Folder:
+    """As git-lfs does it: what a repository names is run by a program of the user's."""
+    _own_lfs(make, 'sh -c "$(git config lfs.extension.evil.clean || echo cat)"')
+    make.commit_filtered("lfs")
+    with (make.root / ".git" / "config").open("a") as file:
+        file.write(f'[LFS "\\extension.evil"]\n\tclean = "{make.evil}"\n')
+    return make.folder()
+
+
+def _own_lfs(make: Maker, clean: str) -> None:
+    own = make.beside / "gitconfig"
+    subprocess.run(["git", "config", "--file", str(own), "filter.lfs.clean", clean], check=True)
+    make.sample.environment.setenv("GIT_CONFIG_GLOBAL", str(own))
+
+
+def git_file(make: Maker) -> Folder:
+    filter_clean(make)
+    (make.root / ".git").rename(make.root / "assets")
+    (make.root / ".git").write_text("gitdir: assets\n")
+    return make.folder()
+
+
+def file_monitor(make: Maker) -> Folder:
+    make.commit()
+    make.git("config", "core.fsmonitor", f"touch {make.canary}; false")
+    return make.folder()
+
+
+def hooks(make: Maker) -> Folder:
+    make.commit()
+    hook = make.root / ".githooks" / "post-index-change"
+    hook.parent.mkdir()
+    hook.write_text(f"#!/bin/sh\ntouch {make.canary}\n")
+    hook.chmod(0o755)
+    make.git("config", "core.hooksPath", ".githooks")
+    return make.folder()
+
+
+def diff_drivers(make: Maker) -> Folder:
+    make.commit(**{".gitattributes": "*.txt diff=evil\n", "notes.txt": "a\n"})
+    (make.root / "notes.txt").write_text("b\n")
+    for key in ("diff.external", "diff.evil.command", "diff.evil.textconv"):
+        make.git("config", key, make.evil)
+    return make.folder(bites=("git", "diff"))
+
+
+def embedded_bare_repository(make: Maker) -> Folder:
+    """Its files are tracked as any others: it comes with a plain clone."""
+    inner = make.root / "data"
+    inner.mkdir()
+    for name in ("pytest.ini", "test_calc.py", "calc.py", ".phase-gate"):
+        place = shutil.copytree if (make.root / name).is_dir() else shutil.copy2
+        place(make.root / name, inner / name)
+    make.hostile_clone("bare")
+    shutil.copytree(make.root / "bare" / ".git", inner, dirs_exist_ok=True)
+    shutil.copy(make.root / "bare" / "inner.py", inner)
+    shutil.rmtree(make.root / "bare")
+    (inner / "info" / "attributes").write_text("*.py filter=evil\n")
+    with (inner / "config").open("a") as file:
+        file.write(f'[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch {make.canary}; false"\n')
+    make.commit()
+    return make.folder(inner)
+
+
+def nested_clone(make: Maker) -> Folder:
+    make.commit()
+    make.hostile_clone("vendor")
+    return make.folder(bites=("git", "-C", "vendor", "status"))
+
+
+def submodule(make: Maker) -> Folder:
+    make.hostile_clone("vendor")
+    make.commit()
+    return make.folder()
+
+
+def partial_clone(make: Maker) -> Folder:
+    """What is missing would be fetched, by whichever program the settings name."""
+    make.commit()
+    _forget_the_last_tree(make)
+    make.git("config", "remote.origin.url", str(make.root))
+    make.git("config", "remote.origin.uploadpack", f"touch {make.canary}; false")
+    return make.folder()
+
+
+def partial_clone_over_ssh(make: Maker) -> Folder:
+    make.commit()
+    _forget_the_last_tree(make)
+    make.git("config", "remote.origin.url", "ssh://nowhere.example/a")
+    make.git("config", "core.sshCommand", f"touch {make.canary}; false")
+    return make.folder()
+
+
+def _forget_the_last_tree(make: Maker) -> None:
+    tree = make.sample.git("rev-parse", "HEAD^{tree}").strip()
+    (make.root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    make.git("config", "core.repositoryFormatVersion", "1")
+    make.git("config", "extensions.partialClone", "origin")
+    make.git("config", "remote.origin.promisor", "true")
+
+
+def agents_hooks(make: Maker) -> Folder:
+    line = f"touch {make.canary}; phase-gate hook stop --agent claude"
+    settings = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
+    make.commit(**{".claude/settings.json": json.dumps(settings)})
+    return make.folder(bites=("sh", "-c", line))
+
+
+def project_code(make: Maker) -> Folder:
+    """Nothing is imported to look at it. pytest imports it, and `doctor` asks pytest."""
+    code = f"open({str(make.canary)!r}, 'w').close()\n"
+    names = ("conftest", "sitecustomize", "yaml", "filelock", "evil")
+    make.commit(**{f"{name}.py": code for name in names})
+    return make.folder(bites=(sys.executable, "conftest.py"), runs_code=frozenset({"pytest", "doctor"}))
+
+
+def configured_commands(make: Maker) -> Folder:
+    """`phase-gate.yaml` names commands: they belong to runs, and to what evaluates a phase."""
+    line = f"touch {make.canary}"
+    rules = "phases:\n  GREEN: {condition: lint_ok}\nevidence:\n  commands:\n    lint: {run: touch CANARY}\n"
+    make.commit(**{"phase-gate.yaml": rules.replace("CANARY", str(make.canary))})
+    return make.folder(bites=("sh", "-c", line), runs_code=frozenset({"pytest"}))
+
+
+KINDS: tuple[Callable[[Maker], Folder], ...] = (
+    filter_clean,
+    filter_process,
+    worktree_settings,
+    included_settings,
+    name_with_equals_sign,
+    name_of_the_users_own_filter,
+    extension_of_the_users_own_filter,
+    git_file,
+    file_monitor,
+    hooks,
+    diff_drivers,
+    embedded_bare_repository,
+    nested_clone,
+    submodule,
+    partial_clone,
+    partial_clone_over_ssh,
+    agents_hooks,
+    project_code,
+    configured_commands,
+)

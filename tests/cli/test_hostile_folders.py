@@ -1,0 +1,120 @@
+"""Looking runs nobody's code: every kind of hostile folder, and every command that only looks.
+
+Here each kind meets the commands that ask git in different ways, and one kind meets all of them. The whole product is
+`tox -e hostile`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.cli._looks import Look
+from pytest_phase_gate.cli.verify import ACTIONS
+from tests.cli.conftest import Begin, Desk
+from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
+
+Kind = Callable[[Maker], Folder]
+
+#: Every command: how it is called to look. One that is not here is an error, so that a new one can't be forgotten.
+LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "init": (("--dry-run",), ("--dry-run", "--agent", "claude")),
+    "uninstall": (("--dry-run",),),
+    "status": ((), ("--json",), ("--criteria",), ("--block",)),
+    "check": ((), ("--gate1",)),
+    "explain": ((), ("tests-unchanged",), ("--gate-result",), ("GREEN",)),
+    "history": ((), ("--events",), ("--calibration",)),
+    "report": ((),),
+    "prompt": ((),),
+    "verify": tuple((name,) for name in ("bundle", "status", "stats", "failures", "feedback", "result")),
+    "review": ((),),
+    "request": (("list",),),
+    "recover": ((),),
+    "constitution": ((),),
+    "breaker": (("status",),),
+    "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
+    "mcp": ((),),
+    "badge": ((),),
+    "attest": ((),),
+    "audit": ((),),
+    "doctor": ((),),
+    "completion": (("bash",), ("--values", "tasks")),
+    "schema": ((), ("tdd", "--mermaid")),
+    "check-workflow": ((),),
+}
+#: These do something on purpose, and what they run is the user's own: see "Looking runs nobody's code" in the docs.
+ACTS = frozenset(
+    (
+        *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "snapshot", "waive", "skip", "force"),
+        *("baseline", "combine"),
+    )
+)
+VERIFY_ACTS = frozenset({"start", "executor", "run", "commit", "resume", "skip", "force"})
+
+ALL = tuple((name, *words) for name, calls in LOOKS.items() for words in calls)
+#: One for each way in which git is asked.
+SAMPLE = (("check",), ("attest",), ("hook", "stop", "--agent", "claude"), ("doctor",))
+
+#: Lets a run ask git for everything that it can tell.
+RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed >= 0 AND commits >= 0}\n"
+
+
+def test_every_command_is_in_the_table() -> None:
+    assert LOOKS.keys() | ACTS == COMMANDS.keys()
+    assert not LOOKS.keys() & ACTS
+    assert {words[0] for words in LOOKS["verify"]} | VERIFY_ACTS == ACTIONS.keys()
+
+
+@pytest.fixture
+def make(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], tuple[Desk, Folder]]:
+    """Return a function that makes a folder of a kind, with a task in it whose last run was there."""
+
+    def make(kind: Kind) -> tuple[Desk, Folder]:
+        desk = begin("green")
+        desk.sample.write({"phase-gate.yaml": RULES, ".gitignore": "__pycache__\n.phase-gate\n"})
+        desk.sample.environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        folder = kind(Maker(desk.sample, tmp_path_factory.mktemp("beside")))
+        assert folder.bite(), "a canary that never sings says nothing"
+        os.chdir(folder.place)
+        return desk, folder
+
+    return make
+
+
+def run_tests(desk: Desk, folder: Folder) -> None:
+    """Run the suite: its tests are the user's own code, and nothing else is run."""
+    folder.touch()
+    desk.sample.pytest("--phase=green", "-q")
+    assert folder.has_bitten() is ("pytest" in folder.runs_code)
+
+
+def look(desk: Desk, folder: Folder, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.touch()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
+    ran = desk.gate(*words)
+    assert "Traceback" not in ran.err
+    assert not folder.has_bitten(), words
+
+
+@pytest.fixture
+def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`doctor` starts pytest, which takes long, and runs the project's own code: that is what it is asked for."""
+    answer = Look(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+
+
+@pytest.mark.usefixtures("unasked")
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.replace("_", "-"))
+def test_looking_runs_nobodys_code(
+    make: Callable[[Kind], tuple[Desk, Folder]], kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, folder = make(kind)
+    run_tests(desk, folder)
+    is_whole = kind is filter_clean or "HOSTILE_FOLDERS" in os.environ
+    for words in ALL if is_whole else SAMPLE:
+        look(desk, folder, words, monkeypatch)
