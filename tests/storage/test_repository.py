@@ -182,6 +182,25 @@ def test_what_is_damaged_is_not_asked(
     assert calls.read_text() == ""
 
 
+@posix_only
+def test_signatures_are_not_checked(repo: Path, tmp_path: Path) -> None:
+    """By whichever program the repository names for it."""
+    text = git(repo, "cat-file", "commit", "HEAD")
+    head, _, message = text.partition("\n\n")
+    signed = write(tmp_path / "signed", f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n\n{message}")
+    git(repo, "update-ref", "HEAD", git(repo, "hash-object", "-t", "commit", "-w", str(signed)).strip())
+    canary = tmp_path / "canary"
+    program = write(tmp_path / "program", f"#!/bin/sh\ntouch {canary}\n")
+    program.chmod(0o755)
+    git(repo, "config", "gpg.program", str(program))
+    git(repo, "config", "log.showSignature", "true")
+    git(repo, "log", "-n", "1", "--format=%H")
+    assert canary.exists(), "git itself does"
+    canary.unlink()
+    run_git(str(repo), "log", "-n", "1", "--format=%H")
+    assert not canary.exists()
+
+
 def test_where_hooks_are(repo: Path, tmp_path: Path) -> None:
     assert find_hooks(repo) == repo / ".git" / "hooks"
     git(repo, "config", "core.hooksPath", "mine")

@@ -29,6 +29,7 @@ GIT_LOOKS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "submodule.recurse=false"),
+    *("-c", "log.showSignature=false"),
     # `git diff` writes the index otherwise, which is work for a hook, and none of a look's business.
     *("-c", "diff.autoRefreshIndex=false"),
 )
