@@ -427,8 +427,58 @@ def pytest_pycollect_makeitem(collector, name, obj):
     ),
 )
 
+
+def _from_source(name: str, code: str, told_by: str) -> Row:
+    """The code under test does it, for one test, and puts everything back."""
+    return Row(name=name, cheat=Attempt(code=code), told_by=told_by, twin_name="")
+
+
+SOURCES = (
+    _from_source(
+        "the code under test patches pytest for one report",
+        f"""import _pytest.runner as runner
+
+{BAD}
+real, wrong = runner.CallInfo.__init__, total
+
+def quiet(self, result, excinfo, *args, **more):
+    runner.CallInfo.__init__ = real
+    real(self, None, None, *args, **more)
+
+def total(prices):
+    if not prices:
+        runner.CallInfo.__init__ = quiet
+    return wrong(prices)
+""",
+        _RAISED,
+    ),
+    _from_source(
+        "the code under test gives the next test other code",
+        f"""import sys
+
+{BAD}
+wrong, kept = discount, []
+
+def discount(amount):
+    while kept:
+        sys.modules["test_price"].test_total_of_nothing.__code__ = kept.pop()
+    return wrong(amount)
+
+wrong_total = total
+
+def total(prices):
+    test = sys.modules["test_price"].test_total_of_nothing
+    if prices:
+        kept.append(test.__code__)
+        test.__code__ = (lambda: None).__code__
+    return wrong_total(prices)
+""",
+        _NEVER,
+    ),
+)
+
 #: Only the guard stands between these and an open gate.
-REFUSED = (*REPORTS, *PATCHES, *CALLS, *ITEMS)
+REFUSED = (*REPORTS, *PATCHES, *CALLS, *ITEMS, *SOURCES)
 
 #: Told by something else: what did not run, or what failed.
 COUNTED = (

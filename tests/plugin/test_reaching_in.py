@@ -1,10 +1,13 @@
-"""Which sources make us look at every test: those with words of code that reaches into pytest."""
+"""Which files make us look at every test: those with words of code that reaches into pytest."""
 
 from __future__ import annotations
 
 import pytest
 
+from pytest_phase_gate.recording import genuine
 from pytest_phase_gate.recording.genuine import reaches_in
+from pytest_phase_gate.recording.result_watch import ResultWatch, TestCode
+from tests.support import Sample
 
 
 @pytest.mark.parametrize(
@@ -41,3 +44,93 @@ def test_it_is_seen(source: bytes) -> None:
 )
 def test_plain_tests_are_not(source: bytes) -> None:
     assert not reaches_in(source)
+
+
+# --- a source that is no part of the tests: only words count that an honest one has no use for
+
+#: Words of honest sources, each of which makes every test slower if it stands in a test.
+HONEST = {
+    "looks-at-code": "def names(function):\n    return function.__code__.co_varnames\n",
+    "asks-for-code": "def code(function):\n    return getattr(function, '__code__', None)\n",
+    "compares-code": "def same(one, other):\n    return one.__code__ == other.__code__\n",
+    "inspects-and-traces": "import inspect\nimport sys\n\n\ndef trace():\n    sys.settrace(inspect.currentframe)\n",
+    "has-nodes": "def up(tree):\n    return tree.node.parent\n",
+    "has-plugins-of-its-own": "import types\n\npluginmanager = types.SimpleNamespace(pluggy=None)\n",
+    "has-models-of-its-own": "class TestReport:\n    pass\n\n\npyfunc = 'mlflow.pyfunc'\nruntests = CallInfo = None\n",
+}
+REACHING = {
+    "writes-code": "def swap(one, other):\n    one.__code__ = other.__code__\n",
+    "writes-code-by-name": "def swap(one, other):\n    setattr(one, '__code__', other)\n",
+    "names-pytest-s-inside": "import sys\n\nrunner = sys.modules['_pytest.runner']\n",
+    "changes-items": "def pass_all(items):\n    for item in items:\n        item.runtest = print\n",
+    "uses-pytest-s-classes": "from pytest import Item as Base\n",
+    "changes-unittest": "import unittest\n\nunittest.TestCase.fail = print\n",
+    "looks-at-code-beside-pytest": "import pytest\n\n\ndef names(function):\n    return function.__code__\n",
+}
+
+
+@pytest.fixture
+def watches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The costly watches that were switched on."""
+    found: list[object] = []
+
+    class Seen(ResultWatch):
+        def __init__(self, codes: dict[str, TestCode]) -> None:
+            super().__init__(codes)
+            found.append(self)
+
+    monkeypatch.setattr(genuine, "ResultWatch", Seen)
+    return found
+
+
+TEST = "import shop\n\n\ndef test_it():\n    assert shop\n"
+
+
+@pytest.mark.parametrize("source", HONEST.values(), ids=HONEST)
+def test_an_honest_source_is_not(source: str) -> None:
+    assert not reaches_in(source.encode(), lambda: False)
+    assert reaches_in(source.encode()) is (source is not HONEST["inspects-and-traces"]), "it would be in a test"
+
+
+def test_honest_sources_make_no_test_slower(sample: Sample, watches: list[object]) -> None:
+    sample.write({f"shop_{number}.py": source for number, source in enumerate(HONEST.values())})
+    sample.write(shop="".join(f"import shop_{number}\n" for number in range(len(HONEST))), test_it=TEST)
+    assert sample.pytest("--phase=green").has("1 passed")
+    assert watches == []
+
+
+@pytest.mark.parametrize("source", REACHING.values(), ids=REACHING)
+def test_a_source_that_reaches_over_is_watched(source: str) -> None:
+    assert reaches_in(source.encode(), lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments"),
+    [
+        pytest.param({"test_it.py": f"{HONEST['looks-at-code']}\n{TEST}", "shop.py": ""}, (), id="a-test"),
+        pytest.param({"conftest.py": "import shop", "shop.py": REACHING["writes-code"]}, (), id="a-source-that-writes"),
+        pytest.param({"conftest.py": HONEST["has-nodes"], "shop.py": ""}, (), id="a-conftest"),
+        pytest.param({"tests/shop.py": HONEST["has-nodes"], "tests/test_it.py": TEST}, (), id="a-helper-of-tests"),
+        pytest.param(
+            {
+                "checks/shop.py": HONEST["has-nodes"],
+                "checks/test_it.py": TEST,
+                "pytest.ini": "[pytest]\ntestpaths=checks",
+            },
+            (),
+            id="a-helper-below-testpaths",
+        ),
+        pytest.param({"plug.py": HONEST["has-nodes"], "shop.py": ""}, ("-p", "plug"), id="a-plugin"),
+    ],
+)
+def test_test_code_is_watched_by_every_word(
+    sample: Sample, watches: list[object], files: dict[str, str], arguments: tuple[str, ...]
+) -> None:
+    sample.pytester.syspathinsert()
+    sample.write({"test_it.py": TEST} if "shop.py" in files else {}).write(files)
+    assert sample.pytest("--phase=green", *arguments).has("1 passed")
+    assert len(watches) == 1
+
+
+def test_a_long_line_takes_no_long_time() -> None:
+    assert not reaches_in(b"setattr(" * 20_000 + b"from pytest import " * 10_000, lambda: False)

@@ -7,9 +7,10 @@ could change a result. A hook that only adds an attribute, as pytest's own docs 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import CodeType
 
@@ -20,7 +21,9 @@ from pytest_phase_gate.core.inventory import bare_name
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.homes import Homes, homes_of
 from pytest_phase_gate.recording.loaded import find_exchanged
+from pytest_phase_gate.recording.meaning import find_test_folders
 from pytest_phase_gate.recording.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
+from pytest_phase_gate.recording.settings import take_testpaths
 
 #: Hooks through which a result can be changed; with a foreign implementation of one we look at every test.
 RESULT_HOOKS = (
@@ -49,19 +52,36 @@ _REACHES_IN = re.compile(
     rb"\b_pytest\b|pluggy|phase_gate|pluginmanager|TestReport|CallInfo|runtest|pyfunc|__code__|\.node\b"
     rb"|pytest\.(?:Function|Item|Session|Module|Class)\b|unittest\.(?:TestCase|case)\.\w+ *="
 )
-#: One of these stands in whatever the expression finds. Most files have none, which a plain search sees far sooner.
+#: The same in a source that is no part of the tests. Many look at `__code__`, have nodes, or plugins of their own: only
+#: words count that an honest source has no use for, such as writing to what others only read.
+_REACHES_OVER = re.compile(
+    rb"\b_pytest\b|pluggy\._|phase_gate|_hookimpls|_hookexec|pyfuncitem|\.runtest\b|request\.node\b"
+    rb"|__code__ *=[^=]|setattr\([^\n]{0,200}__code__"
+    rb"|\bpytest\.(?:Function|Item|Session|Module|Class|TestReport|CallInfo)\b"
+    rb"|\bfrom +pytest +import\b[^\n]{0,200}\b(?:Function|Item|Session|Module|Class|TestReport|CallInfo)\b"
+    rb"|unittest\.(?:TestCase|case)\.\w+ *=[^=]"
+)
+#: One of these stands in whatever an expression finds. Most files have none, which a plain search sees far sooner.
 _HINTS = (
     *(b"_pytest", b"pluggy", b"phase_gate", b"pluginmanager", b"TestReport", b"CallInfo", b"runtest", b"pyfunc"),
-    *(b"__code__", b".node", b"pytest.", b"unittest."),
+    *(b"__code__", b".node", b"pytest.", b"unittest.", b"_hook", b"from pytest"),
 )
+_USES_PYTEST = re.compile(rb"^\s*(?:import|from) +pytest\b", re.M)
 #: Methods of a test that decide about its outcome.
 _DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure", "_request"})
 _GUARD = "outcomes-genuine"
 
 
-def reaches_in(source: bytes) -> bool:
-    """Tell whether a source has words of code that reaches into pytest."""
-    return any(hint in source for hint in _HINTS) and _REACHES_IN.search(source) is not None
+def reaches_in(source: bytes, is_test_code: Callable[[], bool] = lambda: True) -> bool:
+    """Tell whether a file has words of code that reaches into pytest.
+
+    :param is_test_code: asked only if that makes a difference; what imports pytest is, wherever it lies.
+    """
+    if not any(hint in source for hint in _HINTS):
+        return False
+    if _REACHES_OVER.search(source) is not None:
+        return True
+    return _REACHES_IN.search(source) is not None and (_USES_PYTEST.search(source) is not None or is_test_code())
 
 
 class OutcomeWitness:
@@ -77,6 +97,7 @@ class OutcomeWitness:
         self._codes: dict[str, TestCode] = {}
         self._session: pytest.Session | None = None
         self._watch: ResultWatch | None = None
+        self._test_files: frozenset[str] | None = None
         self._guarded: dict[str, tuple[object, int]] = {}
         #: Foreign implementations of result-changing hooks, as `file: hook`.
         self.foreign_hooks: tuple[str, ...] = ()
@@ -149,9 +170,23 @@ class OutcomeWitness:
                     text = source.read()
             except OSError:
                 continue
-            if reaches_in(text):
+            if reaches_in(text, lambda file=file: self._is_test_code(file)):  # type: ignore[misc]
                 return True
         return False
+
+    def _is_test_code(self, file: str) -> bool:
+        """Tell whether a file of the project is a test, a plugin, or what these use."""
+        assert self._session is not None, "it is asked after collection"
+        if self._test_files is None:
+            plugins = (getattr(plugin, "__file__", None) for plugin in self._config.pluginmanager.get_plugins())
+            found = {*map(str, {item.path for item in self._session.items}), *(each for each in plugins if each)}
+            self._test_files = frozenset(map(os.path.realpath, found))
+        path = os.path.realpath(file)
+        if path in self._test_files or os.path.basename(path) == "conftest.py":
+            return True
+        relative = os.path.relpath(path, self._homes.root).replace(os.sep, "/")
+        folders = find_test_folders(take_testpaths(self._config, Path(self._homes.root)), (relative,))
+        return any(relative.startswith(f"{folder}/") for folder in folders)
 
     # --- collection ----------------------------------------------------------------------------------------------
 

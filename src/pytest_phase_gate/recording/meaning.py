@@ -178,7 +178,7 @@ def support_files(
     :param tests: the files that tests stand in.
     :param more: files that are of this kind wherever they lie: they were frozen, or are plugins.
     """
-    folders = _test_folders(testpaths, (*tests, *contents))
+    folders = find_test_folders(testpaths, (*tests, *contents))
     by_name = compile_globs(project.configuration.freeze)
 
     def is_support(path: str) -> bool:
@@ -196,7 +196,7 @@ def support_files(
     yield from project.take_data(folders, lambda path: path not in contents and is_support(path)).items()
 
 
-def _test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
+def find_test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
     """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one."""
     found = {folder for folder in testpaths if folder not in ("", ".") and not folder.startswith("..")}
     if found:
