@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +109,16 @@ def test_every_command_refuses_it(foreign: Sample, words: tuple[str, ...], capsy
 def test_doctor_says_it_in_its_place(foreign: Sample, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
     assert "- configuration the root " in capsys.readouterr().out
+
+
+@posix_only
+def test_a_hook_keeps_the_gate_closed(foreign: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign.environment.setattr(sys, "stdin", io.StringIO('{"hook_event_name": "Stop"}'))
+    main(["hook", "stop", "--agent", "claude", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"] == "block"
+    assert f"the root {foreign.root} belongs to " in answer["reason"]
+    assert f"PHASE_GATE_TRUST_ROOT={foreign.root}" in answer["next"]
 
 
 @posix_only
