@@ -16,7 +16,7 @@ from pytest_phase_gate.cli._plugin import INSTALL
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.project import Project
-from pytest_phase_gate.storage.git import find_hooks
+from pytest_phase_gate.storage.git import NoGitError, find_hooks, foreign_filters, run_git
 from pytest_phase_gate.storage.lock import is_free
 from pytest_phase_gate.storage.mounts import filesystem_type, network_warning
 from pytest_phase_gate.storage.store import TaskStore
@@ -129,7 +129,16 @@ def look_at_git(project: Project) -> Iterator[Look]:
         says = "not used: files are compared by walking the folder"
         yield Look(what="git", mark="note", says=says)
         return
+    try:
+        foreign = sorted(foreign_filters(str(project.root)))
+        run_git(str(project.root), "rev-parse", "--git-dir")
+    except NoGitError:
+        yield Look(what="git", mark="note", says="not asked: the settings of this repository can't be looked through")
+        return
     yield Look(what="git", mark="good", says="looks at the tree")
+    if foreign:
+        says = f"{', '.join(foreign)}: the repository's own, so not run to look; files behind it count by their bytes"
+        yield Look(what="git filters", mark="note", says=says)
     yield _look_at_git_hooks(hooks, project.root)
 
 

@@ -43,7 +43,15 @@ def read_status(folder: str, *, untracked: str = "all") -> Status:
     """
     said = run_git(
         folder,
-        *("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--ignore-submodules=dirty"),
+        *(
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "--no-ahead-behind",
+            "-z",
+            "--no-renames",
+            "--ignore-submodules=dirty",
+        ),
         *(f"--untracked-files={untracked}", "--", "."),
     )
     # Paths are relative to the top of the repository, and we may stand below it.
