@@ -43,16 +43,8 @@ def read_status(folder: str, *, untracked: str = "all") -> Status:
     """
     said = run_git(
         folder,
-        *(
-            "status",
-            "--porcelain=v2",
-            "--branch",
-            "--no-ahead-behind",
-            "-z",
-            "--no-renames",
-            "--ignore-submodules=dirty",
-        ),
-        *(f"--untracked-files={untracked}", "--", "."),
+        *("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"),
+        *("--ignore-submodules=dirty", f"--untracked-files={untracked}", "--", "."),
     )
     # Paths are relative to the top of the repository, and we may stand below it.
     prefix = os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
