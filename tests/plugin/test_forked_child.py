@@ -24,10 +24,12 @@ def start():
 _CALLS_BACK = """
 import gc
 import multiprocessing
+from pathlib import Path
 import pytest
 
 def call_back():
-    session = next(each for each in gc.get_objects() if isinstance(each, pytest.Session))
+    sessions = (each for each in gc.get_objects() if isinstance(each, pytest.Session))
+    session = next(each for each in sessions if each.config.rootpath == Path.cwd())  # never the one around this test
     session.config.hook.pytest_sessionfinish(session=session, exitstatus=0)
     session.config._ensure_unconfigure()
 """
