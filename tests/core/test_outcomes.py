@@ -31,10 +31,13 @@ def inventory(*ids: str, body: str = "body") -> Inventory:
     )
 
 
-def past(bucket: Bucket | None = None, *, body: str = "body", ids: tuple[str, ...] = (ME, OTHER)) -> Past:
-    """An earlier run in which ME ended so (None: passed); what passed is not stored."""
+def past(bucket: Bucket | None = None, *, body: str = "body", ids: tuple[str, ...] = (ME, OTHER), on: str = "") -> Past:
+    """An earlier run in which ME ended so (None: passed); what passed is not stored.
+
+    :param on: platform, Python and packages of that run.
+    """
     outcomes = {} if bucket is None or bucket is Bucket.PASSED else {ME: bucket}
-    return Past.of(inventory(*ids, body=body), outcomes)
+    return replace(Past.of(inventory(*ids, body=body), outcomes), surroundings=on)
 
 
 WITHOUT_ME = past(ids=(OTHER,))
@@ -162,9 +165,27 @@ def references(base: References = LATER, **changes: object) -> References:
         ),
         pytest.param(
             Bucket.SKIPPED_IF,
-            References(baseline=past()),
+            References(baseline=past(on="Python 3.12"), surroundings="Python 3.13"),
             "exempt",
             id="a-skipif-that-stood-in-the-baseline-is-exempt-on-another-platform",
+        ),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            References(baseline=past(on="Python 3.13"), surroundings="Python 3.13"),
+            "newly_skipped",
+            id="on-the-same-one-something-else-made-it-skip",
+        ),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            References(baseline=past(Bucket.SKIPPED_IF, on="Python 3.13"), surroundings="Python 3.13"),
+            "exempt",
+            id="unless-it-was-skipped-there-already",
+        ),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            References(baseline=past(), surroundings="Python 3.13"),
+            "exempt",
+            id="where-nobody-wrote-down-which-it-was-it-is-exempt",
         ),
         pytest.param(
             Bucket.SKIPPED_IF,
@@ -173,7 +194,18 @@ def references(base: References = LATER, **changes: object) -> References:
             id="a-skipif-that-was-added-since-the-baseline-is-new",
         ),
         pytest.param(Bucket.SKIPPED, LATER, "newly_skipped", id="ran-in-the-first-run-and-skipped-now-is-new"),
-        pytest.param(Bucket.SKIPPED_IF, LATER, "exempt", id="a-skipif-in-an-unchanged-body-is-exempt"),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            references(first=past(on="Python 3.12"), surroundings="Python 3.13"),
+            "exempt",
+            id="a-skipif-in-an-unchanged-body-is-exempt-on-another-platform",
+        ),
+        pytest.param(
+            Bucket.SKIPPED_IF,
+            references(first=past(on="Python 3.13"), surroundings="Python 3.13"),
+            "newly_skipped",
+            id="a-skipif-that-flips-on-the-same-one-is-new",
+        ),
         pytest.param(
             Bucket.SKIPPED_IF,
             references(known=inventory(ME, OTHER, body="without skipif")),

@@ -420,6 +420,40 @@ def test_another_python_for_the_next_run(sample: Sample, monkeypatch: pytest.Mon
     assert numbers(sample, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
 
 
+def test_a_condition_that_flips_by_a_variable_is_no_excuse(sample: Sample) -> None:
+    skipping = "import os\n\nimport pytest\n\n\n@pytest.mark.skipif('FAST' in os.environ,"
+    skipping += " reason='slow')\ndef test_slow():\n    pass\n"
+    sample.green().write(test_slow=skipping)
+    run(sample, "green")
+    sample.environment.setenv("FAST", "1")
+    assert run(sample, "green").code == 10
+    assert found(sample) == [("no-new-skips", "test_slow.py::test_slow")]
+    sample.environment.delenv("FAST")
+    run(sample, "green")
+    assert found(sample) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({"test_calc.py": FAILING_TESTS.partition("\n\n\n")[0]}, ["test_calc.py::test_sub"], id="deleted"),
+        pytest.param({"test_calc.py": "", "test_sums.py": FAILING_TESTS}, [], id="twin-moved"),
+        pytest.param({"test_calc.py": FAILING_TESTS.replace("test_sub", "test_minus")}, [], id="twin-renamed"),
+    ],
+)
+def test_old_tests_that_are_gone_in_the_next_red_are_named(
+    sample: Sample, files: dict[str, str], expected: list[str]
+) -> None:
+    sample.green()
+    assert run(sample, "green", "--exit-signal=all pass").code == 0
+    sample.write(files, test_mul="def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n")
+    for _ in range(2):
+        # Named as long as RED goes on; whether they were right to go is for a person to say.
+        ran = run(sample, "red")
+        assert ran.code == 0 or not expected, "it is advice"
+        assert [test for slug, test in found(sample, "advisory") if slug == "tests-gone"] == expected
+
+
 def test_workers_today_and_none_tomorrow(sample: Sample) -> None:
     sample.write(test_calc=FAILING_TESTS)
     sample.pytest_process("--phase=red", "--exit-signal=both fail", "-n", "2", plugins=("xdist",))

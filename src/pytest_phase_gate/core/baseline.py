@@ -34,6 +34,7 @@ def baseline_event(
     keep: Callable[[str, Any], str],
     revision: str,
     narrowed_by: tuple[str, ...],
+    surroundings: str = "",
 ) -> Event:
     """Return the event that records a baseline. Raises NotAllowedError for a session that proves nothing."""
     not_run = sum(bucket is Bucket.NOT_RUN for bucket in outcomes.values())
@@ -50,5 +51,6 @@ def baseline_event(
             "failing": sum(bucket in FAILING for bucket in odd.values()),
             "revision": revision,
             "narrowed_by": list(narrowed_by),
+            "surroundings": surroundings,
         },
     )

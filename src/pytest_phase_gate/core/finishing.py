@@ -291,6 +291,7 @@ def _kept(
         "known": known,
         "targets": keep("ids", sorted(judged.targets)) if in_first_phase else None,
         "recovered": sorted(judged.recovered),
+        "surroundings": record.surroundings,
         "outputs": keep("ids", sorted(record.meaning.written)) if record.meaning.written else None,
     }
 

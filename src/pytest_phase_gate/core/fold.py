@@ -231,7 +231,7 @@ def _run_ended(state: State, event: Event) -> State:
 
 
 def _measured(state: State, run: OpenRun, data: Json) -> State:
-    snapshot = Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
+    snapshot = _snapshot(data)
     return replace(
         state,
         iteration=data["iteration"],
@@ -453,7 +453,9 @@ def _verification_step(state: State, event: Event) -> State:
 
 
 def _snapshot(data: Json | None) -> Snapshot | None:
-    return None if data is None else Snapshot(inventory=data["inventory"], outcomes=data["outcomes"])
+    if data is None:
+        return None
+    return Snapshot(inventory=data["inventory"], outcomes=data["outcomes"], surroundings=data.get("surroundings", ""))
 
 
 _CHANGES: Mapping[str, Callable[[State, Event], State]] = {

@@ -11,6 +11,7 @@ from pytest_phase_gate.core.criteria import Traced
 from pytest_phase_gate.core.failures import REMEDIES, Failure, Reason
 from pytest_phase_gate.core.findings import Finding, cap_findings, name_tests
 from pytest_phase_gate.core.freeze import find_altered, find_changed_settings
+from pytest_phase_gate.core.gone import find_gone
 from pytest_phase_gate.core.inventory import join_id
 from pytest_phase_gate.core.metrics import MetricValue
 from pytest_phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
@@ -138,6 +139,7 @@ def find_findings(
         *_new_skips(judged),
         *traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
+        *name_tests("tests-gone", "advisory", _gone(record, classified, past), "known before this cycle, and gone now"),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
@@ -219,6 +221,13 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
         )
         for test_id, failure in rows
     ]
+
+
+def _gone(record: RunRecord, classified: Classified, past: References) -> list[str]:
+    # Where not all of it ran, what was moved can't be told from what is gone.
+    if classified.kind is not Kind.COMPLETE or not record.missing_since or past.baseline is None:
+        return []
+    return find_gone(past.baseline.inventory, record.missing_since, record.inventory)
 
 
 def _hidden(record: RunRecord) -> list[str]:

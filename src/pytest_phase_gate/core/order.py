@@ -11,7 +11,7 @@ from typing import Any
 from pytest_phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from pytest_phase_gate.core.forked import LATE
 from pytest_phase_gate.core.state import Event, State
-from pytest_phase_gate.core.values import Value, replace
+from pytest_phase_gate.core.values import Value, as_dict, replace
 from pytest_phase_gate.core.words import DONE
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
@@ -197,7 +197,7 @@ def entry_events(
         data = {
             "cycle": state.cycle + 1,
             "workflow": workflow.name,
-            "baseline": None if latest is None else {"inventory": latest.inventory, "outcomes": latest.outcomes},
+            "baseline": None if latest is None else as_dict(latest),
             "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
             "allow_non_interactive": allow_non_interactive,
             # Of the first one in a folder: a cycle was open in the folder that was here before.

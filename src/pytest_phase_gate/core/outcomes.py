@@ -44,6 +44,8 @@ class Past(Value, kw_only=False):
     inventory: Inventory
     outcomes: Outcomes
     ids: Collection[str]
+    #: Platform, Python and packages then; empty where nobody wrote it down.
+    surroundings: str = ""
 
     @classmethod
     def of(cls, inventory: Inventory, outcomes: Outcomes) -> Past:
@@ -70,6 +72,8 @@ class References(Value):
     withdrawn: Inventory | None = None
     #: Bodies of tests that failed for a reason in this cycle.
     red: Mapping[str, str] = field(default_factory=dict)
+    #: Platform, Python and packages now.
+    surroundings: str = ""
 
 
 class Judgement(Value):
@@ -225,12 +229,21 @@ def _skip_is_exempt(
     if baseline is not None and test_id in baseline.ids:
         if baseline.outcomes.get(test_id) in SKIPPED:
             return True
-        return by_condition and _same_body(test_id, inventory, baseline.inventory)
+        return by_condition and _same_body(test_id, inventory, baseline.inventory) and _moved_on(baseline, past)
     if past.first is None or past.first.outcomes.get(test_id) in SKIPPED:
         return True
     if _is_among(test_id, targets):
         return False
     if not _is_among(test_id, past.known_ids):
         return True
-    # Another platform or Python version than last time: the condition was there before.
-    return by_condition and past.known is not None and _same_body(test_id, inventory, past.known)
+    if past.known is None or not _same_body(test_id, inventory, past.known):
+        return False
+    return by_condition and _moved_on(past.first, past)
+
+
+def _moved_on(then: Past, past: References) -> bool:
+    """Tell whether platform, Python or packages are others: then a condition that was there before may hold now.
+
+    Anything else that a condition can ask for, a variable or a file, is in the hands of whoever wants the skip.
+    """
+    return not then.surroundings or then.surroundings != past.surroundings

@@ -49,6 +49,10 @@ class RunRecord(Value):
     links: Links = field(default_factory=Links)
     #: What gives the tests their meaning; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
+    #: In the first phase: tests of the baseline that the sources do not have any more.
+    missing_since: tuple[str, ...] = ()
+    #: Platform, Python and packages that it ran with.
+    surroundings: str = ""
     #: What is not as another task of the same root froze it.
     altered_elsewhere: tuple[Finding, ...] = ()
     #: Modules that a structural red missed, and the files they are found in now.

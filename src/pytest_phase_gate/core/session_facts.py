@@ -50,3 +50,5 @@ class SessionFacts(Value):
     #: What plugins measured, and what has to be said about it.
     measured: Mapping[str, MetricValue] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
+    #: Platform, Python and packages.
+    surroundings: str = ""

@@ -53,6 +53,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         foreign_hooks=tuple(sorted({hook for each in facts for hook in each.foreign_hooks})),
         measured=measured,
         complaints=complaints,
+        surroundings=", ".join(sorted({each.surroundings for each in facts})),
     )
 
 

@@ -83,6 +83,8 @@ class Snapshot(Value):
 
     inventory: str
     outcomes: str
+    #: Platform, Python and packages; empty where nobody wrote it down.
+    surroundings: str = ""
 
 
 class State(Value):

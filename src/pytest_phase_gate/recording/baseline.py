@@ -18,6 +18,7 @@ from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.telling import show_lines
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.report.panel import Line
+from pytest_phase_gate.storage.surroundings import take_surroundings
 
 
 class BaselineRecorder:
@@ -30,6 +31,7 @@ class BaselineRecorder:
         self._origin = Origin()
         self._origin.mark = self._store.fork_mark_file(self._origin.run)
         self._witness = SessionWitness(config, project.root, self._origin)
+        self._surroundings = take_surroundings(project.root)
         self._says = ""
         self._status = 0
 
@@ -80,6 +82,7 @@ class BaselineRecorder:
                 keep=self._store.keep,
                 revision=self._revision,
                 narrowed_by=describe_narrowing(self._config, len(witness.collection.deselected)),
+                surroundings=self._surroundings,
             )
             change.record(event)
         failing = event.data["failing"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,7 @@ def gather_facts(
         foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
         measured=measured,
         complaints=complaints,
+        surroundings=run.surroundings,
     )
 
 
@@ -110,15 +111,21 @@ def make_record(
     after = project.take_tree()
     known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
-    audit = Audit((), ())
-    if known is not None:
-        selection = Selection(
-            deselected=facts.deselected,
-            collected_files=frozenset(inventory.files) if facts.sees_whole_files else frozenset(),
-            narrowed_files=facts.narrowed_files,
-        )
+    selection = Selection(
+        deselected=facts.deselected,
+        collected_files=frozenset(inventory.files) if facts.sees_whole_files else frozenset(),
+        narrowed_files=facts.narrowed_files,
+    )
+
+    def names_in(path: str) -> Collection[str] | None:
         # By any patterns: those of this run may be the ones that left a test out.
-        audit = audit_selection(known, outcomes, selection, lambda path: names_in_source(root / path))
+        return names_in_source(root / path)
+
+    audit = Audit((), ()) if known is None else audit_selection(known, outcomes, selection, names_in)
+    missing_since: tuple[str, ...] = ()
+    if in_first_phase and looked.baseline is not None:
+        before = run.store.objects.load_inventory(looked.baseline.inventory)
+        missing_since = audit_selection(before, outcomes, selection, names_in).missing
     measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
     missing = missing_modules(run)
     record = RunRecord(
@@ -155,6 +162,8 @@ def make_record(
             is_output=is_output,
             outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
         ),
+        missing_since=missing_since,
+        surroundings=facts.surroundings,
         altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
         doubts=facts.doubts,

@@ -40,6 +40,7 @@ from pytest_phase_gate.storage.lock import RunLock, host_name
 from pytest_phase_gate.storage.references import load_frozen, load_references
 from pytest_phase_gate.storage.signal_file import SignalFile
 from pytest_phase_gate.storage.store import TaskStore, Transaction, now
+from pytest_phase_gate.storage.surroundings import take_surroundings
 from pytest_phase_gate.storage.tree import Tree
 
 #: Tells a pytest that a test starts, for the same task, that it runs inside this run.
@@ -80,6 +81,8 @@ class RecordedRun:
         self.tree: Tree | None = None
         #: What frozen files said when the run began; None if nothing was frozen, or this run is to freeze anew.
         self.at_start: AtStart | None = None
+        #: Before the project's code can pretend anything.
+        self.surroundings = take_surroundings(project.root)
         #: Returns what is not as other tasks of the same root have frozen it.
         self.find_altered_elsewhere: Compare = lambda *_: ()
         self.phase: Phase | None = None
@@ -240,7 +243,9 @@ class RecordedRun:
             **self.request.start_facts,
         }
 
-    def references(self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory) -> References:
+    def references(
+        self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory, surroundings: str
+    ) -> References:
         assert self.phase is not None
         run = state.open_run(self.id)
         return load_references(
@@ -249,6 +254,7 @@ class RecordedRun:
             root=self.project.root,
             tree_files=tree_files,
             inventory=inventory,
+            surroundings=surroundings,
             in_first_phase=self.phase.scope == "targets",
             rewinds=run is not None and run.rewinds and state.phase != run.phase,
         )
@@ -276,7 +282,7 @@ class RecordedRun:
             state,
             self.workflow,
             record,
-            self.references(state, tree_files=tree_files, inventory=record.inventory),
+            self.references(state, tree_files=tree_files, inventory=record.inventory, surroundings=record.surroundings),
             at=now(),
             keep=self.store.keep,
             read_signal=signals.read,

@@ -20,6 +20,7 @@ def load_references(
     root: Path,
     tree_files: Mapping[str, str],
     inventory: Inventory,
+    surroundings: str,
     in_first_phase: bool,
     rewinds: bool = False,
 ) -> References:
@@ -32,7 +33,9 @@ def load_references(
         if snapshot is None:
             return None
         outcomes = {test_id: Bucket(text) for test_id, text in objects.load(snapshot.outcomes).items()}
-        return Past(objects.load_inventory(snapshot.inventory), outcomes, ids_of(snapshot.inventory))
+        return Past(
+            objects.load_inventory(snapshot.inventory), outcomes, ids_of(snapshot.inventory), snapshot.surroundings
+        )
 
     @cache
     def ids_of(inventory: str) -> frozenset[str]:
@@ -55,6 +58,7 @@ def load_references(
         recovered=frozenset(state.recovered),
         frozen=load_frozen(objects, state.frozen),
         withdrawn=_load_withdrawn(objects, state.would_withdraw if rewinds else state.withdrawn),
+        surroundings=surroundings,
         red={} if state.red is None else objects.load(state.red)["bodies"],
     )
 

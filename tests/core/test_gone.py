@@ -1,0 +1,57 @@
+"""Old tests that are gone in the next cycle: named, unless they only moved."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.core.gone import find_gone
+from pytest_phase_gate.core.inventory import Inventory, TestFile, bare_name
+
+
+def inventory(**files: dict[str, str]) -> Inventory:
+    """Return tests with their bodies, by file; '' for one whose source does not show it."""
+    return Inventory(
+        {
+            f"{path}.py": TestFile(
+                content=path,
+                ids=tuple(tests),
+                bodies={bare_name(name): body for name, body in tests.items() if body},
+            )
+            for path, tests in files.items()
+        }
+    )
+
+
+BEFORE = inventory(test_a={"test_one": "1", "test_two": "2", "test_rows[1]": "3", "test_rows[2]": "3"})
+ONE, TWO, ROWS = "test_a.py::test_one", "test_a.py::test_two", "test_a.py::test_rows"
+
+
+@pytest.mark.parametrize(
+    ("now", "missing", "expected"),
+    [
+        pytest.param(BEFORE, (), [], id="nothing-is-missing"),
+        pytest.param(inventory(test_a={"test_two": "2"}), (ONE,), [ONE], id="one-is-deleted"),
+        pytest.param(
+            inventory(), (ONE, TWO, f"{ROWS}[1]", f"{ROWS}[2]"), [ONE, ROWS, TWO], id="a-whole-file-is-deleted"
+        ),
+        pytest.param(inventory(test_a={"test_rows[1]": "4"}), (f"{ROWS}[2]",), [], id="a-row-less-is-another-body"),
+        pytest.param(inventory(test_b={"test_one": "1"}), (ONE,), [], id="moved-to-another-file"),
+        pytest.param(inventory(test_a={"test_first": "1"}), (ONE,), [], id="renamed"),
+        pytest.param(inventory(test_b={"test_one": "other"}), (ONE,), [ONE], id="only-its-name-lives-on"),
+        pytest.param(inventory(test_a={"test_two": "2"}), (ONE, TWO), [ONE], id="what-ran-is-not-gone"),
+    ],
+)
+def test_what_is_gone(now: Inventory, missing: tuple[str, ...], expected: list[str]) -> None:
+    assert find_gone(BEFORE, missing, now) == expected
+
+
+def test_one_copy_does_not_stand_for_many() -> None:
+    before = inventory(test_a={"test_one": "1", "test_same": "1"})
+    gone = find_gone(before, list(before.ids()), inventory(test_b={"test_one": "1"}))
+    assert gone == ["test_a.py::test_same"]
+
+
+def test_a_test_without_a_body_is_known_by_its_name() -> None:
+    before = inventory(calc={"calc.add": "", "calc.sub": ""})
+    gone = find_gone(before, list(before.ids()), inventory(sums={"calc.add": ""}))
+    assert gone == ["calc.py::calc.sub"]
