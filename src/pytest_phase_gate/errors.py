@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar
 
 from pytest_phase_gate import exit_codes
@@ -195,3 +196,12 @@ class InternalFaultError(StateError):
     """A fault of ours: the run could not be judged."""
 
     slug = "internal-fault"
+
+
+def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
+    """Return what we did not foresee as an error of ours, with the place where it came up."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    place = "" if frames is None else f" ({os.path.basename(frames.tb_frame.f_code.co_filename)}:{frames.tb_lineno})"
+    return InternalFaultError(f"{type(error).__name__}: {error}{place}", remedy=remedy)

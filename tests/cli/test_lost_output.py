@@ -33,7 +33,7 @@ LOST: dict[str, dict[str, str]] = {
     "terminal-hung-up": {"stdin": "hung-up", "stdout": "hung-up", "stderr": "hung-up"},
 }
 #: Tried with every command, and the rest, too, where somebody asks for the whole table.
-WITH_EVERY_COMMAND = LOST if "EVERY_LOST_OUTPUT" in os.environ else ("all-closed",)
+WITH_EVERY_COMMAND = LOST if "EVERY_OUTPUT" in os.environ else ("all-closed",)
 ROWS = [(name, way) for way in LOST for name in (COMMANDS if way in WITH_EVERY_COMMAND else TYPICAL)]
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Answer(Value):
     """One answer, printed as text or as JSON.
 
-    Where it is long, the text is an iterator of rows, and values of the document are iterators of items: they are
-    printed one by one, and never held all at once.
+    Where it is long, the text is an iterator of rows, one line each, and values of the document are iterators of
+    items: they are printed one by one, and never held all at once.
     """
 
     text: str | Iterator[str]

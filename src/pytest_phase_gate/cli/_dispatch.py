@@ -15,7 +15,9 @@ from pytest_phase_gate._version import __version__
 from pytest_phase_gate.cli import COMMANDS
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._output import close_streams, open_streams, say, say_document, say_orders
-from pytest_phase_gate.errors import PhaseGateError, UsageError
+from pytest_phase_gate.cli._texts import check_texts
+from pytest_phase_gate.core.visible import show_line
+from pytest_phase_gate.errors import PhaseGateError, UsageError, as_fault
 
 
 class _Parser(argparse.ArgumentParser):
@@ -48,23 +50,31 @@ def dispatch(given: list[str]) -> int:
     code = answer.exit_code
     try:
         _print(answer, as_json="--json" in ours)
-    except PhaseGateError as error:
+    except Exception as error:
         # In the middle of a long answer. What is printed by now is no JSON document, so nobody takes it for one.
-        code = error.exit_code
-        say(f"phase-gate: {error}", aside=True)
+        refusal = _refuse(error)
+        code = refusal.exit_code
+        say(str(refusal.text), aside=True)
     return close_streams(code)
 
 
 def _answer(given: list[str]) -> Answer:
     try:
         return _call(given)
-    except PhaseGateError as error:
-        return Answer(
-            exit_code=error.exit_code,
-            document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
-            text=f"phase-gate: {error}",
-            is_error=True,
-        )
+    except Exception as error:
+        return _refuse(error)
+
+
+def _refuse(error: Exception) -> Answer:
+    if not isinstance(error, PhaseGateError):
+        # Its traceback would show texts of a ledger as they are, and end with a code that means something else.
+        error = as_fault(error, remedy="please report this line; phase-gate audit tells whether the state is sound")
+    return Answer(
+        exit_code=error.exit_code,
+        document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
+        text=f"phase-gate: {error}",
+        is_error=True,
+    )
 
 
 def _call(given: list[str]) -> Answer:
@@ -82,6 +92,7 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
             setattr(arguments, word[2:-3].replace("-", "_"), "--")
     if not hasattr(arguments, "command"):
         return Answer(text=parser.format_help().rstrip())
+    check_texts(parser, arguments, given)
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
     answer: Answer = _module(arguments.command).run(call)
     return answer
@@ -91,7 +102,7 @@ def _print(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         say_document(answer.document)
     elif answer.text:
-        for row in (answer.text,) if isinstance(answer.text, str) else answer.text:
+        for row in (answer.text,) if isinstance(answer.text, str) else map(show_line, answer.text):
             if not say(row, aside=answer.is_error):
                 break
         say_orders(answer.orders)

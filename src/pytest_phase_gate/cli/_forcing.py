@@ -8,6 +8,7 @@ from pytest_phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_wh
 from pytest_phase_gate.core.evaluation import evaluation_to_json
 from pytest_phase_gate.core.overrides import Kind, forced_events, override_record
 from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.project import rules_of
 
@@ -33,6 +34,6 @@ def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State
         evaluation, events = forced_events(state, workflow, phase, record, root=str(project.root))
         change.record(*events)
     return Answer(
-        text=f"{evaluation.reason}\n  next: {evaluation.next}",
+        text=show_rows((evaluation.reason, f"  next: {evaluation.next}")),
         document={"override": record, "evaluation": evaluation_to_json(evaluation)},
     )

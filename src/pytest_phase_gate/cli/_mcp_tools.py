@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_phase_gate.cli._answer import Answer
+from pytest_phase_gate.core.visible import show_rows, show_text
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.storage.tasks import task_folder
 
@@ -44,7 +45,7 @@ def explain(ask: Ask, name: str | None = None, task: str | None = None) -> dict[
     answer = ask("explain", *_of(task), *(() if name is None else ("--", name)))
     verdict = answer.document.get("evaluation") or {}
     gates = {gate: verdict[gate] for gate in ("gate_1", "gate_2") if gate in verdict}
-    text = answer.text if isinstance(answer.text, str) else "\n".join(answer.text)
+    text = show_text(answer.text) if isinstance(answer.text, str) else show_rows(answer.text)
     return {"exit_code": answer.exit_code, **_without(answer.document, "evaluation"), **gates, "text": text}
 
 

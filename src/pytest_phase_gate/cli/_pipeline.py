@@ -7,6 +7,7 @@ from pytest_phase_gate.core.order import Entry, How, entry_events
 from pytest_phase_gate.core.overrides import Kind, override_record
 from pytest_phase_gate.core.pipeline import Pipeline
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.project import Project
@@ -26,9 +27,9 @@ def begin_cycle(call: Call, project: Project, store: TaskStore, workflow: Workfl
     recorded = ", ".join(pipeline_of(change.state).constitution)
     if not recorded:
         return answer
-    said = f"\n  constitution  {recorded}: recorded, it may not change until the pipeline is done\n  next:"
+    said = show_line(f"  constitution  {recorded}: recorded, it may not change until the pipeline is done")
     assert isinstance(answer.text, str), "an entry is short"
-    return Answer(text=said.join(answer.text.rsplit("\n  next:", 1)), document=answer.document)
+    return Answer(text=f"\n{said}\n  next:".join(answer.text.rsplit("\n  next:", 1)), document=answer.document)
 
 
 def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: Transaction) -> None:

@@ -12,6 +12,7 @@ from pytest_phase_gate.cli._verify_desk import Board, Desk, require_verification
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.verification import Status, Verification
 from pytest_phase_gate.core.verification_advice import advise_task, holds_back
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError, StaleSignalError
 from pytest_phase_gate.evidence.task_changes import list_matcher
 from pytest_phase_gate.evidence.task_commits import head_of
@@ -42,7 +43,7 @@ def run(call: Call) -> Answer:
     advice = advise_task(current)
     rows = [f"{desk.task}: committed as {commit[:10]}", *(f"  {name}" for name in files), f"  next: {advice.next}"]
     return Answer(
-        text="\n".join(rows), document={**desk.document(current), "commit_sha": commit, "committed_files": files}
+        text=show_rows(rows), document={**desk.document(current), "commit_sha": commit, "committed_files": files}
     )
 
 

@@ -22,6 +22,7 @@ from pytest_phase_gate.core.verification_judging import Look, judge
 from pytest_phase_gate.core.verification_result import status_to_json
 from pytest_phase_gate.core.verification_rules import escalate
 from pytest_phase_gate.core.verification_stats import Overview
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from pytest_phase_gate.evidence.task_changes import look_at
@@ -226,7 +227,7 @@ class Desk:
         if verification.status is Status.BLOCKED:
             code = exit_codes.CIRCUIT_OPEN
         return Answer(
-            text="\n".join(self.rows(verification, evaluation)),
+            text=show_rows(self.rows(verification, evaluation)),
             document={**document, **(more or {}), "evaluation": evaluation_to_json(evaluation)},
             exit_code=code,
         )

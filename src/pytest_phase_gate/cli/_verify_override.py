@@ -12,6 +12,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verification import FINISHED
 from pytest_phase_gate.core.verification_advice import advise_task
 from pytest_phase_gate.core.verification_rules import escalate
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 
 #: What a verify step may be skipped for; everything else is no reason.
@@ -92,7 +93,7 @@ def resume(call: Call) -> Answer:
     write_state(board)
     verification = desk.verification()
     return Answer(
-        text="\n".join(desk.rows(verification, None)),
+        text=show_rows(desk.rows(verification, None)),
         document={**desk.document(verification), "resumed_by": call.arguments.by, "reason": call.arguments.reason},
     )
 
@@ -109,7 +110,12 @@ def _resume_wave(board: Board, name: str) -> Answer:
     write_state(board)
     call = board.call
     return Answer(
-        text=f"wave {name} goes on, by {call.arguments.by}: {call.arguments.reason}\n  next: phase-gate verify status",
+        text=show_rows(
+            (
+                f"wave {name} goes on, by {call.arguments.by}: {call.arguments.reason}",
+                "  next: phase-gate verify status",
+            )
+        ),
         document={
             "wave": name,
             "resumed": list(wave.failing),

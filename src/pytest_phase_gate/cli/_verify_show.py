@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import render_json
 from pytest_phase_gate.cli._verify_desk import Board, Desk
 from pytest_phase_gate.core.verification import FINISHED, Status, Verification
 from pytest_phase_gate.core.verification_feedback import feedback as feedback_text
@@ -14,6 +14,7 @@ from pytest_phase_gate.core.verification_feedback import find_dependency
 from pytest_phase_gate.core.verification_result import evidence_chain, gate_result, is_complete
 from pytest_phase_gate.core.verification_rules import late
 from pytest_phase_gate.core.verification_stats import failures_to_json, row_to_json, stats_to_json
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.report.state_file import state_file
 from pytest_phase_gate.report.verification import failure_rows, stats_rows, task_rows
@@ -46,7 +47,7 @@ def status(call: Call) -> Answer:
     }
     is_done = all(row.status in FINISHED for row in overview.rows) and not board.damaged
     return Answer(
-        text="\n".join(rows),
+        text=show_rows(rows),
         document=document,
         exit_code=exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS if is_done else exit_codes.GATE_CLOSED,
     )
@@ -63,7 +64,7 @@ def _one(desk: Desk) -> Answer:
         rows.append(f"Note     late: {overdue}")
     holds = verification.status in FINISHED
     return Answer(
-        text="\n".join(rows),
+        text=show_rows(rows),
         document={**desk.document(verification), "late": overdue or None},
         exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
     )
@@ -72,7 +73,7 @@ def _one(desk: Desk) -> Answer:
 def stats(call: Call) -> Answer:
     board = Board(call)
     return Answer(
-        text="\n".join([*stats_rows(board.overview), *_audits(board)]),
+        text=show_rows([*stats_rows(board.overview), *_audits(board)]),
         document={"gate_stats": stats_to_json(board.overview)},
         exit_code=_looked(board),
     )
@@ -94,7 +95,7 @@ def failures(call: Call) -> Answer:
     rows = failure_rows(pairs)
     rows += [f"{each.task} is not trusted: {each.problem}" for each in board.overview.untrusted]
     return Answer(
-        text="\n".join([*rows, *_audits(board)]) or "nothing has failed",
+        text=show_rows([*rows, *_audits(board)]) or "nothing has failed",
         document={"recent_failures": failures_to_json(pairs)},
         exit_code=_looked(board),
     )
@@ -147,7 +148,7 @@ def result(call: Call) -> Answer:
     chain = evidence_chain(verification, output)
     holds = verification.status is Status.APPROVED and is_complete(chain)
     return Answer(
-        text=json.dumps(document, indent=2, ensure_ascii=False),
+        text=render_json(document, indent=2),
         document=document,
         exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
     )

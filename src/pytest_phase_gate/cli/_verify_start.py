@@ -17,6 +17,7 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.verification import FINISHED, PHASE, Status, Verification
 from pytest_phase_gate.core.verification_rules import set_limits
 from pytest_phase_gate.core.verify_lint import lint_command, lint_done
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.evidence.task_changes import remember_files
@@ -164,7 +165,7 @@ def _begin(desk: Desk) -> Answer:
     desk.board.forget()
     write_state(desk.board)
     verification = desk.verification()
-    return Answer(text="\n".join(desk.rows(verification, None)), document=desk.document(verification))
+    return Answer(text=show_rows(desk.rows(verification, None)), document=desk.document(verification))
 
 
 def begin_at_once(desk: Desk) -> None:
@@ -189,7 +190,7 @@ def _answer(board: Board, specs: Sequence[TaskSpec], taken: Sequence[bool]) -> A
         rows = desk.rows(verification, None)
         spec = verification.spec
         rows[1:1] = [f"  files   {', '.join(spec.files)}", f"  verify  {spec.verify}", f"  done    {spec.done}"]
-        return Answer(text="\n".join(rows), document=desk.document(verification))
+        return Answer(text=show_rows(rows), document=desk.document(verification))
     verifications = {spec.slug: board.desk(spec.slug).verification() for spec in specs}
     rows = []
     for spec, is_new in zip(specs, taken, strict=True):
@@ -198,4 +199,4 @@ def _answer(board: Board, specs: Sequence[TaskSpec], taken: Sequence[bool]) -> A
     first = next((slug for slug, each in verifications.items() if each.status is Status.PENDING), None)
     following = "phase-gate verify status" if first is None else f"phase-gate verify start --task {first}"
     document = {"tasks": [board.desk(slug).document(each) for slug, each in verifications.items()]}
-    return Answer(text="\n".join([*rows, f"  next: {following}"]), document=document)
+    return Answer(text=show_rows([*rows, f"  next: {following}"]), document=document)

@@ -16,6 +16,7 @@ from pytest_phase_gate.core.pipeline_order import requires_of
 from pytest_phase_gate.core.requirements import Consensus, settle
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import as_dict
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.words import look_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, VoteError
@@ -150,7 +151,7 @@ def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consens
         "outdated": [as_dict(each) for each in tally.outdated],
     }
     return Answer(
-        text="\n".join(rows),
+        text=show_rows(rows),
         document=document,
         exit_code=exit_codes.HOLDS if reached else exit_codes.GATE_CLOSED,
     )

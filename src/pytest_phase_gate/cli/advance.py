@@ -11,6 +11,7 @@ from pytest_phase_gate.cli.signal import answer_with, read_waiting
 from pytest_phase_gate.core.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.words import DONE, look_command, run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, PhaseOrderError
@@ -126,5 +127,5 @@ def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phas
         if phase.tests == "none" and requires_of(phase).artifacts:
             step = f"write what is asked for, then {step}"
     return Answer(
-        text="\n".join([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]), document=document
+        text=show_rows([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]), document=document
     )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate._version import __version__
 from pytest_phase_gate.cli._answer import Answer, Call, require_task
-from pytest_phase_gate.cli._output import write_output
+from pytest_phase_gate.cli._output import render_json, write_output
 from pytest_phase_gate.core.outcomes import Bucket
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.words import run_command
@@ -49,7 +48,7 @@ def run(call: Call) -> Answer:
         )
     if arguments.predicate != "test-result":
         statements.append(in_toto.state_verdict(subject, document, rules=rules, verifier=arguments.verifier))
-    text = "\n".join(json.dumps(each) for each in statements)
+    text = "\n".join(render_json(each) for each in statements)
     if arguments.output is None:
         return Answer(text=text, document={"statements": statements})
     write_output(call.start / arguments.output, f"{text}\n")

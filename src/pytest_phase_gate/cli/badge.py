@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pytest_phase_gate.cli._answer import Answer, Call
-from pytest_phase_gate.cli._output import write_output
+from pytest_phase_gate.cli._output import render_json, write_output
 from pytest_phase_gate.core.standing import assess
 from pytest_phase_gate.project import next_commands
 from pytest_phase_gate.report.badge import render_badge
@@ -32,7 +31,7 @@ def run(call: Call) -> Answer:
         **next_commands(project, store, opened.state),
     )
     document = render_badge(opened.state, standing, label=call.arguments.label)
-    text = json.dumps(document, indent=2)
+    text = render_json(document, indent=2)
     if call.arguments.output is None:
         return Answer(text=text, document=document)
     write_output(call.start / call.arguments.output, f"{text}\n")

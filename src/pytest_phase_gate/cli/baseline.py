@@ -15,6 +15,7 @@ from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._plugin import require_plugin
 from pytest_phase_gate.core.baseline import refuse_baseline
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.project import Project, rules_of
 from pytest_phase_gate.storage.git import NoGitError, act_with_git
@@ -53,7 +54,7 @@ def run(call: Call) -> Answer:
     failing = sorted(test_id for test_id, bucket in odd.items() if bucket in ("failed", "error", "uncollectable"))
     document = {"total": total, "known_failures": failing, "revision": call.arguments.rev}
     rows = [f"the next cycle starts from {total} tests", *(f"  known failure: {test_id}" for test_id in failing)]
-    return Answer(text="\n".join([*rows, "  next: pytest --phase=red"]), document=document)
+    return Answer(text=show_rows([*rows, "  next: pytest --phase=red"]), document=document)
 
 
 @contextlib.contextmanager

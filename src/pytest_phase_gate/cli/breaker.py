@@ -12,6 +12,7 @@ from pytest_phase_gate.core.overrides import override_record
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
 from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.visible import show_line, show_rows
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.report.stuck import render_stuck
 from pytest_phase_gate.storage.store import TaskStore, now
@@ -45,7 +46,7 @@ def _status(call: Call, store: TaskStore) -> Answer:
             f"  blocked claims       {breaker.exit_blocked} of {limits.exit_blocked or 'any number of'}",
             f"  crashed or lost      {breaker.infrastructure} (they do not count)",
         ]
-        return Answer(text="\n".join(rows), document=document)
+        return Answer(text=show_rows(rows), document=document)
     text = render_stuck(report, markdown=call.arguments.markdown)
     return Answer(text=text, document=document, exit_code=exit_codes.CIRCUIT_OPEN if is_open else exit_codes.HOLDS)
 
@@ -71,8 +72,8 @@ def _reset(call: Call, store: TaskStore) -> Answer:
         )
         phase = change.state.phase
     return Answer(
-        text=f"{phase}: the circuit is half-open: the next complete run on a new tree decides\n"
-        "  next: pytest --phase=auto",
+        text=show_line(f"{phase}: the circuit is half-open: the next complete run on a new tree decides")
+        + "\n  next: pytest --phase=auto",
         document={"breaker": breaker_to_json(moved), "override": record},
     )
 

@@ -6,6 +6,7 @@ import argparse
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.standing import assess
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.project import next_commands
 from pytest_phase_gate.storage.store import now
 
@@ -40,5 +41,5 @@ def run(call: Call) -> Answer:
     phase = opened.state.phase or "no phase"
     forced = " (forced)" if opened.state.forced else ""
     word = "holds" if standing.holds else "closed"
-    text = f"{phase}: {word}{forced}: {standing.reason}\n  next: {standing.next}"
+    text = show_rows((f"{phase}: {word}{forced}: {standing.reason}", f"  next: {standing.next}"))
     return Answer(text=text, document=document, exit_code=standing.exit_code)

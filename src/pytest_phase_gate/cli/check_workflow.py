@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.values import as_dict
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import WorkflowError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(call: Call) -> Answer:
     checked = {name: _check(name, folder, project) for name, folder in given}
     total = sum(len(each.problems) for each in checked.values())
     return Answer(
-        text="\n".join(row for name, each in checked.items() for row in _rows(name, each)),
+        text=show_rows(row for name, each in checked.items() for row in _rows(name, each)),
         document={
             "problems": total,
             "files": [

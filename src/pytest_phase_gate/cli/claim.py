@@ -18,6 +18,7 @@ from pytest_phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from pytest_phase_gate.core.settings import ExitGate
 from pytest_phase_gate.core.signals import Signal
 from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.core.words import run_command, signal_command
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.project import Project
@@ -169,7 +170,7 @@ def _answer(
     code = decision.exit_code
     if verdict is not None:
         code = exit_codes.HOLDS if verdict.can_exit else code or exit_codes.GATE_CLOSED
-        text += f"\n  signal: {verdict.gate_2.answer}: {verdict.reason}"
+        text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.reason}')}"
     elif asked:
         text += "\n  signal: none was given"
     document = {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._completion_values import KINDS, live_values
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import UsageError
 
 FOLDER = Path(__file__).parent.parent / "completions"
@@ -28,7 +29,7 @@ def run(call: Call) -> Answer:
     kind, shell = call.arguments.values, call.arguments.shell
     if kind is not None:
         values = live_values(kind, call)
-        return Answer(text="\n".join(values), document={"kind": kind, "values": list(values)})
+        return Answer(text=show_rows(values), document={"kind": kind, "values": list(values)})
     if shell is None:
         raise UsageError("no shell is named", remedy=f"use one of: {', '.join(SHELLS)}")
     script = (FOLDER / SHELLS[shell]).read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from pytest_phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_wh
 from pytest_phase_gate.cli._pipeline import override, pipeline_of, require_pipeline
 from pytest_phase_gate.core.pipeline import Pipeline
 from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError
 from pytest_phase_gate.evidence.artifacts import digest_file
 from pytest_phase_gate.project import Project, pipeline_rules
@@ -32,7 +33,7 @@ def _status(project: Project, store: TaskStore) -> Answer:
     pipeline = pipeline_of(store.look().state)
     rows = compare(project, store, pipeline)
     holds = all(word == "as recorded" for _, word in rows)
-    text = "\n".join(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
+    text = show_rows(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
     if not holds:
         text += '\n  put it back, or a person accepts it: phase-gate constitution accept --reason "..." --by NAME'
     return Answer(
@@ -74,7 +75,11 @@ def _accept(call: Call, project: Project, store: TaskStore) -> Answer:
             Event(kind="constitution-accepted", data={"constitution": now, "reason": given.reason, "by": given.by}),
         )
     return Answer(
-        text=f"{', '.join(changed)}: accepted by {given.by}, and shown in every later verdict of this pipeline"
-        "\n  next: phase-gate advance",
+        text=show_rows(
+            (
+                f"{', '.join(changed)}: accepted by {given.by}, and shown in every later verdict of this pipeline",
+                "  next: phase-gate advance",
+            )
+        ),
         document={"accepted": changed, "constitution": now},
     )

@@ -10,6 +10,7 @@ from pytest_phase_gate.core.evidence import wanted_names
 from pytest_phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.words import run_command, signal_command
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
@@ -45,7 +46,7 @@ def run(call: Call) -> Answer:
         phase = change.state.phase
     steps = f"{run_command('auto', project.task)}, or {signal_command(project.task)}"
     return Answer(
-        text=f"{name} = {text} holds until {phase} ends\n  next: {steps}",
+        text=show_rows((f"{name} = {text} holds until {phase} ends", f"  next: {steps}")),
         document={"phase": phase, **data},
     )
 

@@ -20,6 +20,7 @@ from pytest_phase_gate.cli._looks import (
 )
 from pytest_phase_gate.cli._output import say
 from pytest_phase_gate.core.values import as_dict
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import PhaseGateError
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
@@ -40,13 +41,13 @@ def run(call: Call) -> Answer:
     if call.arguments.prove:
         from pytest_phase_gate.proofs.runner import prove_all
 
-        say("\n".join(rows), aside=call.arguments.json, flush=True)
+        say(show_rows(rows), aside=call.arguments.json, flush=True)
         proofs = prove_all(show=None if call.arguments.json else _show)
         failed = [proof for proof in proofs if not proof.holds]
         document["proofs"] = [as_dict(proof) for proof in proofs]
         is_well = is_well and not failed
         rows = [f"{len(proofs) - len(failed)} of {len(proofs)} proofs hold"]
-    return Answer(text="\n".join(rows), document=document, exit_code=0 if is_well else 1)
+    return Answer(text=show_rows(rows), document=document, exit_code=0 if is_well else 1)
 
 
 def _show(text: str) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.cli._output import render_json
 from pytest_phase_gate.core.evaluation import Said, who_of
 from pytest_phase_gate.core.evidence import PROVIDED, tables_from_json, wanted_names
 from pytest_phase_gate.core.findings import is_said_by, place_of
 from pytest_phase_gate.core.metrics import ALIASES, METRICS, show_value
 from pytest_phase_gate.core.order import shorten
 from pytest_phase_gate.core.standing import Standing, assess
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
@@ -61,9 +62,8 @@ def run(call: Call) -> Answer:
         return _gate_result(call, state.evaluation, standing)
     if state.evaluation is None:
         document = {"evaluation": None, "reason": standing.reason, "next": standing.next}
-        return Answer(
-            text=f"{standing.reason}\n  next: {standing.next}", document=document, exit_code=standing.exit_code
-        )
+        text = show_rows((standing.reason, f"  next: {standing.next}"))
+        return Answer(text=text, document=document, exit_code=standing.exit_code)
     verdict: dict[str, Any] = {
         "evaluation": state.evaluation,
         "holds": standing.holds,
@@ -92,7 +92,7 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) 
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
         _refuse_other_phase(call.arguments.merge, handler.get("phase"), result["phase"])
         result = merge_gate_results(handler, result)
-    return Answer(text=json.dumps(result, indent=2), document=result, exit_code=standing.exit_code)
+    return Answer(text=render_json(result, indent=2), document=result, exit_code=standing.exit_code)
 
 
 def _refuse_other_phase(file: str, said: object, phase: str) -> None:
@@ -117,7 +117,7 @@ def show_changes(frozen: Mapping[str, str], root: Path, findings: Iterable[Mappi
         rows += difflib.unified_diff(
             frozen[path].splitlines(), now.splitlines(), f"{path} (frozen)", f"{path} (now)", lineterm="", n=2
         )
-    return "\n".join(rows)
+    return show_rows(rows)
 
 
 def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -133,11 +133,14 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
         return _explain_guard(workflow, name, evaluation)
     phase = workflow.phase(name)
     if phase is not None:
-        text = (
-            f"{phase.name}: {phase.purpose}\n  Gate 1: {phase.gate_1.condition.text}"
-            f"\n  guards: {', '.join(phase.gate_1.guards)}\n  next:   {phase.next or 'what the root-cause record says'}"
-        )
-        return {"kind": "phase", "name": phase.name, "text": text + _requirements(workflow, phase)}
+        rows = [
+            f"{phase.name}: {phase.purpose}",
+            f"  Gate 1: {phase.gate_1.condition.text}",
+            f"  guards: {', '.join(phase.gate_1.guards)}",
+            f"  next:   {phase.next or 'what the root-cause record says'}",
+            *_requirements(workflow, phase),
+        ]
+        return {"kind": "phase", "name": phase.name, "text": show_rows(rows)}
     if name in MESSAGES:
         return {"kind": "message", "name": name, "text": f"{name}: {MESSAGES[name]}"}
     raise UsageError(
@@ -146,14 +149,15 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
     )
 
 
-def _requirements(workflow: Workflow, phase: Phase) -> str:
+def _requirements(workflow: Workflow, phase: Phase) -> Iterator[str]:
     if workflow.pipeline is None:
-        return ""
+        return
     from pytest_phase_gate.core.pipeline import Pipeline
     from pytest_phase_gate.report.pipeline import needs_of
 
-    rows = [f"\n  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline())]
-    return "".join(rows) + (f"\n  fails to {phase.on_failure}" if phase.on_failure else "")
+    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
+    if phase.on_failure:
+        yield f"  fails to {phase.on_failure}"
 
 
 def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -164,7 +168,7 @@ def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] |
         rows.append("  measured where the tools for it are installed; a declaration wins")
     rows.append(f'  declared with: phase-gate declare {name}=VALUE --reason "..."')
     rows += [f"  last verdict: {show_value(each.value)}, {each.who}" for each in said] or ["  last verdict: not known"]
-    return {"kind": "fact", "name": name, "text": "\n".join(rows)}
+    return {"kind": "fact", "name": name, "text": show_rows(rows)}
 
 
 def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -175,7 +179,7 @@ def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] 
         rows.append("  last verdict: holds" if row["satisfied"] else f"  last verdict: {row['detail']}")
     findings = [row for row in (evaluation or {"findings": []})["findings"] if name in (row["guard"], row["slug"])]
     rows += [f"    {row['id'] or row['file']}: {row['detail']}{_place(row)}" for row in findings]
-    return {"kind": "guard", "name": name, "text": "\n".join(rows), "findings": findings}
+    return {"kind": "guard", "name": name, "text": show_rows(rows), "findings": findings}
 
 
 def _place(finding: Mapping[str, Any]) -> str:
@@ -208,4 +212,4 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
     rows += [f"note: {text}" for text in document["notes"]]
     for finding in (row for row in document["findings"] if not is_said_by(row, document["notes"])):
         rows.append(f"{finding['tier']} {finding['slug']}: {place_of(finding)} {finding['detail']}")
-    return "\n".join([*rows, "", f"verdict  {reason}", f"next     {following}"])
+    return show_rows([*rows, "", f"verdict  {reason}", f"next     {following}"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.waivers import describe_override
 from pytest_phase_gate.storage.ledger import Line
 from pytest_phase_gate.storage.opening import read_event
@@ -50,7 +51,7 @@ def _calibration(lines: Iterable[Line]) -> Answer:
         whose = f"claims of kind {kind}" if kind else "all claims"
         told = "not enough is known" if score is None else f"from {score} on they can be believed"
         rows.append(f"{whose}: {told}")
-    return Answer(text="\n".join(rows), document=calibration_to_json(found))
+    return Answer(text=show_rows(rows), document=calibration_to_json(found))
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
@@ -155,7 +156,7 @@ def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> It
         iteration = "" if run["iteration"] is None else str(run["iteration"])
         yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
     if title:
-        yield "no run is recorded yet\n  next: pytest --phase=red"
+        yield from ("no run is recorded yet", "  next: pytest --phase=red")
     yield from ended.lines()
     for row in overrides:
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"

@@ -8,6 +8,7 @@ import shlex
 from pytest_phase_gate.agents.table import AGENT_NAMES
 from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli.schema import read_schema
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError, StorageError
 from pytest_phase_gate.storage.own_folders import place_below
 
@@ -117,6 +118,6 @@ def _install(call: Call) -> Answer:
     program = call.arguments.program
     doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
     return Answer(
-        text="\n".join([*rows, f"  next: {doctor} runs the hooks as the agent would"]),
+        text=show_rows([*rows, f"  next: {doctor} runs the hooks as the agent would"]),
         document={**document, "written": bool(changed)},
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from pytest_phase_gate import exit_codes
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
+from pytest_phase_gate.cli._output import render_json
 from pytest_phase_gate.cli._pipeline import enter_first, override, pipeline_of, require_pipeline
 from pytest_phase_gate.core.pipeline import Failure, Pipeline
 from pytest_phase_gate.core.pipeline_findings import record_name
@@ -19,6 +19,7 @@ from pytest_phase_gate.core.pipeline_stuck import (
 )
 from pytest_phase_gate.core.pipeline_verdict import Plan, failure_events
 from pytest_phase_gate.core.state import State
+from pytest_phase_gate.core.visible import show_line, show_rows
 from pytest_phase_gate.core.words import look_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
@@ -69,7 +70,7 @@ def _stuck(call: Call, pipeline: Pipeline, workflow: Workflow) -> Answer:
 def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Answer:
     rows = [f"{state.phase}: no recovery is going on, {pipeline.recoveries} of {budget(workflow)} are used up"]
     rows += [f"  {each.at} {each.phase} failed: {each.reason}" for each in pipeline.failures]
-    return Answer(text="\n".join(rows), document=_document(pipeline, workflow))
+    return Answer(text=show_rows(rows), document=_document(pipeline, workflow))
 
 
 def _document(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
@@ -103,10 +104,10 @@ def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase
         "requires_phase_rewind_to": None,
     }
     rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
-    rows += [f"  {row}" for row in json.dumps(record, indent=2).splitlines()]
+    rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
     rows.append(f"  next: {look_command(state.task)}, once they are written and agreed on")
     document = {**_document(pipeline, workflow), "rewinds": allowed, "record": record}
-    return Answer(text="\n".join(rows), document=document, exit_code=exit_codes.GATE_CLOSED)
+    return Answer(text=show_rows(rows), document=document, exit_code=exit_codes.GATE_CLOSED)
 
 
 def _start(call: Call, project: Project, store: TaskStore) -> Answer:
@@ -133,7 +134,8 @@ def _start(call: Call, project: Project, store: TaskStore) -> Answer:
         change.record(*failure_events(change.state, workflow, phase, plan, now, at=change.at))
     after = pipeline_of(change.state)
     return Answer(
-        text=f"{entered.name} begins: recovery {after.recoveries} of {budget(workflow)}\n  next: phase-gate recover",
+        text=show_line(f"{entered.name} begins: recovery {after.recoveries} of {budget(workflow)}")
+        + "\n  next: phase-gate recover",
         document={"phase": entered.name, **_document(after, workflow)},
     )
 
@@ -153,6 +155,8 @@ def _restart(call: Call, project: Project, store: TaskStore) -> Answer:
         # After the cycle began, which forgets what was decided in the one before.
         change.record(said)
     return Answer(
-        text=f"cycle {change.state.cycle} begins in {workflow.first.name}\n  next: {look_command(project.task)}",
+        text=show_rows(
+            (f"cycle {change.state.cycle} begins in {workflow.first.name}", f"  next: {look_command(project.task)}")
+        ),
         document={"cycle": change.state.cycle, "phase": workflow.first.name},
     )

@@ -13,6 +13,7 @@ from pytest_phase_gate.core.pipeline_verdict import decided, enter_command, made
 from pytest_phase_gate.core.requirements import CHANGE_TYPES
 from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import as_dict
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.project import Project, pipeline_rules
@@ -59,7 +60,7 @@ def _list(pipeline: Pipeline) -> Answer:
         for each in pipeline.requests
     ]
     return Answer(
-        text="\n".join(rows) or 'no change request\n  make one: phase-gate request new --type scope --title "..."',
+        text=show_rows(rows) or 'no change request\n  make one: phase-gate request new --type scope --title "..."',
         document={"requests": [as_dict(each) for each in pipeline.requests]},
     )
 
@@ -94,8 +95,12 @@ def _new(call: Call, change: Transaction, workflow: Workflow) -> Answer:
     waits = f"it leads to {request.target} when {' or '.join(routing)} exits" if routing else "it waits for a decision"
     held = "; until then every gate is closed" if request.blocking else ""
     return Answer(
-        text=f"{request.id} is proposed: {waits}{held}\n"
-        f'  or decide now: phase-gate request approve {request.id}, or reject {request.id} --reason "..."',
+        text=show_rows(
+            (
+                f"{request.id} is proposed: {waits}{held}",
+                f'  or decide now: phase-gate request approve {request.id}, or reject {request.id} --reason "..."',
+            )
+        ),
         document=as_dict(request),
     )
 
@@ -147,4 +152,4 @@ def _enter(project: Project, store: TaskStore, change: Transaction, workflow: Wo
 
 def _answer(state: State, request: Request, said: str, step: str) -> Answer:
     after = pipeline_of(state).request(request.id)
-    return Answer(text=f"{said}\n  next: {step}", document=as_dict(after or request))
+    return Answer(text=show_rows((said, f"  next: {step}")), document=as_dict(after or request))

@@ -8,6 +8,7 @@ from typing import Any
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.core.order import shorten, stuck_error
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.words import DONE, look_command, run_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.errors import PhaseOrderError, UsageError
@@ -60,7 +61,7 @@ def run(call: Call) -> Answer:
         )
         step = look_command(state.task) if wanted.tests == "none" else run_command(wanted.name, state.task)
     return Answer(
-        text=f"back in {wanted.name}\n  next: {step}",
+        text=show_rows((f"back in {wanted.name}", f"  next: {step}")),
         document=data,
     )
 

@@ -9,6 +9,7 @@ from pytest_phase_gate.cli._answer import Answer, Call
 from pytest_phase_gate.cli._pipeline import pipeline_of, require_pipeline
 from pytest_phase_gate.core.requirements import SNAPSHOT
 from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.words import look_command
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.evidence.drift import commit_of
@@ -56,7 +57,5 @@ def run(call: Call) -> Answer:
     target = place_below(project.root, path, setting=f"artifact {wanted[0].name}")
     make_folder(REAL, target.parent)
     write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
-    return Answer(
-        text=f"{path}: {count(len(files), 'file')}, as they are now\n  next: {look_command(state.task)}",
-        document={"file": path, **document},
-    )
+    said = f"{path}: {count(len(files), 'file')}, as they are now"
+    return Answer(text=show_rows((said, f"  next: {look_command(state.task)}")), document={"file": path, **document})

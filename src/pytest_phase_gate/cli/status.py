@@ -14,6 +14,7 @@ from pytest_phase_gate.core.settings import DEFAULT_WORKFLOW
 from pytest_phase_gate.core.standing import Standing, assess
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import replace
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.waivers import describe_override, waiver_to_json
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 from pytest_phase_gate.project import next_commands
@@ -119,11 +120,11 @@ def _look(call: Call) -> Answer:
     if overview is not None:
         rows.append(("tasks", overview.summary))
     rows += [("verdict", standing.reason), ("next", standing.next)]
-    text = "\n".join(f"{name:9}{value}" for name, value in rows)
+    text = show_rows(f"{name:9}{value}" for name, value in rows)
     route = _draw(project, store, opened, standing)
     if route is not None:
         drawn, document["route"] = route
-        text = "\n".join((text, "", *drawn))
+        text = f"{text}\n\n{show_rows(drawn)}"
     return Answer(text=text, document=document, exit_code=standing.exit_code)
 
 

@@ -9,6 +9,7 @@ from pytest_phase_gate.agents.installing import Edit, find_commands, remove_bloc
 from pytest_phase_gate.agents.table import AGENT_NAMES, load_agent
 from pytest_phase_gate.cli._agent_files import AgentFiles, show_diff
 from pytest_phase_gate.cli._answer import Answer, Call
+from pytest_phase_gate.core.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def run(call: Call) -> Answer:
         files.write(edit)
     files.save()
     rows = [f"{'removed' if edit.after is None else 'took our part out of'} {edit.path}" for edit in changed]
-    return Answer(text="\n".join(rows), document=document)
+    return Answer(text=show_rows(rows), document=document)
 
 
 def _is_installed(files: AgentFiles, agent: Agent) -> bool:

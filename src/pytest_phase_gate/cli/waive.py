@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pytest_phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from pytest_phase_gate.core.findings import findings_from_json
 from pytest_phase_gate.core.state import Event, State
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import NotAllowedError, UsageError
 
 
@@ -36,8 +37,12 @@ def run(call: Call) -> Answer:
         change.record(Event(kind="waived", data=data))
     until = f"until {data['expires']}" if data["expires"] else "until the cycle ends"
     return Answer(
-        text=f"{call.arguments.guard} is waived for {len(covered)} finding(s), {until}"
-        "\n  next: pytest --phase=auto, or phase-gate signal",
+        text=show_rows(
+            (
+                f"{call.arguments.guard} is waived for {len(covered)} finding(s), {until}",
+                "  next: pytest --phase=auto, or phase-gate signal",
+            )
+        ),
         document=data,
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pytest_phase_gate.core.standing import Standing
 from pytest_phase_gate.core.state import State
 from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.visible import show_rows
 
 Until = Literal["cycle", "phase"]
 
@@ -29,7 +30,7 @@ class HookAnswer(Value):
         """What to say, to the agent or to a person; empty if there is nothing to say."""
         if not self.reason:
             return ""
-        return f"phase-gate: {self.reason}" + (f"\nNext: {self.next}" if self.next else "")
+        return show_rows((f"phase-gate: {self.reason}", *((f"Next: {self.next}",) if self.next else ())))
 
 
 class Stop(Value):

@@ -7,7 +7,7 @@ others have no look at all: two texts that differ in them alone seem the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 #: Controls, marks of direction, line ends that editors do not show as such, halves of surrogate pairs, what is no
@@ -55,6 +55,11 @@ def show_text(text: str) -> str:
 def show_line(text: str) -> str:
     """Return a text as one line that may be printed; line ends and tabs become spaces."""
     return _defuse(_show(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")))
+
+
+def show_rows(rows: Iterable[str]) -> str:
+    """Return rows as they may be printed, each in one line: no text in one of them can pass for another."""
+    return "\n".join(map(show_line, rows))
 
 
 def escape_orders(document: str) -> str:

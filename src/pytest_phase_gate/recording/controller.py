@@ -6,7 +6,6 @@ closed gate and a line in the panel, never an exception in a hook.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from pytest_phase_gate.core.exit_status import exit_status_for
 from pytest_phase_gate.core.order import named_phase
 from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.core.visible import show_line
-from pytest_phase_gate.errors import InternalFaultError, NotAllowedError, PhaseGateError, StateError
+from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, as_fault
 from pytest_phase_gate.project import Project
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.extensions import tell_evaluated
@@ -43,6 +42,9 @@ if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
     from pytest_phase_gate.recording.parts import PartsWitness
     from pytest_phase_gate.report.story import Story
+
+#: What to do about a fault of ours at the end of a run.
+REPORT_FAULT = "please report this line; your test results above are complete"
 
 #: Options under which pytest opens a session and runs no test.
 VOID_OPTIONS = {
@@ -147,7 +149,7 @@ class Controller:
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
-            self._problem = as_fault(error)
+            self._problem = as_fault(error, remedy=REPORT_FAULT)
         if self._problem is not None or self._run.is_nested:
             self.origin.mark = None  # nothing of this run counts
 
@@ -184,7 +186,7 @@ class Controller:
             self._problem = error
         except Exception as error:
             # A fault of ours must not swallow the user's failures: said in the panel, and the gate stays closed.
-            self._problem = as_fault(error)
+            self._problem = as_fault(error, remedy=REPORT_FAULT)
 
     def _finish(self, exit_status: int) -> None:
         facts = gather_facts(
@@ -330,14 +332,3 @@ class _LastWord:
         commands = self._controller.tell()
         show_lines(session.config, self._controller.panel(), commands=commands)
         return result
-
-
-def as_fault(error: Exception) -> InternalFaultError:
-    frames = error.__traceback__
-    while frames is not None and frames.tb_next is not None:
-        frames = frames.tb_next
-    place = "" if frames is None else f" ({os.path.basename(frames.tb_frame.f_code.co_filename)}:{frames.tb_lineno})"
-    return InternalFaultError(
-        f"{type(error).__name__}: {error}{place}",
-        remedy="please report this line; your test results above are complete",
-    )

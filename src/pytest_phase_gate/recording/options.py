@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_phase_gate.core.exit_status import ExitMeaning
+from pytest_phase_gate.core.typed_texts import check_sentence
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import UsageError
 from pytest_phase_gate.project import Project
@@ -82,7 +83,8 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
             "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
             remedy="remove it there, and type it for the one run that it is meant for",
         )
-    if not reason.strip():
+    reason = check_sentence("--exit-signal", reason)
+    if not reason:
         raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
     return reason
 

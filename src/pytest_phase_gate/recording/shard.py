@@ -25,8 +25,8 @@ from pytest_phase_gate.core.values import replace
 from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.core.workflow_json import workflow_to_json
-from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
-from pytest_phase_gate.recording.controller import VOID_OPTIONS, as_fault
+from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError, as_fault
+from pytest_phase_gate.recording.controller import REPORT_FAULT, VOID_OPTIONS
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.gathering import gather_facts
 from pytest_phase_gate.recording.genuine import OutcomeWitness
@@ -130,7 +130,7 @@ class ShardRecorder:
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
-            self._problem = as_fault(error)
+            self._problem = as_fault(error, remedy=REPORT_FAULT)
 
     def pytest_report_header(self) -> str | list[str]:
         if self.origin.is_left():
@@ -164,7 +164,7 @@ class ShardRecorder:
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
-            self._problem = as_fault(error)
+            self._problem = as_fault(error, remedy=REPORT_FAULT)
 
     # --- the record ----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_phase_gate.core.claims import Decision, Outcome
 from pytest_phase_gate.core.runs import count
+from pytest_phase_gate.core.visible import show_rows
 
 _WORDS = {
     Outcome.INTERRUPTED: "stop",
@@ -18,7 +19,7 @@ _SIGNS = {True: "+", False: "-", None: "?"}
 
 
 def render_claim(decision: Decision, *, phase: str, next_step: str) -> str:
-    return "\n".join(_rows(decision, phase, next_step))
+    return show_rows(_rows(decision, phase, next_step))
 
 
 def _rows(decision: Decision, phase: str, next_step: str) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_phase_gate.core.visible import show_rows
+
 #: Tests of one criterion that are named.
 _MAX_TESTS = 10
 
@@ -30,7 +32,7 @@ def render_criteria(table: Mapping[str, Any]) -> str:
     if table["left_out"]:
         lines.append("looks like a criterion, and is not taken for one:")
         lines += [f"    {table['file']}:{each['line']}  {each['text']}" for each in table["left_out"]]
-    return "\n".join(lines)
+    return show_rows(lines)
 
 
 def _in_words(outcome: str) -> str:

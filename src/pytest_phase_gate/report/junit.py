@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_phase_gate.core.findings import place_of
 from pytest_phase_gate.core.signals import SHOWN
-from pytest_phase_gate.core.visible import show_text
+from pytest_phase_gate.core.visible import show_line, show_rows
 from pytest_phase_gate.report.outputs import verdict_words
 
 #: Answers that keep Gate 2 closed on purpose; any other absence is no failure.
@@ -38,7 +38,7 @@ def render_junit(document: Mapping[str, Any]) -> str:
     if not gate_1["satisfied"]:
         failures += 1
         closed = ElementTree.SubElement(first, "failure", message=_legal(document["reason"]), type="closed")
-        closed.text = _legal("\n".join(_what_is_open(document)))
+        closed.text = show_rows(_what_is_open(document))
     second = ElementTree.SubElement(suite, "testcase", classname=home, name="Gate 2: explicit exit signal", time="0")
     if not gate_2["satisfied"]:
         told = f"{SHOWN[gate_2['answer']]} {gate_2['reason']}".strip()
@@ -64,4 +64,4 @@ def _what_is_open(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _legal(text: object) -> str:
     # Whatever can't stand in XML can't be seen, either.
-    return show_text(str(text))
+    return show_line(str(text))

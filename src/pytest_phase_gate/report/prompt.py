@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 from pytest_phase_gate.core.metrics import METRICS
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.core.words import DONE, look_command, run_command, signal_command
 from pytest_phase_gate.core.workflow import Phase, Workflow
 
@@ -57,7 +58,7 @@ _TESTS = {
 
 
 def render_prompt(workflow: Workflow, phase: Phase, style: Style, *, task: str) -> str:
-    return "\n".join(_rows(workflow, phase, style, task))
+    return show_rows(_rows(workflow, phase, style, task))
 
 
 def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator[str]:
@@ -95,7 +96,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     yield "left to do belongs into it; a block that says one thing while work remains, or tests fail, is refused."
     yield ""
     yield "```"
-    yield _BLOCKS[style].replace("{phase}", phase.name)
+    yield from (row.replace("{phase}", phase.name) for row in _BLOCKS[style].splitlines())
     yield "```"
     following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
     yield ""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.visible import show_rows
 from pytest_phase_gate.errors import DocumentError
 
 BEGIN = "---PRP_PHASE_STATUS---"
@@ -73,7 +74,7 @@ def render_status_block(document: Mapping[str, Any]) -> str:
         f"EXIT_SIGNAL: {json.dumps(block.exit_signal)}",
         END,
     ]
-    return "\n".join(rows)
+    return show_rows(rows)
 
 
 _FIELDS: dict[str, tuple[str, tuple[type, ...]]] = {

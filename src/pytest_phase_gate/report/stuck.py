@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.stuck import StuckReport, Tried
+from pytest_phase_gate.core.visible import show_rows
 
 #: Runs that are listed; the last ones tell most.
 _RUNS_SHOWN = 10
@@ -22,7 +23,7 @@ def render_stuck(report: StuckReport, *, markdown: bool = False) -> str:
             lines.append("")
         lines += [f"- {row}" if markdown else f"  {row}" for row in rows] or [_indent("none", markdown=markdown)]
         lines.append("")
-    return "\n".join(lines).rstrip("\n")
+    return show_rows(lines).rstrip("\n")
 
 
 def _indent(text: str, *, markdown: bool) -> str:

@@ -19,7 +19,7 @@ from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from pytest_phase_gate.core.state import SCHEMA, Event, State
 from pytest_phase_gate.core.state_json import state_to_json
 from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.errors import StorageError
+from pytest_phase_gate.errors import StorageError, TamperedError
 from pytest_phase_gate.storage import fork_marks
 from pytest_phase_gate.storage.files import (
     REAL,
@@ -34,7 +34,7 @@ from pytest_phase_gate.storage.files import (
     sync_folders,
     write_atomically,
 )
-from pytest_phase_gate.storage.ledger import Line, digest, encode_transaction
+from pytest_phase_gate.storage.ledger import REPAIR, Line, digest, encode_transaction
 from pytest_phase_gate.storage.lock import hold_lock, is_free
 from pytest_phase_gate.storage.memory import Memory, Seen
 from pytest_phase_gate.storage.objects import ObjectStore
@@ -120,6 +120,9 @@ class TaskStore:
         return None if self.key is None else digest(lineage, self.key)[:32]
 
     def run_lock_file(self, run: str) -> Path:
+        """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
+        if not run.isascii() or not run.replace("-", "").isalnum():
+            raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
         return self.folder / "runs" / f"{run}.lock"
 
     def fork_mark_file(self, run: str) -> Path:

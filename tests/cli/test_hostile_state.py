@@ -1,0 +1,241 @@
+"""A state folder that came with a repository: whatever stands in it, every command prints it as text and nothing else.
+
+The hashes are right: whoever writes the file can compute them. Beside each hostile folder stands what it was made from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.cli import COMMANDS
+from pytest_phase_gate.core.overrides import override_record
+from pytest_phase_gate.core.state import Event
+from pytest_phase_gate.core.visible import find_unseen, show_text
+from tests.cli.conftest import Begin, Desk
+from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder
+from tests.conformance.pipelines import Pipe
+from tests.conformance.verifying import TASK, Gate
+from tests.storage.stores import contents
+from tests.support import Sample
+
+#: Whoever reads a ledger has to understand these.
+UNDERSTOOD = (
+    ".run",
+    ".green",
+    ".kind",
+    ".status",
+    ".answer",
+    ".id",
+    ".type",
+    ".verdict",
+    ".vote",
+    ".how",
+    ".mark",
+    "at",
+)
+#: Fields that hold somebody's words.
+WORDS = frozenset(
+    {
+        *("by", "reason", "detail", "why", "text", "note", "notes", "warnings", "remedy", "purpose", "rationale"),
+        *("shown", "problem", "file", "title", "summary", "error", "changed", "narrowed_by", "host", "arguments"),
+        *("run_note", "remaining_work", "evidence", "feedback", "action", "done", "concerns", "findings", "message"),
+        *("recommendation", "output", "flags", "root_cause", "name", "id", "EXIT_REASON", "(targets)", "left_out", "*"),
+    }
+)
+
+
+def everything(place: str, text: str) -> str:
+    return text if place.endswith(UNDERSTOOD) else text + HOSTILE
+
+
+def words(place: str, text: str) -> str:
+    """What leaves the rules and the course of the task as they were: all commands get further."""
+    key = place.rpartition(".")[2]
+    named = key in ("name", "id") and not place.startswith("evaluated.")
+    return text + HOSTILE if key in WORDS and not named and not place.endswith("gate_1.guards.name") else text
+
+
+#: Calls of every command that says something about a task, by what the task is.
+CALLS: tuple[tuple[str, ...], ...] = (
+    ("status",),
+    ("status", "--criteria"),
+    ("status", "--block"),
+    ("check",),
+    ("check", "--gate1"),
+    ("explain",),
+    ("explain", "tests-unchanged"),
+    ("explain", "refactoring_complete"),
+    ("explain", "REFACTOR"),
+    ("explain", "--gate-result"),
+    ("history",),
+    ("history", "--events"),
+    ("history", "--calibration"),
+    ("report",),
+    ("prompt",),
+    ("claim", "claim.txt"),
+    ("badge",),
+    ("attest",),
+    ("audit",),
+    ("breaker", "status"),
+    ("breaker", "status", "--markdown"),
+    ("hook", "stop", "--agent", "claude"),
+    ("hook", "stop", "--agent", "cursor"),
+    ("verify", "status"),
+    ("verify", "stats"),
+    ("verify", "failures"),
+    ("verify", "bundle"),
+    ("verify", "result"),
+    ("verify", "retry"),
+    ("review",),
+    ("request", "list"),
+    ("recover",),
+    ("constitution",),
+    ("snapshot", "--output", "snapshot.json"),
+    ("completion", "--values", "tasks"),
+    ("completion", "--values", "guards"),
+    ("check-workflow",),
+    ("withdraw",),
+    ("waive", "tests-unchanged", "--reason", "it is known", "--by", "dev"),
+    ("declare", "refactoring_complete=false", "--reason", "not yet"),
+    ("advance",),
+    ("signal", "--blocked", "--reason", "wait"),
+    ("rewind", "red", "--reason", "again"),
+    ("skip", "--reason", "the vendor is down", "--by", "dev"),
+    ("force", "--reason", "the vendor is down", "--by", "dev", "--word", "OVERRIDE"),
+    ("combine",),
+)
+#: They read no ledger, or begin one.
+NOT_ASKED = {"demo", "init", "uninstall", "mcp", "baseline", "schema", "doctor"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This user has never seen the folder."""
+    monkeypatch.setenv("CI", "1")
+
+
+def test_every_command_is_asked() -> None:
+    assert {words[0] for words in CALLS} == set(COMMANDS) - NOT_ASKED
+
+
+# --- stories
+
+
+def _tdd(begin: Begin) -> Desk:
+    desk = begin("refactor")
+    (desk.root / "claim.txt").write_text("EXIT_STATUS: COMPLETE\nEXIT_REASON: all done\n", encoding="utf-8")
+    assert desk.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
+    assert desk.gate("claim", "claim.txt").code in (10, 13)
+    assert desk.gate("signal", "--not-done", "--reason", "one thing is left").code == 10
+    with desk.store().transaction() as change:
+        forced = override_record("force", change.state, reason="the vendor is down", by="dora", at=change.at)
+        waived = {"guard": "tests-unchanged", "findings": ["x"], "reason": "known", "by": "bob", "expires": ""}
+        change.record(Event(kind="overridden", data=forced), Event(kind="waived", data=waived))
+    return desk
+
+
+def _stuck(begin: Begin) -> Desk:
+    desk = begin("stuck-5")
+    (desk.root / "claim.txt").write_text("all tasks are completed\n", encoding="utf-8")
+    return desk
+
+
+def _folder(root: Path) -> Path:
+    tasks = root / ".phase-gate" / "tasks"
+    return next(tasks.iterdir()) if tasks.exists() else root / ".phase-gate"
+
+
+def is_clean(out: str) -> Iterator[str]:
+    """Yield what is wrong with an output."""
+    for row in out.split("\n"):
+        if find_unseen(row, but="\t"):
+            yield f"hides something: {row[:200]!a}"
+        elif show_text(row) != row:
+            yield f"gives an order: {row[:200]!a}"
+        elif row.startswith(FORGED):
+            yield f"passes for a row of ours: {row[:200]!a}"
+
+
+def ask_everything(call: Callable[..., tuple[int, str]], root: Path, more: tuple[str, ...], *, as_json: bool) -> int:
+    """Ask all commands, each of the folder as it is; return in how many answers the hostile words stand."""
+    kept = root.with_name(f"{root.name}-kept")
+    shutil.copytree(root / ".phase-gate", kept)
+    before, told = contents(kept), 0
+    for asked in CALLS:
+        code, out = call(*asked, *more, *(("--json",) if as_json else ()))
+        assert list(is_clean(out)) == [], asked
+        assert "internal-fault" not in out, (asked, out[:2000])
+        assert code in (0, 2, 10, 11, 12, 13)
+        told += FORGED in out
+        if as_json:
+            json.loads(out)
+        if contents(root / ".phase-gate") != before:
+            shutil.rmtree(root / ".phase-gate")
+            shutil.copytree(kept, root / ".phase-gate")
+    return told
+
+
+#: The rest of the table is for those who ask for it: `tox -e outputs`.
+ROWS = [(_tdd, everything, False), (_tdd, words, False), (_tdd, words, True), (_stuck, words, False)]
+if "EVERY_OUTPUT" in os.environ:
+    ROWS = list(itertools.product((_tdd, _stuck), (everything, words), (False, True)))
+POISONS = (everything, words) if "EVERY_OUTPUT" in os.environ else (words,)
+
+
+@pytest.mark.parametrize(("story", "poison", "as_json"), ROWS)
+def test_a_task_of_the_cycle(begin: Begin, story: Callable[[Begin], Desk], poison: Poison, as_json: bool) -> None:
+    desk = story(begin)
+    poison_folder(_folder(desk.root), poison)
+    assert desk.gate("audit").out.startswith("intact: "), "it is as sound as any"
+
+    def call(*asked: str) -> tuple[int, str]:
+        ran = desk.gate(*asked)
+        return ran.code, ran.out + ran.err
+
+    assert ask_everything(call, desk.root, (), as_json=as_json) >= 10
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_a_task_of_the_verification_gate(sample: Sample, monkeypatch: pytest.MonkeyPatch, poison: Poison) -> None:
+    gate = Gate(sample, monkeypatch)
+    gate.reviewing()
+    gate.review(gate.verdict("REJECTED"))
+    poison_folder(_folder(sample.root), poison)
+
+    def call(*asked: str) -> tuple[int, str]:
+        ran = gate.call(*asked)
+        return ran.code, ran.out + ran.err
+
+    assert ask_everything(call, sample.root, ("--task", TASK), as_json=False) >= 5
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_a_task_of_a_pipeline(sample: Sample, poison: Poison) -> None:
+    pipe = Pipe(sample).begin()
+    assert pipe.gate("request", "new", "--type", "scope", "--title", "more", "--by", "ann").code == 0
+    poison_folder(_folder(sample.root), poison)
+
+    def call(*asked: str) -> tuple[int, str]:
+        ran = pipe.gate(*asked)
+        return ran.code, ran.out + ran.err
+
+    assert ask_everything(call, sample.root, (), as_json=False) >= 5
+
+
+def test_a_run_in_such_a_folder(begin: Begin) -> None:
+    desk = _tdd(begin)
+    poison_folder(_folder(desk.root), words)
+    ran = desk.sample.pytest("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.xml")
+    assert FORGED in ran.out
+    assert list(is_clean(ran.out)) == []
+    for name in ("verdict.md", "verdict.xml"):
+        text = (desk.root / name).read_text(encoding="utf-8")
+        assert FORGED in text
+        assert list(is_clean(text)) == []
