@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,16 @@ from typing import Any
 import pytest
 
 from pytest_phase_gate.core.state import NEW_STATE, Event
-from pytest_phase_gate.errors import KeylessError, KeyMismatchError, NotAllowedError, PhaseGateError, TamperedError
+from pytest_phase_gate.errors import (
+    KeylessError,
+    KeyMismatchError,
+    NotAllowedError,
+    PhaseGateError,
+    StorageError,
+    TamperedError,
+)
 from pytest_phase_gate.storage.adoption import adopt_key
+from pytest_phase_gate.storage.files import FileSystem
 from pytest_phase_gate.storage.ledger import GENESIS, digest, encode_transaction, read_chain
 from pytest_phase_gate.storage.memory import Memory
 from pytest_phase_gate.storage.opening import apply_line
@@ -231,3 +240,54 @@ def test_a_damaged_one_is_repaired_first_and_stays_keyless_until_it_is_adopted(k
     with pytest.raises(KeylessError):
         store.look()
     assert facts(declare(adopted(keyless), "one")) == ["one"]
+
+
+class FailsAt(FileSystem):
+    """A disk on which the Nth change fails."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(errno.EIO, "it broke")
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        self._count()
+        return super().write(descriptor, data)
+
+    def fsync(self, descriptor: int) -> None:
+        self._count()
+        super().fsync(descriptor)
+
+    def replace(self, source: Path, target: Path) -> None:
+        self._count()
+        super().replace(source, target)
+
+    def fsync_folder(self, folder: Path) -> None:
+        self._count()
+        super().fsync_folder(folder)
+
+
+def test_a_fault_leaves_the_old_ledger_or_the_new_one(tmp_path: Path) -> None:
+    seen = set()
+    for number in range(1, 100):
+        folder = made_with(tmp_path / f"state-{number}", None)
+        files = FailsAt(number)
+        failed = False
+        try:
+            adopt_key(open_store(folder, key=KEY, files=files), SAID)
+        except StorageError:
+            failed = True
+        try:
+            assert facts(open_store(folder, key=KEY)) == ["one"]
+            seen.add("new")
+        except KeylessError:
+            assert failed, "what was acknowledged is there"
+            assert facts(open_store(folder)) == ["one"]
+            seen.add("old")
+        if files.left > 0:
+            break
+    assert files.left > 0, "one of them came to its end"
+    assert seen == {"old", "new"}

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_phase_gate.core.state import Event
 from pytest_phase_gate.core.values import Value, replace
 from pytest_phase_gate.errors import KeylessError, NotAllowedError, UsageError
-from pytest_phase_gate.storage.files import exists, read_bytes, write_atomically
+from pytest_phase_gate.storage.files import exists, read_bytes, set_aside, write_atomically
 from pytest_phase_gate.storage.ledger import GENESIS, Line, encode_transaction
 from pytest_phase_gate.storage.lock import hold_lock
 from pytest_phase_gate.storage.opening import Opened
@@ -55,7 +55,11 @@ def adopt_key(store: TaskStore, data: Mapping[str, Any]) -> Adopted:
         check = store.key_check(opened.lineage)
         kept, head = _sign(store.without_key().lines(), opened.serial, check, store.key)
         event = Event(kind="key-adopted", data={**data, "head": opened.head, "copy": copy.name})
-        store.rewrite(replace(opened, head=head, size=len(kept), key_check=check, unfinished=b""), kept, event)
+        if exists(store.state_file, store.files):
+            # First: whole as it is, the ledger needs no checkpoint, and that of the old one does not fit the new one.
+            set_aside(store.files, store.state_file, store.folder / f"state.keyless-{number}")
+        signed = replace(opened, head=head, size=len(kept), key_check=check, unfinished=b"", older_schema=None)
+        store.rewrite(signed, kept, event)
         return Adopted(lines=opened.serial, copy=copy)
 
 
