@@ -170,10 +170,10 @@ class Project(Value):
 
     def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
         """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
-        paths = tuple(paths)
-        others = [path for path in paths if path not in tree.files]
+        paths, shown = tuple(paths), {**tree.files, **tree.beside}
+        others = [path for path in paths if path not in shown]
         found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
-        return found | {path: tree.files[path] for path in paths if path in tree.files}
+        return found | {path: shown[path] for path in paths if path in shown}
 
     def gather_evidence(
         self,
@@ -278,12 +278,17 @@ class Project(Value):
             ),
         )
 
-    def take_tree(self, always: tuple[str, ...] = ()) -> Tree:
+    def take_tree(self, always: tuple[str, ...] = (), *, beside: Iterable[str] = ()) -> Tree:
+        """Return the fingerprint of the sources.
+
+        :param beside: files that runs of the task have imported, from its state: they count whoever hides them.
+        """
         refuse_links(self.own_folders)  # a walk keeps what it has seen in one of them
         return take_tree(
             self.root,
             docs=self.configuration.docs,
             always=always,
+            beside=beside,
             state_folder=self.state_folder,
             cache_file=self.state_folder / "cache" / "tree.json",
         )
@@ -300,7 +305,9 @@ class Project(Value):
     def take_standing_tree(self, state: State) -> str:
         """Return the files now, as the task's verdict speaks of them."""
         verification = state.verification
-        return (self.take_tree() if verification is None else self.take_task_tree(verification.spec)).digest
+        if verification is not None:
+            return self.take_task_tree(verification.spec).digest
+        return self.take_tree(beside=state.beside).digest
 
 
 def _configuration(root: Path) -> Configuration:

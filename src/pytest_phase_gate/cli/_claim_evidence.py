@@ -43,7 +43,7 @@ def measure_scene(project: Project, store: TaskStore) -> Looked:
     phase = workflow.phase(str(state.phase))
     if phase is None:
         raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
-    tree = project.take_tree().digest
+    tree = project.take_tree(beside=state.beside).digest
     tests = _tests_pass(state, tree, store)
     since = _files_changed(project, store, state)
     differ = _files_differ(since, store, state, tree)

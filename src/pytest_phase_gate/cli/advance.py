@@ -79,7 +79,7 @@ def run(call: Call) -> Answer:
             phase,
             reading,
             evidence=measured,
-            tree=project.take_tree().digest,
+            tree=project.take_tree(beside=state.beside).digest,
             at=change.at,
             root=str(project.root),
         )

@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
     store = call.store(project)
     require_task(project, store)
     state = store.look().state
-    tree = project.take_tree().digest
+    tree = project.take_tree(beside=state.beside).digest
     document = _verdict(state, tree)
     subject = _subject(project, tree)
     rules = {"name": f"workflow {state.workflow}", "digest": {"sha256": state.rules}}

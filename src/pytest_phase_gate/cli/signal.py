@@ -74,7 +74,7 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         waiting = read_signal_file(store.signal_file, spent=state.spent)
-        tree = project.take_tree().digest
+        tree = project.take_tree(beside=state.beside).digest
         if phase.tests == "none" and _is_past(state):
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(

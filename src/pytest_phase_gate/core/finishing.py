@@ -253,6 +253,7 @@ def _end_data(
         "iteration": iteration,
         "exit_status": record.exit_status,
         "tree": record.tree,
+        "beside": list(record.beside),
         "tally": dict(record.tally),
         "metrics": dict(metrics),
         "narrowed_by": list(record.narrowed_by),

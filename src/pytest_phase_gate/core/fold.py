@@ -223,7 +223,12 @@ def _run_ended(state: State, event: Event) -> State:
         return state
     streak, chain = streak_after(state, run, kind=kind, green=Green(data["green"]), tree=data["tree"])
     state = replace(
-        state, streak=streak, chain=chain, tree=data["tree"], evaluation_is_stale=state.evaluation is not None
+        state,
+        streak=streak,
+        chain=chain,
+        tree=data["tree"],
+        beside=tuple(data.get("beside", ())),
+        evaluation_is_stale=state.evaluation is not None,
     )
     if kind is Kind.COMPLETE:
         return _measured(state, run, data)

@@ -30,6 +30,8 @@ class RunRecord(Value):
     tally: Mapping[str, int]
     duration_s: float
     deselected: int = 0
+    #: Files that were imported and that the tree does not show: their contents are part of its digest.
+    beside: tuple[str, ...] = ()
     collection_errors: tuple[str, ...] = ()
     #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at their top.
     skipped_modules: int = 0

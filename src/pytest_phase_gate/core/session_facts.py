@@ -45,6 +45,8 @@ class SessionFacts(Value):
     testpaths: tuple[str, ...] = ()
     #: Modules that tests have loaded, and the files they come from; outside of the project these begin with `../`.
     modules: Mapping[str, str] = field(default_factory=dict)
+    #: Files of the project that were imported, from the root.
+    imported: tuple[str, ...] = ()
     doubts: tuple[Finding, ...] = ()
     foreign_hooks: tuple[str, ...] = ()
     #: What plugins measured, and what has to be said about it.

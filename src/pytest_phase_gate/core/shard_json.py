@@ -92,6 +92,7 @@ def _facts_from_json(document: Mapping[str, Any]) -> SessionFacts:
             "marked": {test_id: tuple(ids) for test_id, ids in document["marked"].items()},
             "parts": parts_from_json(document["parts"]),
             "plugins": tuple(document["plugins"]),
+            "imported": tuple(document["imported"]),
             "testpaths": tuple(document["testpaths"]),
             "doubts": findings_from_json(document["doubts"]),
             "foreign_hooks": tuple(document["foreign_hooks"]),

@@ -129,6 +129,8 @@ class State(Value):
     to_freeze: str | None = None
     #: Object with the files in test folders that runs have written: they are never frozen.
     outputs: str | None = None
+    #: Files that runs have imported and that the tree does not show; their contents are part of it.
+    beside: tuple[str, ...] = ()
     #: Object with the texts of the files that the cycle is about, as they were in RED.
     sources: str | None = None
     #: The freeze that a rewind took back.

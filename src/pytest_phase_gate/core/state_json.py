@@ -58,7 +58,7 @@ def state_from_json(document: Json) -> State:
     unknown = set(given) - set(fields(State))
     if unknown:
         raise ValueError(f"unknown field {min(unknown)!r}")
-    for name in ("visited", "recovered", "overrides"):
+    for name in ("visited", "recovered", "overrides", "beside"):
         if name in given:
             given[name] = tuple(given[name])
     for name, build in _BUILDERS.items():

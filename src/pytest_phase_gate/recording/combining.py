@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def combine_run(project: Project, store: TaskStore, shards: Sequence[Shard], *, 
     written = {path for shard in shards for path in shard.written}
     try:
         run.begin()
-        record, files = make_record(run, facts, criteria, is_output=written.__contains__)
+        record, files = make_record(run, facts, criteria, began=time.time(), is_output=written.__contains__)
         return run.end(record, tree_files=files)
     finally:
         run.close()

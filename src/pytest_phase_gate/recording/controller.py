@@ -205,6 +205,7 @@ class Controller:
             self._run,
             facts,
             self._criteria,
+            began=early_look(self._config).at,
             is_output=written_since(self._project.root, self._began),
             show=teller(self._config),
         )

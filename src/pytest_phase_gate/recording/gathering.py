@@ -19,7 +19,7 @@ from pytest_phase_gate.recording.extensions import gather_metrics
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.meaning import take_meaning
-from pytest_phase_gate.recording.modules import found_modules
+from pytest_phase_gate.recording.modules import found_modules, imported_files
 from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
 from pytest_phase_gate.recording.oddities import look_for_oddities
 from pytest_phase_gate.recording.origin import Origin
@@ -27,8 +27,9 @@ from pytest_phase_gate.recording.run import RecordedRun
 from pytest_phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.storage import last_files
+from pytest_phase_gate.storage.beside import changed_before, is_shown
 from pytest_phase_gate.storage.references import load_frozen
-from pytest_phase_gate.storage.tree import changed_sources
+from pytest_phase_gate.storage.tree import add_beside, changed_sources
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
@@ -80,6 +81,7 @@ def gather_facts(
         plugins=local_plugins(config, root),
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},
+        imported=tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported})),
         doubts=(*outcome_witness.doubts(), *witness.doubts(), *origin.doubts()),
         foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
         measured=measured,
@@ -93,11 +95,13 @@ def make_record(
     facts: SessionFacts,
     criteria: Criteria,
     *,
+    began: float,
     is_output: Callable[[str], bool],
     show: Callable[[str], None] | None = None,
 ) -> tuple[RunRecord, Mapping[str, str]]:
     """Return the record, and the content ids of the tree as the run left it.
 
+    :param began: when no code of the project had run yet.
     :param is_output: whether the run itself has written a file.
     """
     project, root, outcomes = run.project, run.project.root, facts.outcomes
@@ -109,6 +113,11 @@ def make_record(
     frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
     frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
     after = project.take_tree()
+    unseen = [path for path in facts.imported if not is_shown(path, after.files)]
+    # What the run wrote for itself it will write again: only what lay there is kept in sight.
+    after = add_beside(
+        after, root, {*looked.beside, *(path for path in unseen if changed_before(str(root), path, began))}
+    )
     known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
     selection = Selection(
@@ -134,6 +143,7 @@ def make_record(
         inventory=inventory,
         audit=audit,
         tree=after.digest,
+        beside=tuple(sorted(after.beside)),
         root=str(root),
         exit_status=facts.exit_status,
         tally=facts.tally,

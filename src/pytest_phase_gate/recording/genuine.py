@@ -90,7 +90,7 @@ class OutcomeWitness:
     def __init__(self, config: pytest.Config, root: Path, *, drops_matter: bool = True) -> None:
         #: In a shard somebody drops what others run; whether each test ran somewhere is looked at when all are there.
         self._drops_matter = drops_matter
-        self._config, self._homes = config, Homes(root)
+        self._config, self.homes = config, Homes(root)
         self._early = early_look(config)
         self._doubts: dict[str, Finding] = {}
         self._deselected: set[str] = set()
@@ -114,7 +114,7 @@ class OutcomeWitness:
     def doubts(self) -> tuple[Finding, ...]:
         """Return what was found, after a last look."""
         self._look_at_internals()
-        for file in find_exchanged(self._homes, since=self._early.at):
+        for file in find_exchanged(self.homes, since=self._early.at):
             self._doubt("code-exchanged", "the code that ran is not the code that lies there", file)
         manager = self._config.pluginmanager
         for name, (plugin, hooks) in self._guarded.items():
@@ -135,12 +135,12 @@ class OutcomeWitness:
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         # After collection: from a hook, a fixture or a test, and perhaps gone again when we look.
-        if self._session is not None and self._watch is None and any(map(self._homes.is_foreign, homes_of(plugin))):
+        if self._session is not None and self._watch is None and any(map(self.homes.is_foreign, homes_of(plugin))):
             self._begin_watch(self._session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self._homes.also(str(session.config.rootpath))
+        self.homes.also(str(session.config.rootpath))
 
     def _foreign(self, hook: str) -> Iterator[str]:
         """Yield the files of implementations of a hook that nobody installed."""
@@ -151,7 +151,7 @@ class OutcomeWitness:
             # The plugin is asked, too: a conftest may offer a function of somebody else's as its hook.
             files = {code.co_filename} if isinstance(code, CodeType) else set()
             files |= homes_of(implementation.plugin)
-            yield from (self._homes.shown(file) for file in files if self._homes.is_foreign(file))
+            yield from (self.homes.shown(file) for file in files if self.homes.is_foreign(file))
 
     def _see_foreign(self) -> bool:
         self.foreign_hooks = tuple(
@@ -163,7 +163,7 @@ class OutcomeWitness:
         """Tell whether a loaded module of the project has words of code that reaches into pytest."""
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
-            if not isinstance(file, str) or not self._homes.is_below(file) or not self._homes.is_projects(file):
+            if not isinstance(file, str) or not self.homes.is_below(file) or not self.homes.is_projects(file):
                 continue
             try:
                 with open(file, "rb") as source:
@@ -184,8 +184,8 @@ class OutcomeWitness:
         path = os.path.realpath(file)
         if path in self._test_files or os.path.basename(path) == "conftest.py":
             return True
-        relative = os.path.relpath(path, self._homes.root).replace(os.sep, "/")
-        folders = find_test_folders(take_testpaths(self._config, Path(self._homes.root)), (relative,))
+        relative = os.path.relpath(path, self.homes.root).replace(os.sep, "/")
+        folders = find_test_folders(take_testpaths(self._config, Path(self.homes.root)), (relative,))
         return any(relative.startswith(f"{folder}/") for folder in folders)
 
     # --- collection ----------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class OutcomeWitness:
         self.guard(phase_gate_result_watch=self._watch)
 
     def _look_at_internals(self) -> None:
-        for name, whose in self._early.patches.look(self._homes, self._config):
+        for name, whose in self._early.patches.look(self.homes, self._config):
             by = f", but from {whose}" if whose else ""
             self._doubt("pytest-patched", f"{name} is not its own any more{by}", name)
 
@@ -229,7 +229,7 @@ class OutcomeWitness:
         """Does each test run what its module defines under its name?"""
         for item in items:
             for name in _DECISIVE & vars(item).keys():
-                files = self._homes.projects_files(vars(item)[name]) if name != "_request" else []
+                files = self.homes.projects_files(vars(item)[name]) if name != "_request" else []
                 if files:
                     self._doubt("test-replaced", f"its {name} is from {', '.join(files)}", item.nodeid)
             if not isinstance(item, pytest.Function):
@@ -238,7 +238,7 @@ class OutcomeWitness:
             if defined is not None and running is not None and defined is not running:
                 self._doubt("test-replaced", "runs other code than its module defines", item.nodeid)
             elif running is not None and not _is_in_source(item, running):
-                self._doubt("test-replaced", f"runs code from {self._homes.shown(running.co_filename)}", item.nodeid)
+                self._doubt("test-replaced", f"runs code from {self.homes.shown(running.co_filename)}", item.nodeid)
 
 
 def _is_in_source(item: pytest.Function, code: CodeType) -> bool:

@@ -101,6 +101,25 @@ class Homes:
             known = self._is_projects[file] = inside and not is_in_environment(path, self.root)
         return known
 
+    def inner_path(self, file: str) -> str:
+        """Return the path from the root of a file that is imported from the project; empty for any other.
+
+        A link that leads outside is imported from here all the same. What it leads to below the root, the file is.
+        """
+        if not self.is_below(file) and not self.is_projects(file):
+            return ""
+        path = self._real_path(file)
+        inside = path.startswith(self.root + os.sep)
+        if path.startswith((_OURS, _PATHS["stdlib"])) or is_in_environment(path if inside else file, self.root):
+            return ""
+        if not inside and is_distributed(path):
+            return ""
+        relative = path.removeprefix(self.root + os.sep) if inside else self._spelled(file)
+        return relative.replace(os.sep, "/")
+
+    def _spelled(self, file: str) -> str:
+        return next(file.removeprefix(start) for start in self._spellings if file.startswith(start))
+
     def _real_path(self, file: str) -> str:
         """Return the path without links; of the files of one folder only the first one's way is looked at."""
         folder, name = os.path.split(file)

@@ -52,7 +52,8 @@ def take_meaning(
     more = before_them if frozen is not None else _plugins(facts, tree, root)
     support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
     written: set[str] = set()
-    for path, content in support_files(project, inventory.files, tree.files, facts.testpaths, more=more):
+    contents = {**tree.files, **tree.beside}
+    for path, content in support_files(project, inventory.files, contents, facts.testpaths, more=more):
         known = before_them.get(path)
         if known is None and not path.endswith(".py") and (path in outputs or is_output(path)):
             written.add(path)

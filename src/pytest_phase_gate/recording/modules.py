@@ -1,4 +1,4 @@
-"""Where modules that were missing in RED are found now."""
+"""Which modules a process has loaded, and the files that they come from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_phase_gate.recording.homes import Homes
 from pytest_phase_gate.storage.owners import is_in_environment
 from pytest_phase_gate.storage.root import relative_id
 
@@ -35,3 +36,10 @@ def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
         inside = not relative.startswith("../") and not is_in_environment(str(Path(root) / relative), root)
         found[name] = relative if inside else f"../{Path(path).name}"
     return found
+
+
+def imported_files(homes: Homes) -> list[str]:
+    """Return the files of the project that this process has imported, from the root."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    found = (homes.inner_path(file) for file in files if isinstance(file, str))
+    return sorted({path for path in found if path})

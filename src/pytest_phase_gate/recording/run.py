@@ -122,8 +122,8 @@ class RecordedRun:
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
-        self.tree = self.project.take_tree()
         looked = self.store.look().state
+        self.tree = self.project.take_tree(beside=looked.beside)
         expected = decide_entry(looked, self.workflow, self.request.phase)
         self._remember(looked, expected)
         frozen = None if expected.phase.scope == "targets" else load_frozen(self.store.objects, looked.frozen)

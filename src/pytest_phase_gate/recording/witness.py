@@ -30,6 +30,8 @@ class SessionWitness:
         self._failed_on_workers: set[str] = set()
         self.foreign_hooks: set[str] = set()
         self.modules: dict[str, str] = {}
+        #: Files of the project that workers have imported.
+        self.imported: set[str] = set()
         #: Where workers saw the parts of tests that are not in their files.
         self.parts: list[Parts] = []
         #: Criteria by pytest's own node ids, as workers saw their marks.
@@ -66,6 +68,7 @@ class SessionWitness:
             self._failed_on_workers |= set(seen["failed"])
             self.foreign_hooks |= set(seen["foreign_hooks"])
             self.modules |= seen["modules"]
+            self.imported |= set(seen["imported"])
             if "parts" in seen:
                 self.parts.append(parts_from_json(seen["parts"]))
             self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}

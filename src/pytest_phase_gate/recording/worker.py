@@ -11,7 +11,7 @@ from pytest_phase_gate.core.findings import findings_to_json
 from pytest_phase_gate.core.parts import parts_to_json
 from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.genuine import OutcomeWitness
-from pytest_phase_gate.recording.modules import found_modules, loaded_names
+from pytest_phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from pytest_phase_gate.storage.process_identity import FORKS
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class WorkerWitness:
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
+            "imported": imported_files(self._outcomes.homes),
         }
         if self._parts is not None:
             output[OUTPUT]["parts"] = parts_to_json(self._parts.parts)

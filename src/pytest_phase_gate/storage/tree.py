@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_phase_gate.core.settings import DEFAULT_DOCS
-from pytest_phase_gate.core.values import Value
+from pytest_phase_gate.core.values import Value, field
+from pytest_phase_gate.storage.beside import take_beside
 from pytest_phase_gate.storage.git import NoGitError
 from pytest_phase_gate.storage.git_files import FILTERED_CACHE, take_git_files
 from pytest_phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
@@ -32,6 +33,8 @@ class Tree(Value, kw_only=False):
 
     digest: str
     files: Mapping[str, str]
+    #: Contents that neither git nor a walk shows, and that runs have imported.
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_gits(self) -> bool:
@@ -52,12 +55,14 @@ def take_tree(
     *,
     docs: Sequence[str] = DEFAULT_DOCS,
     always: Iterable[str] = (),
+    beside: Iterable[str] = (),
     state_folder: Path | None = None,
     cache_file: Path | None = None,
 ) -> Tree:
     """Return the fingerprint of the sources below `root`.
 
     :param always: paths relative to `root` that are part of it even if they are docs, untracked or ignored.
+    :param beside: paths relative to `root` of files that runs have imported: they count even if nothing shows them.
     :param cache_file: what a walk remembers, and beside it what git can't; its folder is made if it lies in a state
         folder that is there.
     """
@@ -70,13 +75,29 @@ def take_tree(
         return path in wanted or not (is_doc(path) or is_state(path))
 
     try:
-        beside = None if cache_file is None else cache_file.with_name(FILTERED_CACHE)
-        kind, files = "git", take_git_files(top, keep, wanted, cache_file=beside, state_folder=state_folder)
+        filtered = None if cache_file is None else cache_file.with_name(FILTERED_CACHE)
+        kind, files = "git", take_git_files(top, keep, wanted, cache_file=filtered, state_folder=state_folder)
     except NoGitError:
         kind = "walk"
         files = take_walked_files(top, keep, wanted, cache_file=cache_file, state_folder=state_folder)
+    return add_beside(Tree(f"{kind}:{_digest(files)}", files), root, beside)
+
+
+def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
+    """Return the fingerprint with the contents of these files, as far as it does not show them already.
+
+    :param paths: relative to `root`.
+    """
+    beside = take_beside(os.path.realpath(root), sorted(paths), tree.files)
+    if not beside:
+        return tree
+    kind, _, digest = tree.digest.partition(":")
+    return Tree(f"{kind}:{_digest({'': digest, **beside})}", tree.files, beside)
+
+
+def _digest(files: Mapping[str, str]) -> str:
     text = "\0".join(part for pair in sorted(files.items()) for part in pair)
-    return Tree(f"{kind}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}", files)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:

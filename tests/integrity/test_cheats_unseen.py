@@ -1,0 +1,19 @@
+"""Code that git does not show, one by one; and ignored files that nobody has to look at."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Attempt, Row
+from tests.integrity.cheats_unseen import UNSEEN, UNSEEN_TWINS
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", UNSEEN, ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)
+
+
+@pytest.mark.parametrize("twin", UNSEEN_TWINS.values(), ids=UNSEEN_TWINS)
+def test_opens(bench: FastWorkbench, twin: Attempt) -> None:
+    bench.check_twin(twin)

@@ -1,0 +1,64 @@
+"""Contents that neither git nor a walk shows, as part of the fingerprint."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_phase_gate.storage.beside import changed_before, is_shown, take_beside
+from pytest_phase_gate.storage.tree import Tree, add_beside
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "code.py").write_text("1")
+    (tmp_path / "outside.py").write_text("2")
+    (folder / "link.py").symlink_to("../outside.py")
+    return folder
+
+
+def test_only_what_is_there_and_not_shown(root: Path) -> None:
+    found = take_beside(str(root), ["code.py", "link.py", "gone.py", "code.py/inside"], {"code.py": "blob"})
+    assert found.keys() == {"link.py"}
+
+
+def test_a_link_is_what_it_leads_to(root: Path) -> None:
+    before = take_beside(str(root), ["link.py"], {"link.py": "link:blob"})
+    (root.parent / "outside.py").write_text("3")
+    assert take_beside(str(root), ["link.py"], {"link.py": "link:blob"}) != before
+
+
+def test_a_large_file_is_told_by_its_size_and_time(root: Path) -> None:
+    large = root / "built.so"
+    with large.open("wb") as file:
+        file.truncate(17 * 1024 * 1024)
+    os.utime(large, (1, 1))
+    assert take_beside(str(root), ["built.so"], {}) == {"built.so": f"size:{17 * 1024 * 1024}:1000000000"}
+
+
+@pytest.mark.parametrize(("content", "shown"), [("blob", True), ("link:blob", False), (None, False)])
+def test_what_a_tree_shows(content: str | None, shown: bool) -> None:
+    assert is_shown("a.py", {} if content is None else {"a.py": content}) is shown
+
+
+def test_the_fingerprint_is_another_with_each_content(root: Path) -> None:
+    tree = Tree("git:1", {})
+    assert add_beside(tree, root, []) is tree
+    assert add_beside(tree, root, ["gone.py"]) is tree
+    one = add_beside(tree, root, ["code.py"])
+    assert one.digest.startswith("git:")
+    assert one.digest != tree.digest
+    assert one.beside.keys() == {"code.py"}
+    (root / "code.py").write_text("2")
+    assert add_beside(tree, root, ["code.py"]).digest != one.digest
+
+
+def test_when_a_file_was_written(root: Path) -> None:
+    written = (root / "code.py").stat().st_ctime
+    assert changed_before(str(root), "code.py", written + 1)
+    assert not changed_before(str(root), "code.py", written)
+    assert not changed_before(str(root), "gone.py", written + 1)
