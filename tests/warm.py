@@ -25,7 +25,11 @@ class WarmServer:
         self._out, self._err = folder / "out.txt", folder / "err.txt"
         # A file of its own, not `-m tests...`: nothing of this project may be importable in the children.
         self._server = subprocess.Popen(
-            [sys.executable, "-P", __file__, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            # No bytecode, as in the environment that the children get.
+            [sys.executable, "-P", "-B", __file__, script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def run(

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_phase_gate.core.criteria import Criteria, Links
+from pytest_phase_gate.core.findings import Finding
+from pytest_phase_gate.core.inventory import split_id
 from pytest_phase_gate.core.parts import merge_parts
 from pytest_phase_gate.core.record import RunRecord
 from pytest_phase_gate.core.selection import Audit, Selection, audit_selection
 from pytest_phase_gate.core.session_facts import SessionFacts
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.recording.collection import names_in_source
+from pytest_phase_gate.recording.early import early_look
 from pytest_phase_gate.recording.extensions import gather_metrics
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.inventory import take_inventory
@@ -59,6 +62,8 @@ def gather_facts(
     deselected = frozenset(map(collection.test_id, collection.deselected))
     by_node = {**witness.criteria_on_workers, **({} if marks is None else marks.by_node)}
     measured, complaints = gather_metrics(config, run.workflow, phase, root)
+    failures = witness.failures() if phase.tests == "failing" else {}
+    imported = tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported}))
     return SessionFacts(
         outcomes=witness.outcomes(),
         exit_status=exit_status,
@@ -70,7 +75,7 @@ def gather_facts(
         narrowed_by=describe_narrowing(config, len(deselected)),
         collection_errors=tuple(collection.errors),
         skipped_modules=witness.skipped_modules,
-        failures=witness.failures() if phase.tests == "failing" else {},
+        failures=failures,
         messages=witness.messages(),
         interrupted=witness.interrupted,
         internal_error=witness.internal_error,
@@ -81,13 +86,33 @@ def gather_facts(
         plugins=local_plugins(config, root),
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},
-        imported=tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported})),
-        doubts=(*outcome_witness.doubts(), *witness.doubts(), *origin.doubts()),
+        imported=imported,
+        doubts=(
+            *outcome_witness.doubts(),
+            *witness.doubts(),
+            *origin.doubts(),
+            *_look_at_bytecode(config, run, imported, failures),
+        ),
         foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
         measured=measured,
         complaints=complaints,
         surroundings=run.surroundings,
     )
+
+
+def _look_at_bytecode(
+    config: pytest.Config, run: RecordedRun, imported: Iterable[str], failing: Iterable[str]
+) -> list[Finding]:
+    from pytest_phase_gate.recording.bytecode import BytecodeWitness
+
+    folder = run.project.state_folder
+    memory = folder / "cache" / "bytecode.json"
+    witness = BytecodeWitness(config, run.project.root, began=early_look(config).at, memory=memory)
+    # A first run has nothing to be held to, and would have to compare everything: the tests that it is about will do.
+    trusts_but = {split_id(test_id)[0] for test_id in failing} if run.is_first and not memory.exists() else None
+    found = list(witness.look(imported, trusts_but=trusts_but))
+    witness.save(folder)
+    return found
 
 
 def make_record(

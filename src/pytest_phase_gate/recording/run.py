@@ -88,6 +88,8 @@ class RecordedRun:
         self.phase: Phase | None = None
         #: What gives the tests their meaning is frozen by this run's phase, or by this very run.
         self.freezes = True
+        #: No run of its cycle was complete before.
+        self.is_first = True
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self._remembered = NOTHING_REMEMBERED
@@ -109,6 +111,7 @@ class RecordedRun:
         entry = decide_entry(opened.state, self.workflow, self.request.phase)
         self.phase = entry.phase
         self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or opened.state.frozen is None
+        self.is_first = entry.begins_cycle or opened.state.first is None
         self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
 
     def _keep_rules(self, state: State) -> None:

@@ -1,0 +1,19 @@
+"""Bytecode that nobody should believe, one by one; and the ordinary kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_phase_gate.proofs.rows import Attempt, Row
+from tests.integrity.cheats_bytecode import BYTECODE, BYTECODE_TWINS
+from tests.integrity.conftest import FastWorkbench
+
+
+@pytest.mark.parametrize("row", BYTECODE, ids=lambda row: row.name)
+def test_refuses(bench: FastWorkbench, row: Row) -> None:
+    bench.check_cheat(row)
+
+
+@pytest.mark.parametrize("twin", BYTECODE_TWINS.values(), ids=BYTECODE_TWINS)
+def test_opens(bench: FastWorkbench, twin: Attempt) -> None:
+    bench.check_twin(twin)
