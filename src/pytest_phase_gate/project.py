@@ -168,6 +168,10 @@ class Project(Value):
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
+    def list_files(self, keep: Callable[[str], bool]) -> list[str]:
+        """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
+        return list_files(self.root, state_folder=self.state_folder, keep=keep)
+
     def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
         """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
         paths, shown = tuple(paths), {**tree.files, **tree.beside}
@@ -271,7 +275,7 @@ class Project(Value):
             wanted=wanted,
             phase=phase,
             show=show or say_nothing,
-            list_files=lambda keep: list_files(self.root, state_folder=self.state_folder, keep=keep),
+            list_files=self.list_files,
             recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
             known_tests=lambda: (
                 frozenset() if state.known is None else frozenset(store.objects.load_inventory(state.known).files)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.proofs.rows import GOOD, Attempt
+from pytest_phase_gate.proofs.rows import GOOD, PRICE, Attempt, Base
 from tests.integrity.conftest import FastWorkbench
 
 SPECIAL_CASED = GOOD.partition("def discount")[0] + (
@@ -20,7 +20,24 @@ ALWAYS_EQUAL = f"class Price:\n    def __eq__(self, other):\n        return True
 #: Ten minutes, without waiting for them.
 SLOW = f"import time\n\nclock = time.perf_counter\ntime.perf_counter = lambda: clock() + 600\n\n\n{GOOD}"
 
+#: Right or wrong by a variable: nothing is written between red and green.
+SWITCHED = GOOD.replace(
+    "return sum(prices)", "import os\n\n    return sum(prices) if 'ON' in os.environ else -1"
+).replace(
+    "    return amount -", "    import os\n\n    if 'ON' not in os.environ:\n        return -1\n    return amount -"
+)
+#: The same, by a file beside the code that git would show.
+READ = "from pathlib import Path\n\nON = Path(__file__).with_name('rates.json').exists()\n\n\n" + SWITCHED.replace(
+    "'ON' in os.environ", "ON"
+).replace("'ON' not in os.environ", "not ON")
+
+
+def _there_in_red(code: str) -> Base:
+    return Base(files=(*PRICE.files, ("price.py", code)))
+
+
 ODD = {
+    "green-without-change": Attempt(base=_there_in_red(SWITCHED), code=None, environment=(("ON", "1"),)),
     "input-special-cased": Attempt(code=SPECIAL_CASED),
     "sees-pytest": Attempt(code=SEES_PYTEST),
     "always-equal": Attempt(code=ALWAYS_EQUAL),
@@ -39,3 +56,9 @@ def test_nothing_is_said_of_plain_work(bench: FastWorkbench) -> None:
     tried = bench.attempt(Attempt())
     assert tried.holds, tried.output
     assert not [slug for slug in ODD if slug in tried.output]
+
+
+def test_nothing_is_said_of_data_that_came(bench: FastWorkbench) -> None:
+    tried = bench.attempt(Attempt(base=_there_in_red(READ), code=None, writes=(("rates.json", "{}"),)))
+    assert tried.holds, tried.output
+    assert "green-without-change" not in tried.output

@@ -253,7 +253,7 @@ def _end_data(
         "iteration": iteration,
         "exit_status": record.exit_status,
         "tree": record.tree,
-        "beside": list(record.beside),
+        "beside": sorted(record.beside),
         "tally": dict(record.tally),
         "metrics": dict(metrics),
         "narrowed_by": list(record.narrowed_by),
@@ -325,5 +325,6 @@ def _frozen_now(
         }
         bodies = {**past.red, **{test_id: record.inventory.body(test_id) for test_id in accepted}}
         modules = sorted({failure.missing for failure in accepted.values() if failure.missing})
-        kept["red"] = keep("red", {"bodies": bodies, "modules": modules})
+        files = {"tree": record.shown, "beside": dict(record.beside)}
+        kept["red"] = keep("red", {"bodies": bodies, "modules": modules, **files})
     return kept

@@ -25,6 +25,7 @@ from pytest_phase_gate.core.workflow import Phase, Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 _NO_NEW_SKIPS = "no-new-skips"
+GREEN_WITHOUT_CHANGE = "green-without-change"
 
 
 #: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
@@ -129,6 +130,7 @@ def find_findings(
 
     :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
     """
+    unmoved = judged.passing & past.red.keys() if record.is_as_in_red else frozenset()
     unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
         *unfinished,
@@ -143,8 +145,12 @@ def find_findings(
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
+        *name_tests(GREEN_WITHOUT_CHANGE, "advisory", unmoved, "was red, is green, and no file has changed in between"),
         *name_tests(
-            "two-outcomes", "advisory", _two_outcomes(record, past, state, run), "another outcome on the same tree"
+            "two-outcomes",
+            "advisory",
+            {*_two_outcomes(record, past, state, run)} - unmoved,
+            "another outcome on the same tree",
         ),
         *_too_fast(record, state),
     )

@@ -30,8 +30,11 @@ class RunRecord(Value):
     tally: Mapping[str, int]
     duration_s: float
     deselected: int = 0
-    #: Files that were imported and that the tree does not show: their contents are part of its digest.
-    beside: tuple[str, ...] = ()
+    #: The digest of what git or a walk shows, and the contents of imported files beside it: the tree is both.
+    shown: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    #: The run began on the very files that RED left.
+    is_as_in_red: bool = False
     collection_errors: tuple[str, ...] = ()
     #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at their top.
     skipped_modules: int = 0

@@ -28,6 +28,7 @@ from pytest_phase_gate.recording.oddities import look_for_oddities
 from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.run import RecordedRun
 from pytest_phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
+from pytest_phase_gate.recording.since_red import is_as_in_red
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.beside import changed_before, is_shown
@@ -168,7 +169,9 @@ def make_record(
         inventory=inventory,
         audit=audit,
         tree=after.digest,
-        beside=tuple(sorted(after.beside)),
+        shown=after.shown,
+        beside=after.beside,
+        is_as_in_red=not in_first_phase and is_as_in_red(project, run.store.objects, looked, run.tree, began=began),
         root=str(root),
         exit_status=facts.exit_status,
         tally=facts.tally,

@@ -37,6 +37,11 @@ class Tree(Value, kw_only=False):
     beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def shown(self) -> str:
+        """The digest of what git or a walk shows, whatever was imported beside it."""
+        return f"{self.digest.partition(':')[0]}:{_digest(self.files)}" if self.beside else self.digest
+
+    @property
     def is_gits(self) -> bool:
         """Whether git made the ids of the contents."""
         return self.digest.startswith("git:")
