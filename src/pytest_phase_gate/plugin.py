@@ -79,8 +79,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    if getattr(early_config.known_args_namespace, "phase", None) is not None:
-        # Before the project's code runs: what pytest consists of, and whether a signal lies there.
+    known = early_config.known_args_namespace
+    if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
+        # Before the project's code runs: what pytest and Python consist of, and whether a signal lies there.
         from pytest_phase_gate.recording.early import look_early
 
         look_early(early_config)
@@ -103,6 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     # Around the whole session: only when it has ended, output and all, may a confirming run begin.
     result = yield
-    controller = config.stash.get(_controller_key, None)
-    confirmed = None if controller is None else controller.confirm()
+    if _controller_key not in config.stash:
+        return result
+    confirmed = config.stash[_controller_key].confirm()
     return result if confirmed is None else confirmed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from pytest_phase_gate.core.values import replace
 
 #: Names a guard that a run has to do without.
 WITHOUT = "TESTS_WITHOUT_GUARD"
+#: Says how many times as fast a run's clock goes. What a test does to the clock does not reach us.
+FAST_CLOCK = "TESTS_FAST_CLOCK"
 
 
 class Forks:
@@ -34,6 +37,9 @@ def prepare(order: dict[str, Any]) -> None:
     """In the child, which can't import this project's tests."""
     if WITHOUT in os.environ:
         _take_out(os.environ[WITHOUT])
+    if FAST_CLOCK in os.environ:
+        clock, times = time.perf_counter, int(os.environ[FAST_CLOCK])
+        time.perf_counter = lambda: clock() * times
 
 
 def _take_out(guard: str) -> None:

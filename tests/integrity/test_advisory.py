@@ -6,6 +6,7 @@ import pytest
 
 from pytest_phase_gate.proofs.rows import GOOD, PRICE, Attempt, Base
 from tests.integrity.conftest import FastWorkbench
+from tests.integrity.forks import FAST_CLOCK
 
 SPECIAL_CASED = GOOD.partition("def discount")[0] + (
     "def discount(amount):\n"
@@ -17,8 +18,8 @@ SPECIAL_CASED = GOOD.partition("def discount")[0] + (
 )
 SEES_PYTEST = f'import os\n\nFAST = "PYTEST_CURRENT_TEST" in os.environ\n\n\n{GOOD}'
 ALWAYS_EQUAL = f"class Price:\n    def __eq__(self, other):\n        return True\n\n\n{GOOD}"
-#: Ten minutes, without waiting for them.
-SLOW = f"import time\n\nclock = time.perf_counter\ntime.perf_counter = lambda: clock() + 600\n\n\n{GOOD}"
+#: Minutes, without waiting for them.
+SLOW = ((FAST_CLOCK, "1000"),)
 
 #: Right or wrong by a variable: nothing is written between red and green.
 SWITCHED = GOOD.replace(
@@ -41,7 +42,7 @@ ODD = {
     "input-special-cased": Attempt(code=SPECIAL_CASED),
     "sees-pytest": Attempt(code=SEES_PYTEST),
     "always-equal": Attempt(code=ALWAYS_EQUAL),
-    "suite-too-fast": Attempt(code=SLOW, runs=((),), then=Attempt()),
+    "suite-too-fast": Attempt(environment=SLOW, runs=((),), then=Attempt()),
 }
 
 

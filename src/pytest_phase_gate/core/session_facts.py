@@ -54,3 +54,4 @@ class SessionFacts(Value):
     complaints: tuple[str, ...] = ()
     #: Platform, Python and packages.
     surroundings: str = ""
+    notes: tuple[str, ...] = ()

@@ -97,6 +97,7 @@ def _facts_from_json(document: Mapping[str, Any]) -> SessionFacts:
             "doubts": findings_from_json(document["doubts"]),
             "foreign_hooks": tuple(document["foreign_hooks"]),
             "complaints": tuple(document["complaints"]),
+            "notes": tuple(document.get("notes", ())),
         }
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.controller import Controller
+    from pytest_phase_gate.recording.own_work import OwnWork
 
 __all__ = ["start"]
 
@@ -19,6 +20,13 @@ def start(config: pytest.Config) -> Controller | None:
 
     Returns None where there is no verdict to wait for.
     """
+    from pytest_phase_gate.recording.early import own_work
+
+    with own_work(config) as work:
+        return _start(config, work)
+
+
+def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
     if hasattr(config, "workerinput"):
         from pytest_phase_gate.recording.worker import INPUT, WorkerWitness
 
@@ -35,6 +43,7 @@ def start(config: pytest.Config) -> Controller | None:
             from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 
             config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
+            work.widen()
         return None
     if config.option.phase is None and config.option.phase_baseline.startswith("known="):
         from pytest_phase_gate.recording.known import KnownRecorder

@@ -12,6 +12,7 @@ from pytest_phase_gate.core.runs import count
 from pytest_phase_gate.core.workflow import Workflow
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError
 from pytest_phase_gate.project import Project, rules_of
+from pytest_phase_gate.recording.early import own_work
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.narrowing import describe_narrowing
 from pytest_phase_gate.recording.origin import Origin
@@ -58,11 +59,17 @@ class BaselineRecorder:
         return rules_of(self._project, self._store, self._store.look())
 
     @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        with own_work(self._config) as work:
+            work.settle()
+
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._origin.is_left():
             return
         try:
-            self._record(session)
+            with own_work(self._config):
+                self._record(session)
         except PhaseGateError as error:
             self._says, self._status = f"no baseline: {error}", error.exit_code
         session.exitstatus = self._status
@@ -98,5 +105,7 @@ class BaselineRecorder:
             )
 
     def pytest_terminal_summary(self) -> None:
-        if not self._origin.is_left():
+        if self._origin.is_left():
+            return
+        with own_work(self._config):
             show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,7 +22,8 @@ def confirm_runs(store: TaskStore, arguments: Sequence[str], *, further: int, ex
         if index == further and exit_signal is not None:
             # A signal goes with the last one: it speaks of the run that it is given with.
             command.append(f"--exit-signal={exit_signal}")
-        sys.stdout.flush()
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # a test may have closed it
+            sys.stdout.flush()
         environment = {name: value for name, value in os.environ.items() if name != RUN_VARIABLE}
         status = subprocess.run(command, env=environment, check=False).returncode
         if not _is_confirmed(before, store.look().state):

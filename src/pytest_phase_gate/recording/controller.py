@@ -21,12 +21,13 @@ from pytest_phase_gate.core.runs import Kind
 from pytest_phase_gate.core.visible import show_line
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, as_fault
 from pytest_phase_gate.project import Project
-from pytest_phase_gate.recording.early import early_look
+from pytest_phase_gate.recording.early import early_look, own_work
 from pytest_phase_gate.recording.extensions import tell_evaluated
 from pytest_phase_gate.recording.gathering import gather_facts, make_record, missing_modules
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.meaning import written_since
 from pytest_phase_gate.recording.options import Options
+from pytest_phase_gate.recording.own_work import describe_left
 from pytest_phase_gate.recording.preparing import prepare, take_criteria
 from pytest_phase_gate.recording.reason_hooks import ReasonHooks
 from pytest_phase_gate.recording.run import RecordedRun, Request
@@ -34,7 +35,7 @@ from pytest_phase_gate.recording.telling import add_to_junit, root_to_name, show
 from pytest_phase_gate.recording.verifying import hide_from_tests, recorded_for
 from pytest_phase_gate.recording.witness import SessionWitness
 from pytest_phase_gate.recording.worker import INPUT
-from pytest_phase_gate.report.files import write_reports
+from pytest_phase_gate.report.files import prepare_reports, write_reports
 from pytest_phase_gate.report.panel import Line, name_root, render_panel, render_problem
 from pytest_phase_gate.storage.mounts import network_warning
 
@@ -72,6 +73,8 @@ class Controller:
         self._began = time.time()
         self._started = time.perf_counter()
         self._problem: PhaseGateError | None = None
+        #: Names of Python that tests left patched.
+        self._left: list[str] = []
         self._complaints: list[str] = []
         self._evaluation: Evaluation | None = None
         self._kind: Kind | None = None
@@ -93,6 +96,10 @@ class Controller:
             # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(controller._project.root), "phase_gate_reasons")
+            own_work(config).widen()
+        if controller._options.reports:
+            prepare_reports(controller._options.reports)
+            own_work(config).widen()
         if controller._run.freezes:
             from pytest_phase_gate.recording.parts import PartsWitness
 
@@ -138,11 +145,10 @@ class Controller:
         if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
-            warning = network_warning(self._run.store.folder)
-            if warning:
-                self._run.warnings.append(warning)
-            self._run.begin()
-            self._show_again = hide_from_tests(self._config)
+            with own_work(self._config):
+                self._run.warnings += filter(None, (network_warning(self._run.store.folder),))
+                self._run.begin()
+                self._show_again = hide_from_tests(self._config)
         except NotAllowedError as error:
             # Somebody else moved the task on between our look and our start.
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
@@ -181,7 +187,8 @@ class Controller:
         if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
-            self._finish(int(exitstatus))
+            with own_work(self._config):
+                self._finish(int(exitstatus))
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
@@ -189,6 +196,7 @@ class Controller:
             self._problem = as_fault(error, remedy=REPORT_FAULT)
 
     def _finish(self, exit_status: int) -> None:
+        self._left = self._outcomes.left_patched()
         facts = gather_facts(
             self._config,
             self._run,
@@ -219,8 +227,9 @@ class Controller:
     def _write_reports(self, evaluation: Evaluation) -> None:
         try:
             write_reports(self._options.reports, evaluation, self._story)
-        except PhaseGateError as error:
+        except Exception as fault:
             # The run is recorded: the panel shows its verdict, and the status says that not all was stored.
+            error = fault if isinstance(fault, PhaseGateError) else as_fault(fault, remedy=REPORT_FAULT)
             self._is_stored = False
             self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
 
@@ -232,8 +241,9 @@ class Controller:
     def pytest_unconfigure(self) -> None:
         if self.origin.is_left():
             return
-        self._show_again()
-        self._run.close()
+        with own_work(self._config):
+            self._show_again()
+            self._run.close()
 
     # --- what people see and the process says --------------------------------------------------------------------
 
@@ -246,8 +256,9 @@ class Controller:
                 f"nothing recorded: {self._void} runs no test", remedy=f"pytest --phase={self._options.phase}"
             )
         if self._problem is not None:
+            left = f"; {describe_left(self._left)}" if self._left else ""
             return render_problem(
-                f"nothing recorded, the gate is closed: {self._problem.problem} [{self._problem.slug}]",
+                f"nothing recorded, the gate is closed: {self._problem.problem} [{self._problem.slug}]{left}",
                 remedy=self._problem.remedy,
             )
         if self._evaluation is None:
@@ -298,9 +309,9 @@ class Controller:
             return None
         from pytest_phase_gate.recording.confirm import confirm_runs
 
-        return confirm_runs(
-            self._run.store, self._run.request.arguments, further=further, exit_signal=self._options.exit_signal
-        )
+        store, typed, signal = self._run.store, self._run.request.arguments, self._options.exit_signal
+        with own_work(self._config):
+            return confirm_runs(store, typed, further=further, exit_signal=signal)
 
     def tell(self) -> tuple[str, ...]:
         """Tell those who want to know the verdict; return what the CI system is to read in the log."""
@@ -329,7 +340,8 @@ class _LastWord:
         if self._controller.origin.is_left():
             return result
         # Never raise here: that would swallow the FAILURES section.
-        session.exitstatus = self._controller.exit_status(int(session.exitstatus))
-        commands = self._controller.tell()
-        show_lines(session.config, self._controller.panel(), commands=commands)
+        with own_work(session.config):
+            session.exitstatus = self._controller.exit_status(int(session.exitstatus))
+            commands = self._controller.tell()
+            show_lines(session.config, self._controller.panel(), commands=commands)
         return result

@@ -1,4 +1,4 @@
-"""What is so before the project's code runs: pytest's parts, the signal, the time. A conftest comes after this."""
+"""What is so before the project's code runs: pytest's parts, Python's, the signal, the time. A conftest comes later."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from pytest_phase_gate.core.values import Value
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.recording.origin import Origin
+from pytest_phase_gate.recording.own_work import OwnWork
 from pytest_phase_gate.recording.patches import Patches
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Early(Value, kw_only=False):
     signal: SignalFile | None
     at: float
     origin: Origin
+    own_work: OwnWork
 
 
 _key: pytest.StashKey[Early] = pytest.StashKey()
@@ -34,7 +36,7 @@ _key: pytest.StashKey[Early] = pytest.StashKey()
 
 def look_early(config: pytest.Config) -> None:
     """Look, and keep it with the configuration."""
-    config.stash[_key] = Early(Patches(), _signal(config), time.time(), Origin())
+    config.stash[_key] = Early(Patches(), _signal(config), time.time(), Origin(), OwnWork())
 
 
 def early_look(config: pytest.Config) -> Early:
@@ -42,6 +44,11 @@ def early_look(config: pytest.Config) -> Early:
     if _key not in config.stash:
         look_early(config)
     return config.stash[_key]
+
+
+def own_work(config: pytest.Config) -> OwnWork:
+    """Return the context for all that we do once the project's code has run."""
+    return early_look(config).own_work
 
 
 def _signal(config: pytest.Config) -> SignalFile | None:

@@ -26,6 +26,7 @@ from pytest_phase_gate.recording.modules import found_modules, imported_files
 from pytest_phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
 from pytest_phase_gate.recording.oddities import look_for_oddities
 from pytest_phase_gate.recording.origin import Origin
+from pytest_phase_gate.recording.own_work import describe_left
 from pytest_phase_gate.recording.run import RecordedRun
 from pytest_phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
 from pytest_phase_gate.recording.since_red import is_as_in_red
@@ -65,6 +66,7 @@ def gather_facts(
     measured, complaints = gather_metrics(config, run.workflow, phase, root)
     failures = witness.failures() if phase.tests == "failing" else {}
     imported = tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported}))
+    left = sorted({*outcome_witness.left_patched(), *witness.left_patched})
     return SessionFacts(
         outcomes=witness.outcomes(),
         exit_status=exit_status,
@@ -98,6 +100,7 @@ def gather_facts(
         measured=measured,
         complaints=complaints,
         surroundings=run.surroundings,
+        notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
     )
 
 
@@ -134,7 +137,9 @@ def make_record(
     assert run.tree is not None, "the run was begun"
     assert run.phase is not None, "the run was begun"
     in_first_phase = run.phase.scope == "targets"
-    looked = run.store.look().state
+    opened = run.store.look()
+    run.refuse_lost(opened)
+    looked = opened.state
     # In RED everything is frozen anew, whole.
     frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
     frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
@@ -213,7 +218,7 @@ def make_record(
         ),
         evidence_memory=measured.remembered,
         warnings=(*facts.complaints, *measured.warnings),
-        notes=measured.notes,
+        notes=(*facts.notes, *measured.notes),
         tables=measured.tables,
     )
     return record, after.files

@@ -125,6 +125,10 @@ class OutcomeWitness:
                 self._doubt(slug, detail, test)
         return tuple(self._doubts.values())
 
+    def left_patched(self) -> list[str]:
+        """Return the names of Python that tests left replaced."""
+        return self._early.own_work.left_by_tests(self.homes)
+
     def _doubt(self, slug: str, detail: str, name: str) -> None:
         file = name.partition("::")[0] if "::" in name else ""
         self._doubts.setdefault(
@@ -135,8 +139,11 @@ class OutcomeWitness:
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         # After collection: from a hook, a fixture or a test, and perhaps gone again when we look.
-        if self._session is not None and self._watch is None and any(map(self.homes.is_foreign, homes_of(plugin))):
-            self._begin_watch(self._session)
+        if self._session is None or self._watch is not None:
+            return
+        with self._early.own_work:
+            if any(map(self.homes.is_foreign, homes_of(plugin))):
+                self._begin_watch(self._session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -211,9 +218,11 @@ class OutcomeWitness:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._session = session
-        self._look_at_internals()
-        if self._see_foreign():
-            self._begin_watch(session)
+        with self._early.own_work as work:
+            self._look_at_internals()
+            if self._see_foreign():
+                self._begin_watch(session)
+            work.settle()
 
     def _begin_watch(self, session: pytest.Session) -> None:
         self._look_at_objects(session.items)
@@ -221,7 +230,7 @@ class OutcomeWitness:
         self.guard(phase_gate_result_watch=self._watch)
 
     def _look_at_internals(self) -> None:
-        for name, whose in self._early.patches.look(self.homes, self._config):
+        for name, whose in self._early.patches.look(self.homes, self._config, self._early.own_work.left):
             by = f", but from {whose}" if whose else ""
             self._doubt("pytest-patched", f"{name} is not its own any more{by}", name)
 

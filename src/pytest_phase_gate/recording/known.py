@@ -9,6 +9,7 @@ import pytest
 
 from pytest_phase_gate.errors import PhaseGateError
 from pytest_phase_gate.project import Project
+from pytest_phase_gate.recording.early import own_work
 from pytest_phase_gate.recording.inventory import take_inventory
 from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.witness import SessionWitness
@@ -19,7 +20,7 @@ class KnownRecorder:
     """Started by `phase-gate verify start`, which names the file that the inventory's digest is written to."""
 
     def __init__(self, config: pytest.Config, project: Project) -> None:
-        self._project = project
+        self._config, self._project = config, project
         self._file = Path(str(config.option.phase_baseline).partition("=")[2])
         self._origin = Origin()
         self._origin.mark = self._file.with_suffix(SUFFIX)
@@ -44,6 +45,10 @@ class KnownRecorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        with own_work(self._config):
+            self._record()
+
+    def _record(self) -> None:
         outcomes = self.witness.outcomes()
         # What a forked child collected, or disturbed, is not what the command selects.
         if not outcomes or self._origin.is_left() or self._origin.doubts():

@@ -10,7 +10,7 @@ import builtins
 import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter, is_
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
@@ -168,15 +168,19 @@ class Patches:
             if _is_suspect(value, file) or f"{path}.{name}" in _WRITTEN_OUT:
                 self._suspects[f"{path}.{name}"] = value
 
-    def look(self, homes: Homes, config: pytest.Config) -> Iterator[tuple[str, str]]:
-        """Yield the dotted names that are not their own any more, and whose they are now, as far as one can tell."""
+    def look(self, homes: Homes, config: pytest.Config, left: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+        """Yield the dotted names that are not their own any more, and whose they are now, as far as one can tell.
+
+        :param left: what names had that were put back for the time of this look.
+        """
         for name in [name for name in sys.modules if name.startswith(_OWN)]:
             self._keep_module(name)
         for name in _MODULES:
             self._keep_module(name)
         for name, module in self._modules.items():
-            if sys.modules.get(name) is not module:
-                yield name, _whose(sys.modules.get(name), homes)
+            now = left.get(f"sys.modules.{name}", sys.modules.get(name))
+            if now is not module:
+                yield name, _whose(now, homes)
         # Those that turn out to be at home need no third look: what changes from now on is seen by identity.
         self._suspects = {path: value for path, value in self._suspects.items() if _is_alien(path, value, homes)}
         for path, value in self._suspects.items():
@@ -185,7 +189,7 @@ class Patches:
             if not kept.is_same(vars(owner)):
                 yield from _judge_changes(path, owner, kept, homes)
         for name, value in self._builtins.items():
-            now = vars(builtins).get(name)
+            now = left.get(f"builtins.{name}", vars(builtins).get(name))
             if now is not value and _is_replaced(value, now, homes):
                 yield f"builtins.{name}", _whose(now, homes)
         yield from _look_at_objects(config, homes)

@@ -10,6 +10,7 @@ import pytest
 from pytest_phase_gate.core.failures import failure_to_json
 from pytest_phase_gate.core.inventory import bare_name
 from pytest_phase_gate.recording.buckets import FAILURE
+from pytest_phase_gate.recording.early import own_work
 from pytest_phase_gate.recording.reasons import FailureReader
 
 
@@ -22,7 +23,8 @@ class ReasonHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # A doctest stands in the code under test: that does not make it a test's own code.
-        self._reader.see_test_files({item.path for item in session.items if isinstance(item, pytest.Function)})
+        with own_work(session.config):
+            self._reader.see_test_files({item.path for item in session.items if isinstance(item, pytest.Function)})
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -31,7 +33,9 @@ class ReasonHooks:
         report = yield
         if call.excinfo is not None and report.outcome == "failed":
             name = bare_name(item.nodeid.partition("::")[2])
-            failure = self._reader.read(call.excinfo.value, stage=call.when, test_file=item.path, test_name=name)
+            # What the test's fixtures have patched is still so, and is not meant for us.
+            with own_work(item.config):
+                failure = self._reader.read(call.excinfo.value, stage=call.when, test_file=item.path, test_name=name)
             setattr(report, FAILURE, failure_to_json(failure))
         return report
 
@@ -42,9 +46,10 @@ class ReasonHooks:
         report = yield
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
-            if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
-                self._reader.see_test_files({collector.path})
-            # Which test it is about is not known yet: whoever counts the module's tests looks at each.
-            failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
+            with own_work(collector.config):
+                if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
+                    self._reader.see_test_files({collector.path})
+                # Which test it is about is not known yet: whoever counts the module's tests looks at each.
+                failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
             setattr(report, FAILURE, failure_to_json(failure))
         return report

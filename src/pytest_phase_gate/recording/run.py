@@ -30,6 +30,7 @@ from pytest_phase_gate.core.state import Event, State
 from pytest_phase_gate.core.values import Value, field, replace
 from pytest_phase_gate.core.workflow import Phase, Workflow
 from pytest_phase_gate.core.workflow_json import workflow_to_json
+from pytest_phase_gate.errors import StorageError
 from pytest_phase_gate.project import STATE_FOLDER, Project, pipeline_rules
 from pytest_phase_gate.recording.meaning import AtStart, look_at_frozen
 from pytest_phase_gate.recording.signal_desk import SignalDesk
@@ -37,6 +38,7 @@ from pytest_phase_gate.recording.verifying import refuse_outside_verify
 from pytest_phase_gate.storage import last_files
 from pytest_phase_gate.storage.files import make_folder
 from pytest_phase_gate.storage.lock import RunLock, host_name
+from pytest_phase_gate.storage.opening import Opened
 from pytest_phase_gate.storage.references import load_frozen, load_references
 from pytest_phase_gate.storage.signal_file import SignalFile
 from pytest_phase_gate.storage.store import TaskStore, Transaction, now
@@ -265,6 +267,7 @@ class RecordedRun:
     def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:
         """Judge the run and write its end record. The lock is held for the write only."""
         looked = self.store.look()
+        self.refuse_lost(looked)
         signals = SignalDesk(self, looked.state)
         finished = self._finish(looked.state, record, signals, tree_files)
         with self.store.transaction() as change:
@@ -278,6 +281,21 @@ class RecordedRun:
             last_files.save(self.store.folder, tree_files)
         self.close()
         return finished
+
+    def refuse_lost(self, opened: Opened) -> None:
+        """Refuse to end a run that the ledger does not know as open any more."""
+        if opened.state.open_run(self.id) is not None:
+            return
+        folder = self.store.folder
+        if not opened.exists:
+            raise StorageError(
+                f"the state folder {folder.name} was removed while the tests ran",
+                remedy=f"find the test or the command that removes {folder}, then run again",
+            )
+        raise StorageError(
+            f"the ledger in {folder.name} does not have this run any more: it was replaced while the tests ran",
+            remedy=f"find the test or the command that writes to {folder}, then run again",
+        )
 
     def _finish(self, state: State, record: RunRecord, signals: SignalDesk, tree_files: Mapping[str, str]) -> Finished:
         record = replace(record, warnings=(*record.warnings, *self.warnings), notes=(*record.notes, *self.notes))

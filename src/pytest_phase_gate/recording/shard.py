@@ -27,7 +27,7 @@ from pytest_phase_gate.core.workflow import Phase
 from pytest_phase_gate.core.workflow_json import workflow_to_json
 from pytest_phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError, as_fault
 from pytest_phase_gate.recording.controller import REPORT_FAULT, VOID_OPTIONS
-from pytest_phase_gate.recording.early import early_look
+from pytest_phase_gate.recording.early import early_look, own_work
 from pytest_phase_gate.recording.gathering import gather_facts
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.meaning import support_files, written_since
@@ -84,6 +84,7 @@ class ShardRecorder:
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
         except PhaseGateError as error:
             raise pytest.UsageError(str(error)) from error
+        own_work(config).widen()
         if recorder._phase.tests == "failing":
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(recorder._project.root), "phase_gate_reasons")
@@ -124,9 +125,10 @@ class ShardRecorder:
         if self._void or self.origin.is_left():
             return
         try:
-            self._before = self._project.take_tree()
-            self._shard = self._begin(self._before)
-            self._write(self._shard)
+            with own_work(self._config):
+                self._before = self._project.take_tree()
+                self._shard = self._begin(self._before)
+                self._write(self._shard)
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
@@ -159,8 +161,9 @@ class ShardRecorder:
         if self._void or self._problem is not None or self.origin.is_left():
             return
         try:
-            self._write(self._end(int(exitstatus)))
-            self.origin.clear()
+            with own_work(self._config):
+                self._write(self._end(int(exitstatus)))
+                self.origin.clear()
         except PhaseGateError as error:
             self._problem = error
         except Exception as error:
@@ -292,9 +295,10 @@ class _LastWord:
         result = yield
         if self._recorder.origin.is_left():
             return result
-        session.exitstatus = self._recorder.exit_status(int(session.exitstatus))
-        self._recorder.tell()
-        show_lines(session.config, self._recorder.panel())
+        with own_work(session.config):
+            session.exitstatus = self._recorder.exit_status(int(session.exitstatus))
+            self._recorder.tell()
+            show_lines(session.config, self._recorder.panel())
         return result
 
 

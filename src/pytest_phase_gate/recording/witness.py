@@ -13,6 +13,7 @@ from pytest_phase_gate.core.outcomes import FAILING, Bucket, Outcomes
 from pytest_phase_gate.core.parts import Parts, parts_from_json
 from pytest_phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from pytest_phase_gate.recording.collection import Collection
+from pytest_phase_gate.recording.early import own_work
 from pytest_phase_gate.recording.origin import Origin
 from pytest_phase_gate.recording.worker import OUTPUT
 
@@ -21,14 +22,16 @@ class SessionWitness:
     """Registered on the controller only, never on a worker."""
 
     def __init__(self, config: pytest.Config, root: Path, origin: Origin) -> None:
-        self.collection = Collection(config, root)
+        self._config, self.collection = config, Collection(config, root)
         self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config), came_back=origin.is_left)
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
-        #: What workers found doubtful, which hooks the project implements there, and where they found modules.
+        #: What workers found doubtful, which hooks the project implements there, which names its tests left patched,
+        #: and where they found modules.
         self._worker_doubts: list[Finding] = []
         self._failed_on_workers: set[str] = set()
         self.foreign_hooks: set[str] = set()
+        self.left_patched: set[str] = set()
         self.modules: dict[str, str] = {}
         #: Files of the project that workers have imported.
         self.imported: set[str] = set()
@@ -45,12 +48,14 @@ class SessionWitness:
         self.pytest_runtest_logreport = self.buckets.fold
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        self.collection.see_deselected(items)
+        with own_work(self._config):
+            self.collection.see_deselected(items)
         self.buckets.fold_deselected(len(items))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.collection.see_items(session.items)
+        with own_work(self._config):
+            self.collection.see_items(session.items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -67,6 +72,7 @@ class SessionWitness:
             self._worker_doubts += findings_from_json(seen["doubts"])
             self._failed_on_workers |= set(seen["failed"])
             self.foreign_hooks |= set(seen["foreign_hooks"])
+            self.left_patched |= set(seen["left_patched"])
             self.modules |= seen["modules"]
             self.imported |= set(seen["imported"])
             if "parts" in seen:

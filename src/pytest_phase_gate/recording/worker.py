@@ -9,7 +9,7 @@ import pytest
 
 from pytest_phase_gate.core.findings import findings_to_json
 from pytest_phase_gate.core.parts import parts_to_json
-from pytest_phase_gate.recording.early import early_look
+from pytest_phase_gate.recording.early import early_look, own_work
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from pytest_phase_gate.storage.process_identity import FORKS
@@ -84,6 +84,10 @@ class WorkerWitness:
     def pytest_sessionfinish(self) -> None:
         if self._origin.is_left():
             return
+        with own_work(self._config):
+            self._tell()
+
+    def _tell(self) -> None:
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         output[OUTPUT] = {
             "deselected": self._deselected,
@@ -93,6 +97,7 @@ class WorkerWitness:
             "failed": sorted(self._failed),
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
             "foreign_hooks": list(self._outcomes.foreign_hooks),
+            "left_patched": self._outcomes.left_patched(),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
             "imported": imported_files(self._outcomes.homes),
         }

@@ -20,6 +20,18 @@ REPORT_SUFFIXES = (".json", ".md", ".html", ".xml", ".env")
 STORY_SUFFIXES = (".html", ".md")
 
 
+def prepare_reports(paths: Iterable[Path]) -> None:
+    """Import what reports of these kinds are written with, before the project's tests can change it."""
+    for suffix in {path.suffix.lower() for path in paths}:
+        if suffix == ".html":
+            import pytest_phase_gate.report.html
+            import pytest_phase_gate.report.reading
+        elif suffix == ".env":
+            import pytest_phase_gate.report.gitlab
+        elif suffix == ".xml":
+            import pytest_phase_gate.report.junit  # noqa: F401
+
+
 def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable[[], Story]) -> None:
     """Write each report. Raises StorageError for one that can't be written.
 

@@ -1,0 +1,79 @@
+"""What tests change under our hands while they run: the state folder, and what their own fixtures patch."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.support import FAILING_TESTS, Sample
+
+#: A project whose code does something when the last test calls it.
+DOING = """\
+import shutil
+
+def add(a, b):
+    return a + b
+
+def sub(a, b):
+    {what}
+    return a - b
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        pytest.param("shutil.rmtree('.phase-gate')", "was removed while the tests ran", id="removed"),
+        pytest.param(
+            "shutil.rmtree('.phase-gate'); shutil.copytree('kept', '.phase-gate')",
+            "does not have this run any more",
+            id="replaced",
+        ),
+    ],
+)
+def test_a_state_folder_without_this_run_is_named(sample: Sample, what: str, said: str) -> None:
+    sample.environment.setenv("CI", "1")  # nothing remembers how far the folder had come
+    sample.red().write(calc=DOING.format(what=what))
+    shutil.copytree(sample.root / ".phase-gate", sample.root / "kept")
+    ran = sample.pytest("--phase=green")
+    assert ran.code == 11
+    assert ran.has("2 passed", "nothing recorded, the gate is closed", said, "state-storage", "then run again")
+    assert "AssertionError" not in ran.out
+    assert sample.gate("check").code != 0
+
+
+PATCHED = """\
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def without_files(monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("no files here")
+
+    for name in ("os.path.realpath", "os.path.relpath", "pathlib.Path.read_bytes", "ast.walk"):
+        monkeypatch.setattr(name, fail)
+
+
+"""
+
+
+def test_what_a_fixture_patches_while_its_test_fails_does_not_reach_us(sample: Sample) -> None:
+    sample.write(test_calc=PATCHED + FAILING_TESTS)
+    ran = sample.pytest("--phase=red", "--tb=native")
+    assert ran.code == 0, ran.out
+    assert ran.has("2 failed", "red-for-a-reason")
+    assert "a test left" not in ran.out
+
+
+def test_what_the_projects_set_up_patches_does_not_reach_us(sample: Sample) -> None:
+    sample.write(
+        conftest="import json, os, subprocess\n\njson.dumps = os.replace = subprocess.run = os.fsync = None\n",
+        test_calc=FAILING_TESTS,
+    )
+    ran = sample.pytest_process("--phase=red")
+    assert ran.code == 0, ran.out
+    assert "a test left" not in ran.out
+    sample.remove("conftest.py")
+    assert sample.gate("audit").code == 0
