@@ -1,7 +1,7 @@
 """Run the sweeps as a whole, and print what they visited.
 
 `python -m tests.faults [--jobs N] [--step N] [--once] [--kinds ...] [--operations ...]
-[--only faults|power|kills|verification]`
+[--only faults|power|kills|verification|leftovers]`
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.faults.kills import kill_at_random
+from tests.faults.leftovers import find_rows, leave_rows
 from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.points import ERRORS, KILLS
 from tests.faults.power import fail_everywhere
@@ -41,7 +43,7 @@ def main() -> int:
     parser.add_argument("--step", type=int, default=1, help="visit every Nth point only")
     parser.add_argument("--kinds", nargs="+", choices=(*ERRORS, *KILLS), default=(*ERRORS, *KILLS))
     parser.add_argument("--operations", nargs="+", default=[each.name for each in OPERATIONS])
-    parser.add_argument("--only", choices=("faults", "power", "kills", "verification"))
+    parser.add_argument("--only", choices=("faults", "power", "kills", "verification", "leftovers"))
     parser.add_argument("--times", type=int, default=20, help="kills at random times, without workers and with them")
     parser.add_argument("--once", action="store_true", help="leave out faults that stay for good")
     given = parser.parse_args()
@@ -50,6 +52,7 @@ def main() -> int:
         fail_all(given.step) if given.only in (None, "power") else True,
         kill_all(given.times) if given.only in (None, "kills") else True,
         kill_steps(given.step) if given.only in (None, "verification") else True,
+        leave_all(given.jobs, given.step) if given.only in (None, "leftovers") else True,
     ]
     return 0 if all(are_well) else 1
 
@@ -76,6 +79,23 @@ def sweep_all(given: argparse.Namespace) -> bool:
     print(f"\n{visited} fault points visited, {len(problems)} problems\n", flush=True)
     print(*problems, sep="\n", file=sys.stderr, flush=True)
     return bool(visited) and not problems
+
+
+def leave_all(jobs: int, step: int) -> bool:
+    """Leave replaced whatever a run's end calls, and leave everything else behind."""
+    rows = find_rows()[::step]
+    print(f"{len(rows)} things that a test may leave behind\n", flush=True)
+    problems: list[str] = []
+    counts = Counter[str]()
+    with ProcessPoolExecutor(jobs) as pool:
+        for found, problem in pool.map(leave_rows, [rows[start::jobs] for start in range(jobs)]):
+            counts += found
+            problems += problem
+    print("| recorded | not recorded, and said so | pytest gave up | problems |")
+    print("| --- | --- | --- | --- |")
+    print(f"| {counts['recorded']} | {counts['refused']} | {counts['crashed']} | {len(problems)} |\n", flush=True)
+    print(*problems, sep="\n", file=sys.stderr, flush=True)
+    return bool(rows) and not problems
 
 
 def kill_steps(step: int) -> bool:

@@ -1,0 +1,74 @@
+"""A sample of what tests leave behind. The whole table, over every function that a run's end calls, runs with
+`python -m tests.faults --only leftovers` (`tox -e faults`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.behind import BEHIND, TWINS
+from tests.faults.leftovers import WORKERS, Leftovers, is_kept, replacing
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+
+#: The worst ones, each in one of the ways.
+SAMPLE = (
+    ("os:replace", "mock"),
+    ("os:open", "mock"),
+    ("os:close", "mock"),
+    ("os:fsync", "none"),
+    ("os:getpid", "mock"),
+    ("json:dumps", "mock"),
+    ("builtins:open", "raises"),
+    ("builtins:isinstance", "none"),
+    ("subprocess:Popen", "mock"),
+    ("pathlib:Path.exists", "none"),
+    ("time:time", "mock"),
+    ("re:compile", "mock"),
+    ("hashlib:sha256", "mock"),
+)
+
+
+SAMPLE_BEHIND = (
+    "no environment",
+    "no current folder",
+    "no places to import from",
+    "a module exchanged",
+    "output closed, not captured",
+    "the state folder removed",
+)
+
+
+@pytest.fixture(scope="module")
+def leftovers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Leftovers]:
+    found = Leftovers(tmp_path_factory.mktemp("left"))
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize(("name", "kind"), SAMPLE, ids=str)
+def test_what_a_test_leaves_replaced_does_not_reach_us(leftovers: Leftovers, name: str, kind: str) -> None:
+    leftovers.check(replacing(name, kind), note=name)
+
+
+@pytest.mark.parametrize("name", SAMPLE_BEHIND)
+def test_what_a_test_leaves_behind_does_not_reach_us(leftovers: Leftovers, name: str) -> None:
+    leftovers.check_case(BEHIND[name])
+
+
+def test_what_tests_put_back_is_not_mentioned(leftovers: Leftovers) -> None:
+    ended = leftovers.check("".join(TWINS.values()), note="")
+    assert "2 passed" in ended.out
+
+
+def test_what_a_test_leaves_in_a_worker_does_not_reach_us(leftovers: Leftovers) -> None:
+    leftovers.check(replacing("os:replace", "mock"), *WORKERS, note="os:replace")
+
+
+def test_whatever_the_end_of_a_run_calls_is_kept(leftovers: Leftovers) -> None:
+    called = leftovers.project.trace("--phase=green")
+    assert [name for name in called if not is_kept(name)] == []
+    assert {"os:replace", "os:close", "json:dumps", "subprocess:Popen.communicate", "posixpath:realpath"} <= {*called}
