@@ -76,7 +76,7 @@ def test_everything_can_be_set() -> None:
         ("confidence: {threshold: 101}", "101 can never be reached"),
         ("confidence: {low: 80}", "it is above the threshold, 70"),
         ("confidence: {repeated: 0}", "confidence.repeated can't be 0"),
-        ("confidence: {keywords: ['a*a*a*']}", "confidence.keywords: it has more than 2 repeats"),
+        ("confidence: {keywords: ['a*a*a*']}", "confidence.keywords: it can be read in too many ways"),
     ],
 )
 def test_what_is_refused(text: str, problem: str) -> None:

@@ -1,5 +1,8 @@
 """`python -m tests.fuzz`: each target under atheris for a while, one process a target; ends with 1 if one broke.
 
+With `--grown`, each target's inputs grown to a megabyte instead, which needs no atheris; with `--known`, those that
+were slow once.
+
 libFuzzer ends its process with the run, so every target gets one of its own. What was found lies in the folder that
 is named at the end, one file an input.
 """
@@ -19,7 +22,11 @@ def main() -> int:
     parser.add_argument("--only", metavar="NAME", action="append", default=[], help="this target; may be repeated")
     parser.add_argument("--child", metavar="NAME", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help="keep inputs here, for the next time")
+    parser.add_argument("--grown", action="store_true", help="inputs of a megabyte instead")
+    parser.add_argument("--known", action="store_true", help="inputs that were slow once instead")
     arguments = parser.parse_args()
+    if arguments.grown or arguments.known:
+        return _grow(arguments.only, known=arguments.known)
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="phase-gate-atheris-"))
     if arguments.child:
         return _fuzz(arguments.child, folder, arguments.seconds)
@@ -36,6 +43,21 @@ def main() -> int:
             print(done.stdout[-3000:] + "\n".join(rows[-40:]))
     print(f"{len(broken)} broke; inputs: {folder}")
     return 1 if broken else 0
+
+
+def _grow(only: list[str], *, known: bool) -> int:
+    from tests.fuzz.growth import grow, known_rows
+    from tests.fuzz.targets import all_targets
+
+    rows = known_rows() if known else (row for name in only or all_targets() for row in grow(name))
+    slow = 0
+    for row in rows:
+        is_soon, seconds = row.read()
+        slow += not is_soon
+        if known or not is_soon or seconds > 2:
+            print(f"{row.target:18} {seconds:5.1f} s  {'soon' if is_soon else 'slow'}: {row.name}", flush=True)
+    print(f"{slow} broke, or took too long")
+    return 1 if slow else 0
 
 
 def _last_count(rows: list[str]) -> str:

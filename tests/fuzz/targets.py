@@ -42,7 +42,7 @@ from pytest_phase_gate.storage.objects import ObjectStore
 from pytest_phase_gate.storage.signal_file import read_signal_file
 from pytest_phase_gate.storage.store import TaskStore
 from pytest_phase_gate.storage.walked_files import take_walked_files
-from tests.fuzz import document_targets, verification_targets
+from tests.fuzz import document_targets, text_targets, verification_targets
 
 _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"
 
@@ -459,6 +459,7 @@ def all_targets() -> dict[str, Target]:
         Target("document-asciidoc", document_targets.asciidoc, document_targets.ASCIIDOC),
         Target("diagram-mermaid", document_targets.mermaid, document_targets.MERMAID),
         Target("diagrams", document_targets.other_diagrams, document_targets.OTHERS),
+        *(Target(*row) for row in text_targets.ROWS),
         Target("task", verification_targets.tasks, verification_targets.TASKS),
         Target("executor-result", verification_targets.executor_result, verification_targets.RESULTS),
         Target("verdict", verification_targets.verdict, verification_targets.VERDICTS),

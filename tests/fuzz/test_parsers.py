@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -98,6 +99,15 @@ def test_depth_in_a_valid_place(name: str, depth: int) -> None:
         for place in (b"null", b"{}", b"[]", b"true", b"1"):
             if place in seed:
                 target(seed.replace(place, nested, 1))
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"NaN", b"Infinity", b"9" * 400 + b".5"])
+@pytest.mark.parametrize("name", NESTING)
+def test_numbers_that_are_none_in_a_valid_place(name: str, number: bytes) -> None:
+    target = all_targets()[name]
+    for seed in target.seeds:
+        for found in re.finditer(rb"\b\d+(?:\.\d+)?\b", seed):
+            target(seed[: found.start()] + number + seed[found.end() :])
 
 
 @brief

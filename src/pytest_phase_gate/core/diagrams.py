@@ -115,12 +115,15 @@ def _split_plantuml(text: str, file: str, line: int, *, wrap: bool) -> Iterator[
     if not starts and wrap:
         # No line of its own for the start: what the parser says about lines stays right.
         yield Diagram(file=file, line=line, language="PlantUML", text=text)
+    counted = 0
     for index, start in enumerate(starts):
+        # From where the last one began: a file may hold thousands.
+        line, counted = line + text.count("\n", counted, start.start()), start.start()
         limit = starts[index + 1].start() if index + 1 < len(starts) else len(text)
         end = _END.search(text, start.end(), limit)
         yield Diagram(
             file=file,
-            line=line + text.count("\n", 0, start.start()),
+            line=line,
             language="PlantUML",
             text=text[start.start() : limit if end is None else end.end()],
         )
@@ -139,7 +142,7 @@ def has_end(diagram: Diagram) -> bool:
 _STRING_OR_COMMENT = re.compile(
     r'""".*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|/\*.*?(?:\*/|\Z)|^[ \t]*(?://|#)[^\n]*', re.S | re.M
 )
-_WORKSPACE = re.compile(r"\s*(?:![^\n]*\n\s*)*workspace\b", re.I)
+_WORKSPACE = re.compile(r"\s*+(?:![^\n]*+\n\s*+)*+workspace\b", re.I)
 _VIEW = re.compile(r"^[ \t]*(?:systemLandscape|systemContext|container|component|dynamic|deployment)\b", re.M | re.I)
 
 

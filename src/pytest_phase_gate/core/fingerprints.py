@@ -23,7 +23,7 @@ _BLANKS: tuple[tuple[str, str], ...] = (
     (r"\b\d+(?:\.\d+)?\s?(?:s|ms|us|µs|ns|sec|secs|seconds|minutes)\b", "<time>"),
     # The last part of a path says what it is about, where it lies does not.
     (r"(?:[A-Za-z]:)?(?:[\\/][^\\/\s:'\",()<>]+)+[\\/]([^\\/\s:'\",()<>]+)", r"<path>/\1"),
-    (r"(?i)\b(pid|process|thread|port|tid)(\s*[=:#]?\s*)\d+\b", r"\1\2<number>"),
+    (r"(?i)\b(pid|process|thread|port|tid)(\s*+(?:[=:#]\s*+)?)\d+\b", r"\1\2<number>"),
     (r"\b(?:tmp|temp)[A-Za-z0-9_]{6,}\b", "<temporary>"),
     (r"\b[0-9a-f]{32,64}\b", "<id>"),
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
+from pytest_phase_gate.core.phrases import Span, compile_phrase
 from pytest_phase_gate.core.values import Value
 
 #: The source document's six.
@@ -22,11 +23,6 @@ DEFAULT_PATTERNS = (
     "no remaining work",
     "all acceptance criteria.*met",
 )
-
-#: More than any phrase needs.
-MAX_PATTERN = 200
-#: `.*` and the like in one pattern: with two of them a sentence is still searched in no time.
-_MAX_REPEATS = 2
 
 #: In front of a match, or inside of it: what is said is not so, not yet, or not known.
 _DENIED = re.compile(
@@ -47,10 +43,6 @@ _TAKEN_BACK = re.compile(
 )
 
 
-class PatternError(ValueError):
-    """Why a pattern can't be used."""
-
-
 class Indicator(Value):
     """One sign, whether it is there, and how that is known."""
 
@@ -61,56 +53,8 @@ class Indicator(Value):
     detail: str = ""
 
 
-def check_pattern(pattern: str) -> None:
-    """Raise PatternError for one that is no expression, or that could take for ever."""
-    if len(pattern) > MAX_PATTERN:
-        raise PatternError(f"it is longer than {MAX_PATTERN} characters")
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise PatternError(f"it is no regular expression: {error}") from None
-    _check_cost(pattern)
-
-
-def _check_cost(pattern: str) -> None:
-    """Refuse what makes a search slow: repeats in repeats, many repeats, references, looks around."""
-    repeats = 0
-    depth = 0
-    position = 0
-    while position < len(pattern):
-        sign = pattern[position]
-        if sign == "\\":
-            if pattern[position + 1 : position + 2].isdigit():
-                raise PatternError("it refers to a group")
-            position += 2
-            continue
-        if sign == "[":
-            # The first character may be a bracket itself.
-            end = pattern.find("]", position + (3 if pattern[position + 1 : position + 2] == "^" else 2))
-            position = len(pattern) if end < 0 else end + 1
-            continue
-        if sign == "(":
-            if pattern[position + 1 : position + 2] == "?" and pattern[position + 2 : position + 3] != ":":
-                raise PatternError("only plain groups may stand in it")
-            depth += 1
-            position += 3 if pattern[position + 1 : position + 2] == "?" else 1
-            continue
-        if sign == ")" and depth:
-            depth -= 1
-            # A repeat of it would repeat whatever is repeated, or chosen, inside.
-            if pattern[position + 1 : position + 2] and pattern[position + 1] in "*+{":
-                raise PatternError("a group may not be repeated")
-        if sign in "*+{":
-            repeats += 1
-        position += 1
-    if repeats > _MAX_REPEATS:
-        raise PatternError(f"it has more than {_MAX_REPEATS} repeats")
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # It begins with a word's beginning: "incomplete" is not "complete".
-    return re.compile(rf"(?<!\w)(?:{pattern})", re.IGNORECASE)
+#: Characters of prose that are searched, the last ones: more than anybody says about being done, and a log is cut.
+MAX_PROSE = 200_000
 
 
 def find_phrase(pattern: str, prose: str) -> str | None:
@@ -118,17 +62,31 @@ def find_phrase(pattern: str, prose: str) -> str | None:
 
     :param prose: one sentence a line.
     """
-    for found in _compiled(pattern).finditer(prose):
-        start = prose.rfind("\n", 0, found.start()) + 1
-        end = prose.find("\n", found.end())
-        sentence = prose[start : len(prose) if end < 0 else end]
-        before, after = prose[start : found.start()], prose[found.end() : start + len(sentence)]
-        if sentence.rstrip().endswith("?") or _DENIED.search(before) or _TAKEN_BACK.search(after):
-            continue
-        if "\n" in found[0] or _DENIED.search(found[0]):
-            continue
-        return sentence.strip()
+    if len(prose) > MAX_PROSE:
+        # From the next sentence on: half of one may say the opposite.
+        prose = prose[-MAX_PROSE:].partition("\n")[2]
+    # It begins with a word's beginning: "incomplete" is not "complete".
+    phrase = compile_phrase(pattern, flags="i", before=r"(?<!\w)")
+    for sentence in prose.split("\n"):
+        if any(_is_meant(sentence, span) for span in phrase.spans(sentence)):
+            return sentence.strip()
     return None
+
+
+def _is_meant(sentence: str, span: Span) -> bool:
+    if sentence.rstrip().endswith("?"):
+        return False
+    denied, taken_back = _twists(sentence)
+    # Nothing in front of the words or within them, and nothing behind them.
+    return denied > span.end and taken_back < span.end
+
+
+@lru_cache(maxsize=1024)
+def _twists(sentence: str) -> tuple[int, int]:
+    """Return where the first word that denies ends, and where the last one that takes back begins."""
+    denied = _DENIED.search(sentence)
+    taken_back = max((found.start() for found in _TAKEN_BACK.finditer(sentence)), default=-1)
+    return len(sentence) + 1 if denied is None else denied.end(), taken_back
 
 
 def find_patterns(patterns: Iterable[str], prose: str) -> tuple[Indicator, ...]:
@@ -147,7 +105,7 @@ def count_present(indicators: Iterable[Indicator]) -> int:
 
 # --- a plan
 
-_BOX = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])?[ \t]*\[(?P<mark>[ xX✓✔~-]?)\](?=[ \t]|$)")
+_BOX = re.compile(r"[ \t]*+(?:[-*+•]|\d{1,4}[.)])?+[ \t]*+\[(?P<mark>[ xX✓✔~-]?)\](?=[ \t]|$)")
 
 
 def plan_is_ticked(text: str) -> tuple[bool | None, str]:

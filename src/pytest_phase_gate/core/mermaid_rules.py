@@ -55,7 +55,8 @@ _STYLE = re.compile(r"\s*(style|classDef|linkStyle)\s+(.*)")
 _EMPTY = re.compile(r"\[\]|\(\)|\{\}|\|\|")
 #: Texts of nodes and links may have anything in them.
 _LABEL = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|\|[^|]*\|")
-_REMARK = re.compile(r"(?:\s%%|%%\s)(?!.*(?:--|==|-\.|~~~))")
+_REMARK = re.compile(r"\s%%|%%\s")
+_LINK = re.compile(r"--|==|-\.|~~~")
 _MAY_HAVE_REMARK = re.compile(r"\s*(?:subgraph|direction|click|end)\b")
 
 
@@ -72,8 +73,15 @@ def _flowchart(body: str) -> Iterator[Flaw]:
         elif not line.lstrip().startswith("click"):
             if empty := _EMPTY.search(line):
                 yield Flaw(f"there is nothing in {empty[0]}", number)
-            if not _MAY_HAVE_REMARK.match(line) and _REMARK.search(_LABEL.sub("x", line)):
+            if not _MAY_HAVE_REMARK.match(line) and _has_remark(_LABEL.sub("x", line)):
                 yield Flaw("a %% comment needs a line of its own", number)
+
+
+def _has_remark(line: str) -> bool:
+    """Tell whether a remark stands in a line with no link behind it."""
+    last_link = max((found.start() for found in _LINK.finditer(line)), default=-1)
+    # Three characters long: one that begins here ends behind the beginning of that link.
+    return _REMARK.search(line, max(0, last_link - 2)) is not None
 
 
 # --- class diagrams
@@ -126,7 +134,7 @@ def _c4(body: str) -> Iterator[Flaw]:
 
 def _entities(body: str) -> Iterator[Flaw]:
     for number, line in _lines(body):
-        if re.search(r"\S.*\s%%", line):
+        if re.search(r"\s%%", line.lstrip()):
             yield Flaw("a %% comment needs a line of its own", number)
 
 

@@ -36,11 +36,14 @@ _EXCUSES = re.compile(
     r"later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
     re.IGNORECASE,
 )
+#: Characters: whoever writes more has said something.
+_LONGEST_EXCUSE = 200
 
 
 def is_excuse(reason: str) -> bool:
     """Tell whether the words give no reason at all."""
-    return _EXCUSES.fullmatch(" ".join(reason.split())) is not None
+    words = " ".join(reason.split())
+    return len(words) <= _LONGEST_EXCUSE and _EXCUSES.fullmatch(words) is not None
 
 
 def override_record(kind: Kind, state: State, *, reason: str, by: str, at: str) -> dict[str, Any]:

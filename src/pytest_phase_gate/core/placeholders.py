@@ -16,9 +16,9 @@ _HOLES = (
     # {{ title }}, but not what builders of sites fill in: {{< figure >}}, {{ page.title }}
     re.compile(rf"{_LABEL}\{{\{{(?![<%])(?!\s*(?:page|site|config|theme)\.)[^{{}}]*\}}\}}[\"”.]*", re.S),
     # {short title of the solved problem}, but no type like {string | null}, no attribute, no mapping
-    re.compile(rf"{_LABEL}\{{(?:[a-z]|YYYY)[^{{}}=:]*\w,? \w[^{{}}=:]*\}}[\"”.]*(?:,\s*because\b.*)?", re.S),
+    re.compile(rf"{_LABEL}\{{(?:[a-z]|YYYY)(?=[^{{}}=:]*\w,? \w)[^{{}}=:]*+\}}[\"”.]*(?:,\s*because\b.*)?", re.S),
     # [option 1]: a link would not have its brackets any more, and a remark begins with a capital letter
-    re.compile(rf"{_LABEL}\[(?:[a-z]|YYYY)[^\[\]=:]*\w,? \w[^\[\]=:]*\][\"”.]*(?:,\s*because\b.*)?", re.S),
+    re.compile(rf"{_LABEL}\[(?:[a-z]|YYYY)(?=[^\[\]=:]*\w,? \w)[^\[\]=:]*+\][\"”.]*(?:,\s*because\b.*)?", re.S),
 )
 _BECAUSE_HOLE = re.compile(r"\bbecause\s+[\[{]\w+[.,]?\s[^\]}]*", re.S)
 _ANGLE = re.compile(rf"{_LABEL}\\?<([A-Za-z][^<>=\"@:]*?)\\?>[\"”.]*", re.S)

@@ -6,6 +6,7 @@ What a program does by itself (`python -c`, a script, a build) can't be seen fro
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 import shlex
@@ -48,7 +49,10 @@ _GIT_WORDS = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 #: Quoted signs are no operators: they are others while the words are split.
 _MASK = {ord(sign): 0xE000 + number for number, sign in enumerate(";&|<>()\n#")}
 _UNMASK = {masked: sign for sign, masked in _MASK.items()}
-_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.S)
+#: One that is never closed reaches to the end.
+_QUOTED = re.compile(r"""'[^']*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\Z)|\\.""", re.S)
+#: Characters of a command that are looked at, the texts that it brings along apart.
+_LONGEST = 20_000
 
 
 class Written(Value, kw_only=False):
@@ -69,6 +73,7 @@ def find_writes(command: str, look: Look = lambda path: "") -> tuple[Written, ..
 
 def _in_command(command: str, folder: str, look: Look, depth: int) -> Iterator[Written]:
     text, bodies = _without_texts(command)
+    text = text[:_LONGEST]
     for body in bodies:
         yield from (Written(_join(folder, path)) for path in patched_paths(body))
     for inner in _substitutions(text):
@@ -87,20 +92,19 @@ def _join(folder: str, path: str) -> str:
 
 def _without_texts(command: str) -> tuple[str, list[str]]:
     """Return the command without comments and the texts that it brings along, and those texts."""
-    rows, bodies = command.split("\n"), []
+    rows, bodies = iter(command.split("\n")), []
     kept: list[str] = []
-    while rows:
-        row = rows.pop(0)
+    for row in rows:
         if row.lstrip().startswith("#"):
             continue  # an apostrophe in it would open a quote
         kept.append(row)
         for found in _HEREDOC.finditer(row):
-            body = []
-            while rows and rows[0].strip("\t") != found[2]:
-                body.append(rows.pop(0))
-            rows[:1] = []
-            bodies.append("\n".join(body))
+            bodies.append(_take_text(rows, found[2]))
     return "\n".join(kept), bodies
+
+
+def _take_text(rows: Iterator[str], end: str) -> str:
+    return "\n".join(itertools.takewhile(lambda row: row.strip("\t") != end, rows))
 
 
 def _substitutions(text: str) -> list[str]:

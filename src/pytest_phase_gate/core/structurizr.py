@@ -42,7 +42,7 @@ def _find_missing(diagram: Diagram) -> Flaw | None:
     if workspace is None:
         return Flaw("there is no workspace { … }", diagram.line)
     # What a workspace extends, or includes, may have the rest.
-    if re.search(r"\bworkspace\s+extends\b", stripped, re.I) or re.search(r"^\s*!include\b", workspace, re.M):
+    if re.search(r"\bworkspace\s+extends\b", stripped, re.I) or re.search(r"^[ \t]*+!include\b", workspace, re.M):
         return None
     model = block_of(workspace, "model")
     if model is None or not _ELEMENT.search(model):

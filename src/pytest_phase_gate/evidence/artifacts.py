@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_phase_gate.core.documents import count_words
 from pytest_phase_gate.core.pages import Page, Piece
+from pytest_phase_gate.core.phrases import compile_phrase
 from pytest_phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
 from pytest_phase_gate.core.pipeline_look import Seen
 from pytest_phase_gate.core.placeholders import is_hole, is_open
@@ -109,7 +110,7 @@ def _check(content: bytes, artifact: Artifact, root: Path) -> Any:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is no UTF-8 text") from None
-    if artifact.pattern and re.search(artifact.pattern, text) is None:
+    if artifact.pattern and compile_phrase(artifact.pattern).search(text) is None:
         raise ValueError(f"it does not say what it has to: {artifact.pattern}")
     if artifact.schema:
         document = _parse(content)

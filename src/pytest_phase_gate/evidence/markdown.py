@@ -22,7 +22,7 @@ _LANGUAGE = re.compile(r"[\s{.]*([\w+-]*)")
 #: Options of a directive in MyST, in front of its content.
 _OPTIONS = re.compile(r"\A(?::[\w-]+:.*\n)+")
 _NAMED = re.compile(r"""\b(?:id|name)\s*=\s*["']?([^"'\s>]+)""", re.I)
-_EXPLICIT_ID = re.compile(r"\{:?[^{}]*#([\w.-]+)[^{}]*\}")
+_ID = re.compile(r"#([\w.-]+)")
 _TARGET = re.compile(r"^\(([\w .-]+)\)=\s*$", re.M)
 _BREAKS = ("softbreak", "hardbreak")
 
@@ -87,12 +87,16 @@ def _fence(token: Token, line: int) -> Block:
 
 def _take_colons(body: str, tokens: list[Token]) -> tuple[str, list[Block]]:
     """Return the text without diagrams between colons, and these; what stands in a fence is an example."""
-    code = [token.map for token in tokens if token.type in ("fence", "code_block") and token.map]
+    code = {
+        line for token in tokens if token.type in ("fence", "code_block") and token.map for line in range(*token.map)
+    }
     blocks = []
+    line, counted = 0, 0
 
     def take(found: re.Match[str]) -> str:
-        line = body.count("\n", 0, found.start())
-        if any(start <= line < end for start, end in code):
+        nonlocal line, counted
+        line, counted = line + body.count("\n", counted, found.start()), found.start()
+        if line in code:
             return found[0]
         blocks.append(Block(line=line + 2, language=found[1], text=found[2]))
         return "\n" * found[0].count("\n")
@@ -116,8 +120,9 @@ def _text(token: Token) -> str:
 
 def _take_id(heading: str) -> tuple[str, str | None]:
     shown = heading.rstrip()
-    found = _EXPLICIT_ID.fullmatch(shown, max(0, shown.rfind("{")))
-    return (heading, None) if found is None else (shown[: found.start()].rstrip(), found[1])
+    start = shown.rfind("{")
+    ids = _ID.findall(shown, start) if start >= 0 and shown.find("}", start) == len(shown) - 1 else []
+    return (shown[:start].rstrip(), ids[-1]) if ids else (heading, None)
 
 
 def _names(child: Token) -> list[str]:

@@ -66,7 +66,7 @@ _HINTS = (
     *(b"_pytest", b"pluggy", b"phase_gate", b"pluginmanager", b"TestReport", b"CallInfo", b"runtest", b"pyfunc"),
     *(b"__code__", b".node", b"pytest.", b"unittest.", b"_hook", b"from pytest"),
 )
-_USES_PYTEST = re.compile(rb"^\s*(?:import|from) +pytest\b", re.M)
+_USES_PYTEST = re.compile(rb"^[ \t\f]*+(?:import|from) +pytest\b", re.M)
 #: Methods of a test that decide about its outcome.
 _DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure", "_request"})
 _GUARD = "outcomes-genuine"

@@ -103,7 +103,7 @@ def _plugins(facts: SessionFacts, tree: Tree, root: Path) -> list[str]:
 
 def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
     name = plugin.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
-    wanted = re.compile(rf"^\s*(?:from|import)\s.*\b{re.escape(name)}\b".encode(), re.M)
+    wanted = re.compile(rf"^[ \t\f]*+(?:from|import)\s.*\b{re.escape(name)}\b".encode(), re.M)
     sources = (path for path in files if path.endswith(".py") and path != plugin)
     return any(wanted.search(read_source(root / path)) for path in sources)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.indicators import PatternError, check_pattern
+from pytest_phase_gate.core.phrases import PatternError, check_pattern
 from pytest_phase_gate.core.settings import ConfidenceRules, EvidenceChecks, ExitGate
 from pytest_phase_gate.rules.yaml_fields import Fields
 

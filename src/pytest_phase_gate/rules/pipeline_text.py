@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
 from pytest_phase_gate.core.metrics import MetricValue
+from pytest_phase_gate.core.phrases import PatternError, check_pattern
 from pytest_phase_gate.core.requirements import (
     AUDIT,
     CHANGE_TYPES,
@@ -151,9 +152,9 @@ def check_path(path: str, place: str, fields: Fields, *, otherwise: str = "") ->
 def _read_pattern(fields: Fields) -> str:
     pattern = fields.text("pattern", "")
     try:
-        re.compile(pattern)
-    except re.error as error:
-        fields.refuse("pattern", f"{fields.dotted('pattern')}: {error}", "write a regular expression, in single quotes")
+        check_pattern(pattern)
+    except PatternError as error:
+        fields.refuse("pattern", f"{fields.dotted('pattern')}: {error}", "write a simple expression, in single quotes")
     return pattern
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from pytest_phase_gate.core.shell_text import MAX_LENGTH
 from pytest_phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
 from pytest_phase_gate.errors import DocumentError, TaskFileError
 from pytest_phase_gate.rules.parts import MAX_BYTES
@@ -91,6 +92,10 @@ def _read_task(fields: Fields) -> TaskSpec:
 def _check_command(task: TaskSpec, fields: Fields) -> None:
     if "\0" in task.verify:
         fields.refuse("verify", "a command can't have a NUL in it", "write the command as you would type it")
+    if len(task.verify) > MAX_LENGTH:
+        fields.refuse(
+            "verify", f"the command has more than {MAX_LENGTH} characters", "put it into a script, and run that"
+        )
     if task.shell:
         return
     try:

@@ -33,6 +33,8 @@ _RECOMMENDATIONS: tuple[Recommendation, ...] = get_args(Recommendation)
 #: What stands in the form where an answer belongs: `...`, `{summary}`, `Criterion X met: {evidence}`, `Task N: Name`.
 UNFILLED = r"^\s*(\.\.\.|…|Task N: Name|([^{}\n]*: )?\{(verify_command|code|summary|description|error|evidence)\})\s*$"
 _UNFILLED = re.compile(UNFILLED)
+#: Characters: no form has a longer one.
+_LONGEST_UNFILLED = 1000
 
 
 def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
@@ -116,7 +118,7 @@ def _open(text: str | bytes, name: str) -> Fields:
     except DocumentError as error:
         raise MalformedResultError(error.problem, error.remedy) from None
     for scalar in _scalars(node):
-        if _UNFILLED.match(scalar.text):
+        if len(scalar.text) <= _LONGEST_UNFILLED and _UNFILLED.match(scalar.text):
             raise MalformedResultError(
                 f"{name}:{scalar.line}:{scalar.column}: {shorten(scalar.text.strip())} stands in the form, not for it",
                 "put the answer in its place",

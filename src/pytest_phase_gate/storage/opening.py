@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -172,7 +173,7 @@ class Opener:
         if raw is None:
             return None
         try:
-            stored = json.loads(raw)
+            stored = json.loads(raw, parse_float=_finite, parse_constant=_finite)
             schema = stored["schema"]
             if isinstance(schema, int) and schema > SCHEMA:
                 raise NewerSchemaError(
@@ -303,3 +304,10 @@ def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, linea
     is_changed = stored["schema"] == SCHEMA and state_to_json(state) != stored["state"]
     if is_changed or stored["lineage"] != lineage:
         raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is out of range")  # no digest can be taken of it
+    return number
