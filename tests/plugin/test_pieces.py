@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_phase_gate.recording.parts import PartsWitness
 from pytest_phase_gate.recording.resolving import Resolver
 from pytest_phase_gate.recording.settings import local_plugins
 from tests.support import Sample
@@ -50,6 +51,16 @@ def test_workers_tell_where_tests_lie(shop: Sample) -> None:
     shop.write({"shop/testing.py": TESTING.replace("== 3", "> 2")})
     ran = shop.pytest("--phase=green")
     assert ran.has("shop/testing.py Base.test_add is not what was frozen")
+
+
+def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Sample) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("odd objects")
+
+    shop.environment.setattr(PartsWitness, "_around", fail)
+    ran = shop.pytest("--phase=red")
+    assert ran.has("2 failed", "nothing recorded", "could not be looked at: RuntimeError: odd objects")
+    assert ran.code == 11
 
 
 def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Sample) -> None:

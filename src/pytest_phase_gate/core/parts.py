@@ -19,6 +19,8 @@ class Parts(Value):
     fixtures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Names of fixtures that every test gets.
     always: tuple[str, ...] = ()
+    #: Why nobody could look; empty where somebody has.
+    problem: str = ""
 
 
 def merge_parts(several: Iterable[Parts]) -> Parts:
@@ -30,6 +32,7 @@ def merge_parts(several: Iterable[Parts]) -> Parts:
         around=_union(each.around for each in several),
         fixtures={name: _union(each.fixtures.get(name, ()) for each in several) for name in sorted(names)},
         always=_union(each.always for each in several),
+        problem=next((each.problem for each in several if each.problem), ""),
     )
 
 
@@ -47,4 +50,5 @@ def parts_from_json(document: Mapping[str, Any]) -> Parts:
         around=tuple(document["around"]),
         fixtures={name: tuple(places) for name, places in document["fixtures"].items()},
         always=tuple(document["always"]),
+        problem=document["problem"],
     )

@@ -66,6 +66,9 @@ def gather_facts(
     measured, complaints = gather_metrics(config, run.workflow, phase, root)
     failures = witness.failures() if phase.tests == "failing" else {}
     imported = tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported}))
+    seen = merge_parts((*witness.parts, *(() if parts is None else (parts.parts,))))
+    if seen.problem:
+        raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.problem}")
     left = sorted({*outcome_witness.left_patched(), *witness.left_patched})
     return SessionFacts(
         outcomes=witness.outcomes(),
@@ -85,7 +88,7 @@ def gather_facts(
         is_void=witness.is_usage_error(exit_status),
         marked={collection.test_id(node): ids for node, ids in by_node.items()},
         settings=take_settings(config, run.project, run.declared),
-        parts=merge_parts((*witness.parts, *(() if parts is None else (parts.parts,)))),
+        parts=seen,
         plugins=local_plugins(config, root),
         testpaths=take_testpaths(config, root),
         modules={**found_modules(modules, str(root)), **witness.modules},

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_phase_gate.core.parts import Parts
 from pytest_phase_gate.core.pieces import SETUPS, outer_name
+from pytest_phase_gate.recording.early import own_work
 from pytest_phase_gate.recording.homes import Homes
 from pytest_phase_gate.recording.result_watch import code_of
 from pytest_phase_gate.recording.settings import announced_packages
@@ -30,6 +31,14 @@ class PartsWitness:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # Before a test can change anything of it.
+        with own_work(session.config):
+            try:
+                self.parts = self._look(session)
+            except Exception as error:
+                # The user's tests run; the end of the run says it, and nothing is frozen without these parts.
+                self.parts = Parts(problem=f"{type(error).__name__}: {error}")
+
+    def _look(self, session: pytest.Session) -> Parts:
         names: dict[pytest.Collector, set[str]] = {}
         for item in session.items:
             if isinstance(item, pytest.Function) and item.parent is not None:
@@ -44,7 +53,7 @@ class PartsWitness:
             if isinstance(owner, type):
                 around |= set(self._around(owner, wanted, but=file))
         manager, announced = getattr(session, "_fixturemanager", None), announced_packages(session.config)
-        self.parts = Parts(
+        return Parts(
             tests=tuple(sorted(tests)),
             around=tuple(sorted(around)),
             fixtures={name: places for name, places in self._fixtures(manager, announced) if places},
