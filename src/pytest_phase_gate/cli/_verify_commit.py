@@ -149,11 +149,13 @@ def _message(desk: Desk, current: Verification) -> str:
     assert current.review is not None
     assert current.check is not None
     title = given or current.spec.name
-    weak = "".join(f"\nWeak: {why}" for why in current.weak_because)
-    return (
-        f"{title}\n\nVerified: {current.spec.verify}\nReviewed-by: {current.review.by}{weak}\n"
-        f"{TRAILER}: {desk.task} {current.check.id}"
-    )
+    rows = [
+        f"Verified: {current.spec.verify}",
+        f"Reviewed-by: {current.review.by}",
+        *(f"Weak: {why}" for why in current.weak_because),
+        f"{TRAILER}: {desk.task} {current.check.id}",
+    ]
+    return f"{title}\n\n{show_rows(rows)}"
 
 
 def _find_lost(root: Path, current: Verification, task: str) -> str:

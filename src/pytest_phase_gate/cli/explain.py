@@ -126,7 +126,8 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
         if metric.name == name:
             value = None if evaluation is None else evaluation["metrics"].get(name)
             now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
-            return {"kind": "metric", "name": name, "text": f"{name} ({metric.type}): {metric.meaning}\n  {now}"}
+            text = show_rows((f"{name} ({metric.type}): {metric.meaning}", f"  {now}"))
+            return {"kind": "metric", "name": name, "text": text}
     if ALIASES.get(name, name) in workflow.facts:
         return _explain_fact(workflow, ALIASES.get(name, name), evaluation)
     if name in workflow.guards:

@@ -53,12 +53,12 @@ def _refuse_ended(state: State) -> None:
 
 
 def _list(pipeline: Pipeline) -> Answer:
-    rows = [
-        f"{each.id:6} {each.status:9} {each.type:13} to {each.target}: {each.title} ({each.by})"
-        + (" BLOCKING" if each.blocking and each.status == "proposed" else "")
-        + (f"\n       {each.status} by {each.decided_by}: {each.reason}" if each.decided_by else "")
-        for each in pipeline.requests
-    ]
+    rows = []
+    for each in pipeline.requests:
+        blocks = " BLOCKING" if each.blocking and each.status == "proposed" else ""
+        rows.append(f"{each.id:6} {each.status:9} {each.type:13} to {each.target}: {each.title} ({each.by}){blocks}")
+        if each.decided_by:
+            rows.append(f"       {each.status} by {each.decided_by}: {each.reason}")
     return Answer(
         text=show_rows(rows) or 'no change request\n  make one: phase-gate request new --type scope --title "..."',
         document={"requests": [as_dict(each) for each in pipeline.requests]},
