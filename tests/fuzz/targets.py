@@ -431,7 +431,7 @@ def all_targets() -> dict[str, Target]:
     """Return every target by its name."""
     state, ledger, lines = _stored_seeds()
     tdd, guards = ((_WORKFLOWS / name).read_bytes() for name in ("tdd.yaml", "guards.yaml"))
-    memory = _canonical({"folder": "f", "lineage": "l", "serial": 3, "head": "h", "cycle_is_open": True})
+    memory = _canonical({"folder": "f", "lineage": "l", "serial": 3, "head": "h", "cycle_is_open": False})
     cached = _canonical({"schema": 1, "written_ns": 2**62, "files": {"a.py": [6, 1, 2, 3, "0" * 64], "b.py": []}})
     holder = _canonical({"pid": 1, "host": "h", "since": "now", "command": "pytest"})
     found = (
