@@ -13,12 +13,10 @@ from tests.storage.repositories import write
 
 
 @pytest.fixture(autouse=True)
-def plain_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of whoever runs the suite, and no variables of a hook that runs it."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+def plain_git(clean_environment: pytest.MonkeyPatch) -> None:
+    """No settings of whoever runs the suite, beside the variables that are taken away from every test."""
+    clean_environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    clean_environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
 @pytest.fixture
