@@ -85,7 +85,7 @@ def _finding(sample: Sample) -> tuple[str, str]:
     ],
 )
 def test_it_records_nothing_and_the_parent_says_so(sample: Sample, work: str, test: str) -> None:
-    sample.write(test_work=TEST, work=work)
+    sample.write({"pytest.ini": "[pytest]\n"}, test_work=TEST, work=work)
     ran = run(sample, "--phase=green", "-p", "no:randomly")
     parent_fails = "return 2" in work
     assert ran.code == (1 if parent_fails else 10)
@@ -110,6 +110,12 @@ def test_the_child_says_nothing_of_ours(sample: Sample, arguments: tuple[str, ..
     if arguments:
         assert sample.report()["metrics"]["tests_failing"] == 1
         assert len(history_of(sample)) == 1, "the child confirms nothing"
+
+
+def test_the_test_is_named_from_our_root_and_not_from_pytest_s(sample: Sample) -> None:
+    sample.write({"pytest.ini": "[pytest]\n", "sub/test_work.py": TEST, "sub/work.py": _forking("pass")})
+    run(sample, "--phase=green", "--rootdir=sub")
+    assert _finding(sample)[0] == "sub/test_work.py::test_work"
 
 
 def test_the_parent_s_lock_stays_while_a_child_ends(sample: Sample) -> None:
@@ -373,14 +379,15 @@ def test_known_tests(sample: Sample, tmp_path: Path, forks: bool) -> None:
 
 
 def test_a_worker(sample: Sample) -> None:
-    sample.write(test_work=TEST.replace("test_before", "before"), work=_forking("pass", parent="2"))
+    test = TEST.replace("test_before", "before")
+    sample.write({"pytest.ini": "[pytest]\n", "sub/test_work.py": test, "sub/work.py": _forking("pass", parent="2")})
     # It ends there, when it has told the controller that the worker is done: nothing would ever end it otherwise.
     leaves = "import os\n\nHERE = os.getpid()\n\n\ndef pytest_unconfigure():\n    os.getpid() == HERE or os._exit(0)\n"
     sample.write(conftest=leaves)
-    ran = sample.pytest_process("--phase=green", "-n", "1", plugins=("xdist",))
+    ran = sample.pytest_process("--phase=green", "--rootdir=sub", "-n", "1", plugins=("xdist",))
     assert ran.code == 10, "the controller believes the child, which was faster than its parent"
     assert ran.has("1 passed", "a forked child came back", "gw0 ended without telling what it saw")
-    assert _finding(sample)[0] == "test_work.py::test_work"
+    assert _finding(sample)[0] == "sub/test_work.py::test_work"
     assert len(history_of(sample)) == 1
 
 

@@ -7,6 +7,7 @@ parent. It records nothing, says nothing and sets no status. It leaves a mark, a
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_phase_gate.core.findings import Finding
@@ -25,6 +26,8 @@ class Origin:
         self.run = os.urandom(8).hex()
         #: Where a child leaves its mark; None where nothing is recorded that it could put in doubt.
         self.mark: Path | None = None
+        #: Gives our own id of a test by pytest's: from our root, and not from pytest's rootdir.
+        self.name_test: Callable[[str], str] = str
         self._has_marked = False
         self._is_seen = False
 
@@ -36,14 +39,20 @@ class Origin:
     def is_left(self, test: str = "") -> bool:
         """Tell whether a forked child asks, which must do nothing in its parent's name; it leaves its mark.
 
-        :param test: the one that the child came back from, if that is known.
+        :param test: the one that the child came back from, by pytest's id, if that is known.
         """
         if self._process.is_this():
             return False
         if self.mark is not None and not self._has_marked:
             self._has_marked = True  # once a process: the parent may have dealt with it by the next time
-            leave_mark(self.mark, test)
+            leave_mark(self.mark, self._name(test))
         return True
+
+    def _name(self, test: str) -> str:
+        try:
+            return self.name_test(test) if test else ""
+        except Exception:
+            return test  # whatever a test left patched: the mark matters more than its words
 
     def doubts(self) -> tuple[Finding, ...]:
         """Return what the marks of children say against the session's outcomes."""

@@ -24,6 +24,7 @@ class SessionWitness:
     def __init__(self, config: pytest.Config, root: Path, origin: Origin) -> None:
         self._config, self.collection = config, Collection(config, root)
         self.buckets = Buckets(subtests_are_shown=_subtests_are_shown(config), came_back=origin.is_left)
+        origin.name_test = self.collection.test_id
         #: Why the session ended before its time; empty if it did not.
         self.interrupted = ""
         #: What workers found doubtful, which hooks the project implements there, which names its tests left patched,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_phase_gate.core.findings import findings_to_json
+from pytest_phase_gate.core.inventory import join_id
 from pytest_phase_gate.core.parts import parts_to_json
 from pytest_phase_gate.recording.early import early_look, own_work
 from pytest_phase_gate.recording.genuine import OutcomeWitness
 from pytest_phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from pytest_phase_gate.storage.process_identity import FORKS
+from pytest_phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:
     from pytest_phase_gate.recording.criteria import CriterionMarks
@@ -31,6 +33,7 @@ class WorkerWitness:
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
         self._origin = early_look(config).origin
         self._origin.mark = Path(self._told["mark"]) if self._told.get("mark") else None
+        self._origin.name_test = self._name_test
         self._forks = self._origin.forks
         is_shard = self._told.get("is_shard", False)
         self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")), drops_matter=not is_shard)
@@ -52,6 +55,10 @@ class WorkerWitness:
         self._paths: dict[str, str] = {}
         self._groups: set[str] = set()
         self._groups_are_in_ids = bool(getattr(config.option, "loadgroup", False))
+
+    def _name_test(self, node: str) -> str:
+        part, _, name = node.partition("::")
+        return join_id(relative_id(self._config.rootpath / part, Path(self._told["root"])), name)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected += [item.nodeid for item in items]
