@@ -147,11 +147,6 @@ def make_record(
     frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
     frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
     after = project.take_tree()
-    unseen = [path for path in facts.imported if not is_shown(path, after.files)]
-    # What the run wrote for itself it will write again: only what lay there is kept in sight.
-    after = add_beside(
-        after, root, {*looked.beside, *(path for path in unseen if changed_before(str(root), path, began))}
-    )
     known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
     selection = Selection(
@@ -165,6 +160,12 @@ def make_record(
         return names_in_source(root / path)
 
     audit = Audit((), ()) if known is None else audit_selection(known, outcomes, selection, names_in)
+    # A narrow run adds nothing: the last green one is compared without what only this one needs.
+    is_whole = not audit.unselected and not facts.interrupted
+    unseen = [path for path in facts.imported if is_whole and not is_shown(path, after.files)]
+    # What the run wrote for itself it will write again: only what lay there is kept in sight.
+    lay_there = (path for path in unseen if changed_before(str(root), path, began))
+    after = add_beside(after, root, {*looked.beside, *lay_there})
     missing_since: tuple[str, ...] = ()
     if in_first_phase and looked.baseline is not None:
         before = run.store.objects.load_inventory(looked.baseline.inventory)
