@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_phase_gate.recording.worker import OUTPUT, read_worker
 from tests.support import FAILING_TESTS, Sample
 
 #: A project whose code does something when the last test calls it.
@@ -77,3 +79,15 @@ def test_what_the_projects_set_up_patches_does_not_reach_us(sample: Sample) -> N
     assert "a test left" not in ran.out
     sample.remove("conftest.py")
     assert sample.gate("audit").code == 0
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({OUTPUT: "{"}, id="half a text"),
+        pytest.param({OUTPUT: [None]}, id="a list whose content was lost"),
+    ],
+)
+def test_a_worker_that_tells_nothing_readable_told_nothing(output: dict[str, object]) -> None:
+    assert read_worker(SimpleNamespace(workeroutput=output)) is None

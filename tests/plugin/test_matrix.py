@@ -511,7 +511,6 @@ def test_groups_of_workers_leave_no_trace_in_ids(sample: Sample) -> None:
 
 #: A worker without xdist: it keeps what it would send.
 FAKE_WORKER = """\
-import json
 import pathlib
 
 import pytest
@@ -524,7 +523,7 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
-    pathlib.Path("sent.json").write_text(json.dumps(config.workeroutput["phase_gate"]))
+    pathlib.Path("sent.json").write_text(config.workeroutput["phase_gate"])
 """
 
 

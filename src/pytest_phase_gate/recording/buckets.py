@@ -69,12 +69,12 @@ class Buckets:
         """Return the function that pytest calls three times a test: everything it needs is at hand, the rest is odd."""
         passed, failed_subtests, plain = self._passed.append, self._failed_subtests, pytest.TestReport
         fold_odd, undecided = self._fold_odd, self._undecided.append
-        forks, forks_here, came_back = FORKS, FORKS[0], self._came_back
+        forks, forks_here, came_back, kind = FORKS, FORKS[0], self._came_back, type
 
         def fold(report: pytest.TestReport) -> None:
             if forks[0] != forks_here:
                 came_back(report.nodeid)
-            elif report.outcome != "passed" or type(report) is not plain or "wasxfail" in report.__dict__:
+            elif report.outcome != "passed" or kind(report) is not plain or "wasxfail" in report.__dict__:
                 fold_odd(report)
             elif report.when == "call":
                 if failed_subtests and report.nodeid in failed_subtests:

@@ -41,7 +41,7 @@ from pytest_phase_gate.recording.slices import SliceWitness
 from pytest_phase_gate.recording.splits import read_split
 from pytest_phase_gate.recording.telling import root_to_name, show_lines, write_properties
 from pytest_phase_gate.recording.witness import SessionWitness
-from pytest_phase_gate.recording.worker import INPUT, OUTPUT
+from pytest_phase_gate.recording.worker import INPUT, read_worker
 from pytest_phase_gate.report.panel import Line, name_root, render_problem
 from pytest_phase_gate.storage.git import try_git
 from pytest_phase_gate.storage.shard_files import FOLDER, shard_mark_file, write_shard
@@ -152,9 +152,10 @@ class ShardRecorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        seen = getattr(node, "workeroutput", {}).get(OUTPUT)
-        if seen is not None:
-            self._slices.see_worker(seen["slices"])
+        with own_work(self._config):
+            seen = read_worker(node)
+            if seen is not None:
+                self._slices.see_worker(seen["slices"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:

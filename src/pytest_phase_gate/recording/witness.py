@@ -15,7 +15,7 @@ from pytest_phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from pytest_phase_gate.recording.collection import Collection
 from pytest_phase_gate.recording.early import own_work
 from pytest_phase_gate.recording.origin import Origin
-from pytest_phase_gate.recording.worker import OUTPUT
+from pytest_phase_gate.recording.worker import read_worker
 
 
 class SessionWitness:
@@ -67,8 +67,11 @@ class SessionWitness:
         output = getattr(node, "workeroutput", {})
         # The controller itself only sees that nothing was collected.
         self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
-        if OUTPUT in output:
-            seen = output[OUTPUT]
+        with own_work(self._config):
+            self._see_worker(node, read_worker(node))
+
+    def _see_worker(self, node: Any, seen: dict[str, Any] | None) -> None:
+        if seen is not None:
             self.collection.see_worker_output(seen)
             self._worker_doubts += findings_from_json(seen["doubts"])
             self._failed_on_workers |= set(seen["failed"])

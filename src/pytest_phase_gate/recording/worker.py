@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,12 +93,14 @@ class WorkerWitness:
     def pytest_sessionfinish(self) -> None:
         if self._origin.is_left():
             return
-        with own_work(self._config):
-            self._tell()
+        # A fault of ours must not end the worker: the controller says that it heard nothing.
+        with own_work(self._config), contextlib.suppress(Exception):
+            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+            # One text: a list would go through functions that a test may have left patched.
+            output[OUTPUT] = json.dumps(self._document())
 
-    def _tell(self) -> None:
-        output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
-        output[OUTPUT] = {
+    def _document(self) -> dict[str, Any]:
+        document = {
             "deselected": self._deselected,
             "paths": self._paths,
             "groups": sorted(self._groups - {""}),
@@ -109,9 +113,19 @@ class WorkerWitness:
             "imported": imported_files(self._outcomes.homes),
         }
         if self._parts is not None:
-            output[OUTPUT]["parts"] = parts_to_json(self._parts.parts)
+            document["parts"] = parts_to_json(self._parts.parts)
         if self._slices is not None:
-            output[OUTPUT] |= {
+            document |= {
                 "slices": self._slices.to_json(),
                 "modules": found_modules(loaded_names(), self._told["root"]),
             }
+        return document
+
+
+def read_worker(node: Any) -> dict[str, Any] | None:
+    """Return what a worker told when it ended; None if that is nothing, or nothing that can be read."""
+    try:
+        told: dict[str, Any] = json.loads(node.workeroutput[OUTPUT])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return told
