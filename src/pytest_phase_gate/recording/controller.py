@@ -239,7 +239,7 @@ class Controller:
         return read_story(self._project, self._run.store)
 
     def pytest_unconfigure(self) -> None:
-        if self.origin.is_left():
+        if self.origin.is_left() or not (self._run.is_open or self._options.verifies):
             return
         with own_work(self._config):
             self._show_again()

@@ -105,6 +105,11 @@ class RecordedRun:
     def mark_file(self) -> Path:
         return self.store.fork_mark_file(self.id)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to let go."""
+        return self._lock is not None
+
     def check_order(self) -> None:
         """Look whether the phase may run now, before anything is written."""
         opened = self.store.look()

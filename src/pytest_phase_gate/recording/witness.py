@@ -49,14 +49,12 @@ class SessionWitness:
         self.pytest_runtest_logreport = self.buckets.fold
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        with own_work(self._config):
-            self.collection.see_deselected(items)
+        self.collection.see_deselected(items)
         self.buckets.fold_deselected(len(items))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        with own_work(self._config):
-            self.collection.see_items(session.items)
+        self.collection.see_items(session.items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
