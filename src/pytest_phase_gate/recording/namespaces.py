@@ -33,11 +33,11 @@ WHOLE = (
 #: Modules of which functions and classes are kept, name by name: they are called less, or change while tests run.
 BY_NAME = (
     *("sys", "signal", "threading", "_thread", "warnings", "functools", "shutil", "ast", "tempfile", "importlib"),
-    *("platform", "itertools", "operator"),
+    *("importlib.util", "platform", "itertools", "operator"),
 )
 #: Kept whole in addition, where failing tests are looked at, reports are written, or a shard: nothing else calls these.
 SELDOM = (
-    *("importlib.metadata", "importlib.machinery", "importlib.util", "importlib.resources", "importlib.readers"),
+    *("importlib.metadata", "importlib.machinery", "importlib.resources", "importlib.readers"),
     *("importlib.resources.readers", "zipfile", "codecs", "csv", "email", "email.errors", "email.feedparser"),
     *("email.header", "email.message", "email.parser", "email.utils", "tomllib", "gzip", "html", "base64", "binascii"),
     *("marshal", "xml.etree.ElementTree"),
