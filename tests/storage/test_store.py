@@ -333,6 +333,29 @@ def test_nothing_between_first_and_last_line_is_looked_at(store: TaskStore) -> N
         list(store.lines())
 
 
+class WrittenMeanwhile(FileSystem):
+    """Another process writes when the ledger has been looked at that many times."""
+
+    def __init__(self, looks: int, write: Callable[[], object]) -> None:
+        self._looks, self._write = looks, write
+
+    def stat(self, path: Path, *, follow: bool = False) -> os.stat_result:
+        found = super().stat(path, follow=follow)
+        if path.name == "ledger.jsonl":
+            self._looks -= 1
+            if not self._looks:
+                self._write()
+        return found
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_what_is_written_while_somebody_looks_is_no_damage(store: TaskStore, looks: int) -> None:
+    before = store.look().serial
+    files = WrittenMeanwhile(looks, lambda: declare(store, "meanwhile"))
+    assert open_store(store.folder, files=files).look().serial in (before, before + 1)
+    assert store.look().serial == before + 1
+
+
 # --- opening: tampering
 
 GIVES = "state.json is not what the ledger gives"

@@ -126,7 +126,8 @@ class Opener:
     def _open_checkpoint(self, stored: dict[str, Any]) -> Opened:
         """Nobody has touched the ledger since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
-        raw = read_bytes(self.ledger_file, self._files, offset=last_start) or b""
+        # As far as the checkpoint goes: without a lock, somebody may have written more since the file was looked at.
+        raw = read_bytes(self.ledger_file, self._files, offset=last_start, limit=size - last_start) or b""
         key = self.key_for(stored["key_check"])
         try:
             line = parse_line(raw.removesuffix(b"\n"), start=last_start, key=key)
