@@ -230,6 +230,7 @@ def test_task_list(example: Example) -> None:
         "weak_passes": 1,
         "pass_rate": "100%",
         "avg_attempts": 1.4,
+        "not_trusted": [],
         "current_gate": None,
         "waves": [{"name": "prices", "tasks": 6, "failing": [], "halted": False}],
     }
