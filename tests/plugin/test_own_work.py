@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-import codecs
 import datetime
-import hashlib
-import io
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +19,8 @@ import pytest
 from pytest_phase_gate.recording.homes import Homes
 from pytest_phase_gate.recording.own_work import OwnWork, describe_left
 from pytest_phase_gate.storage import store
+from tests.conftest import ROOT
+from tests.plugin.replacing import ROWS, fail
 
 
 @pytest.fixture
@@ -42,65 +38,16 @@ def homes() -> Homes:
     return Homes(Path(__file__).parent)
 
 
-def fail(*arguments: object, **options: object) -> Any:
-    raise RuntimeError("left by a test")
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    """What is wrong with each row, from a process of its own."""
+    command = [sys.executable, "-m", "tests.plugin.replacing"]
+    return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
 
 
-def _called(owner: object) -> str:
-    return str(getattr(owner, "__name__", type(owner).__name__))
-
-
-NAMES = [
-    (os, "replace"),
-    (os, "close"),
-    (os.path, "realpath"),
-    (io, "open"),
-    (builtins, "open"),
-    (builtins, "len"),
-    (builtins, "map"),
-    (builtins, "all"),
-    (builtins, "type"),
-    (builtins, "isinstance"),
-    (json, "dumps"),
-    (json.JSONEncoder, "encode"),
-    (json._default_decoder, "decode"),  # type: ignore[attr-defined]
-    (os.environ, "get"),
-    (time, "time"),
-    (datetime, "datetime"),
-    (hashlib, "sha256"),
-    (subprocess, "Popen"),
-    (subprocess.Popen, "communicate"),
-    (pathlib.Path, "exists"),
-    (type(Path()), "exists"),  # a name that hides the one of its base
-    (threading, "Lock"),
-    (codecs, "open"),
-    (os, "sep"),
-    (os, "environ"),
-    (sys, "platform"),
-    (sys, "exc_info"),
-    (sys, "modules"),
-    (json, "loads"),
-]
-
-
-@pytest.mark.parametrize("left", [mock.MagicMock(), None, fail], ids=["mock", "none", "raises"])
-@pytest.mark.parametrize(("owner", "name"), NAMES, ids=[f"{_called(each)}.{name}" for each, name in NAMES])
-def test_a_name_is_its_own_while_we_work(work: OwnWork, owner: Any, name: str, left: object) -> None:
-    own, real = vars(owner), vars(owner).get(name, left)
-    keeps = list(own)
-    try:
-        setattr(owner, name, left)
-        with work:
-            found = own.get(name, left)
-        laid_back = own.get(name)
-    finally:
-        if real is left:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, real)
-    assert found is real
-    assert laid_back is left
-    assert list(own) == keeps
+@pytest.mark.parametrize("row", ROWS)
+def test_a_name_is_its_own_while_we_work(rows: Any, row: str) -> None:
+    assert rows[row] == []
 
 
 def test_a_name_that_was_deleted_is_there_while_we_work(work: OwnWork, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,10 +232,10 @@ def _noted(work: OwnWork, homes: Homes) -> list[str]:
 
 def test_what_a_test_left_is_named(work: OwnWork, homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", mock.MagicMock())
-    monkeypatch.setattr(time, "time", None)
+    monkeypatch.setattr(time, "strftime", None)
     monkeypatch.setattr(Path, "exists", fail)
     monkeypatch.delattr(json, "dump")
-    assert _noted(work, homes) == ["json.dump", "os.replace", "pathlib.Path.exists", "time.time"]
+    assert _noted(work, homes) == ["json.dump", "os.replace", "pathlib.Path.exists", "time.strftime"]
 
 
 def test_nothing_is_named_where_nothing_was_left(work: OwnWork, homes: Homes) -> None:
@@ -301,12 +248,12 @@ def test_nothing_is_named_where_nothing_was_left(work: OwnWork, homes: Homes) ->
 
 
 def test_the_projects_own_set_up_is_not_named(work: OwnWork, homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", fail)
+    monkeypatch.setattr(time, "gmtime", fail)
     with work:
         work.settle()
     assert _noted(work, homes) == []
-    monkeypatch.setattr(time, "sleep", mock.Mock())
-    assert _noted(work, homes) == ["time.sleep"]
+    monkeypatch.setattr(time, "gmtime", mock.Mock())
+    assert _noted(work, homes) == ["time.gmtime"]
 
 
 def test_what_an_installed_distribution_or_python_itself_puts_there_is_not_named(
