@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from dataclasses import dataclass
 
-_OURS = ("-p", "pytest_phase_gate.plugin")
+_OURS = ("-p", "phase_gate.plugin")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

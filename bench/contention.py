@@ -37,8 +37,8 @@ class Hammered(NamedTuple):
 
 
 def _ours(folder: Path) -> Update:
-    from pytest_phase_gate.core.state import Event
-    from pytest_phase_gate.storage.store import TaskStore
+    from phase_gate.core.state import Event
+    from phase_gate.storage.store import TaskStore
 
     store = TaskStore(folder / "state", task="default", command="contention")
 
@@ -108,7 +108,7 @@ WAYS: dict[str, Callable[[Path], Update]] = {
 def read_total(way: str, folder: Path) -> int:
     """Return the number that the updates have made."""
     if way == "phase-gate":
-        from pytest_phase_gate.storage.store import TaskStore
+        from phase_gate.storage.store import TaskStore
 
         facts = TaskStore(folder / "state", task="default").look().state.facts
         return next((fact.value for fact in facts if isinstance(fact.value, int)), 0)

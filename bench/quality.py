@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_phase_gate.core.settings import Configuration
-from pytest_phase_gate.evidence.quality import PROVIDER
-from pytest_phase_gate.evidence.scene import Scene
+from phase_gate.core.settings import Configuration
+from phase_gate.evidence.quality import PROVIDER
+from phase_gate.evidence.scene import Scene
 
 T = TypeVar("T")
 

@@ -82,7 +82,7 @@ def commands(plan: Plan) -> Iterator[Section]:
     """What a question costs, beside an interpreter that does nothing."""
     folder = plan.suite(1)
     take_seconds(ACTIVE.command(), folder)  # so that there is a state to look at
-    gate = [sys.executable, "-m", "pytest_phase_gate.cli"]
+    gate = [sys.executable, "-m", "phase_gate.cli"]
     asked = {
         PASS: [sys.executable, "-c", "pass"],
         **{name: [*gate, *name.split()] for name in ("status", "check", "hook stop")},
@@ -96,7 +96,7 @@ def commands(plan: Plan) -> Iterator[Section]:
 _FINGERPRINT = """\
 import os, sys, time
 from pathlib import Path
-from pytest_phase_gate.project import Project
+from phase_gate.project import Project
 project = Project.find(Path.cwd(), environment=dict(os.environ))
 project.take_tree()
 start = time.perf_counter()

@@ -17,30 +17,30 @@ from _pytest.config.argparsing import Parser
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where this is called as a script
 from docs.shell_files import FILES, help_of, is_required, own_actions, subparsers, word_of
-from pytest_phase_gate import exit_codes, hookspecs, plugin
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._dispatch import build_full_parser
-from pytest_phase_gate.core.breaker import TRANSITIONS
-from pytest_phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
-from pytest_phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
-from pytest_phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
-from pytest_phase_gate.core.values import fields
-from pytest_phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
-from pytest_phase_gate.core.verify_opinions import RULES
-from pytest_phase_gate.core.workflow import Phase
-from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.report.mermaid import render_mermaid
-from pytest_phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
-from pytest_phase_gate.rules.workflow_files import (
+from phase_gate import exit_codes, hookspecs, plugin
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.core.breaker import TRANSITIONS
+from phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
+from phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
+from phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
+from phase_gate.core.values import fields
+from phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
+from phase_gate.core.verify_opinions import RULES
+from phase_gate.core.workflow import Phase
+from phase_gate.errors import PhaseGateError
+from phase_gate.messages import MESSAGES
+from phase_gate.report.mermaid import render_mermaid
+from phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
+from phase_gate.rules.workflow_files import (
     load_shipped_guards,
     load_shipped_workflow,
     shipped_workflow_names,
 )
-from pytest_phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
+from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 
 DOCS = Path(__file__).parent
-WORKFLOWS = DOCS.parent / "src" / "pytest_phase_gate" / "workflows"
+WORKFLOWS = DOCS.parent / "src" / "phase_gate" / "workflows"
 
 _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->)", re.S)
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from pytest_phase_gate.core.workflow import Phase
-from pytest_phase_gate.rules.compiled import load_compiled
+from phase_gate.core.workflow import Phase
+from phase_gate.rules.compiled import load_compiled
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -70,7 +70,7 @@ def _panel_rows() -> list[str]:
         kept = {key: text for key, text in os.environ.items() if not key.startswith(("PHASE_GATE_", "PYTEST_", "CI"))}
         environment = {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "USER": "dev", "COLUMNS": "80", "CI": "1"}
         environment.pop("NO_COLOR", None)
-        command = [sys.executable, "-m", "pytest", "-p", "pytest_phase_gate.plugin", "--color=yes", *COMMAND]
+        command = [sys.executable, "-m", "pytest", "-p", "phase_gate.plugin", "--color=yes", *COMMAND]
         done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     start = next((index for index, line in enumerate(lines) if " passed" in line), None)
@@ -191,7 +191,7 @@ DRAWN = {"panel.svg": draw_panel, "flow.svg": draw_flow}
 
 def shoot_report(folder: Path) -> None:
     """Take pictures of the report in Chromium: on a desk by day and by night, and on a phone."""
-    from pytest_phase_gate.report.html import render_html
+    from phase_gate.report.html import render_html
     from tests.browser.chromium import DESKTOP, PHONE, chromium
     from tests.report.sample_story import build_sample
 

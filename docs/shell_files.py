@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._completion_values import KINDS
-from pytest_phase_gate.cli._dispatch import build_full_parser
-from pytest_phase_gate.cli._help import ABOUT, grouped
-from pytest_phase_gate.cli.completion import FOLDER, SHELLS
-from pytest_phase_gate.cli.schema import schema_names
-from pytest_phase_gate.exit_codes import MEANINGS
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._completion_values import KINDS
+from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli._help import ABOUT, grouped
+from phase_gate.cli.completion import FOLDER, SHELLS
+from phase_gate.cli.schema import schema_names
+from phase_gate.exit_codes import MEANINGS
 
 MAN_PAGE = Path(__file__).parent / "man" / "phase-gate.1"
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate.core.values import Value
+import phase_gate
+from phase_gate.core.values import Value
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.
 LOADED = tuple(
     importlib.import_module(module.name)
-    for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate.")
+    for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate.")
     if not module.name.endswith("__main__")
 )
 
@@ -29,7 +29,7 @@ LOADED = tuple(
 WITHOUT_EXTRAS = str(Path(__file__).parent / "data" / "absent")
 
 #: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.
-OURS = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
+OURS = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider")
 
 
 class Ran(Value):
@@ -82,7 +82,7 @@ class Sample:
 
     def gate(self, *arguments: str, **environment: str) -> Ran:
         """Run the command in a process of its own."""
-        return self.process(sys.executable, "-m", "pytest_phase_gate.cli", *arguments, **environment)
+        return self.process(sys.executable, "-m", "phase_gate.cli", *arguments, **environment)
 
     def process(self, *command: str, **environment: str) -> Ran:
         done = subprocess.run(

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate import exit_codes
-from pytest_phase_gate.errors import PhaseGateError, StateError
-from pytest_phase_gate.messages import MESSAGES
+import phase_gate
+from phase_gate import exit_codes
+from phase_gate.errors import PhaseGateError, StateError
+from phase_gate.messages import MESSAGES
 
 #: What other errors have in common; nobody raises them, so nobody reads their slugs.
 BASES = (PhaseGateError, StateError)
@@ -22,7 +22,7 @@ BASES = (PhaseGateError, StateError)
 
 def errors() -> list[type[PhaseGateError]]:
     """Return every error of the package, wherever it is defined."""
-    for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
+    for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     return sorted(_below(PhaseGateError), key=lambda error: error.slug)
@@ -30,7 +30,7 @@ def errors() -> list[type[PhaseGateError]]:
 
 def _below(error: type[PhaseGateError]) -> Iterator[type[PhaseGateError]]:
     for each in error.__subclasses__():
-        if each.__module__.startswith("pytest_phase_gate."):
+        if each.__module__.startswith("phase_gate."):
             if each not in BASES:
                 yield each
             yield from _below(each)
@@ -48,7 +48,7 @@ def test_no_two_errors_share_a_slug() -> None:
 
 def test_the_bases_are_never_raised() -> None:
     names = {base.__name__ for base in BASES}
-    for path in Path(pytest_phase_gate.__path__[0]).rglob("*.py"):
+    for path in Path(phase_gate.__path__[0]).rglob("*.py"):
         calls = (node.func for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call))
         assert [name.id for name in calls if isinstance(name, ast.Name) and name.id in names] == [], path
 

@@ -71,9 +71,9 @@ def _serve(script: str) -> None:
     import pytest  # noqa: F401
     import yaml  # noqa: F401
 
-    import pytest_phase_gate
+    import phase_gate
 
-    for module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
+    for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation, without extras
@@ -114,7 +114,7 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
         import pytest
 
         sys.exit(pytest.main())
-    from pytest_phase_gate.cli import main
+    from phase_gate.cli import main
 
     sys.exit(main())
 

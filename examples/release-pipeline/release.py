@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_phase_gate.cli import main
+from phase_gate.cli import main
 
 FOLDER = Path("docs/pipeline")
 

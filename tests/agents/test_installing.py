@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.agents.agent import Agent
-from pytest_phase_gate.agents.installing import (
+from phase_gate.agents.agent import Agent
+from phase_gate.agents.installing import (
     digest,
     find_commands,
     install_block,
@@ -20,10 +20,10 @@ from pytest_phase_gate.agents.installing import (
     remove_hooks,
     take_back,
 )
-from pytest_phase_gate.agents.instructions import BEGIN, END, TEXT
-from pytest_phase_gate.agents.json_text import parse
-from pytest_phase_gate.agents.table import AGENT_NAMES, load_agent
-from pytest_phase_gate.errors import NotAllowedError
+from phase_gate.agents.instructions import BEGIN, END, TEXT
+from phase_gate.agents.json_text import parse
+from phase_gate.agents.table import AGENT_NAMES, load_agent
+from phase_gate.errors import NotAllowedError
 
 AGENTS = [pytest.param(load_agent(name), id=name) for name in AGENT_NAMES]
 CLAUDE = load_agent("claude")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_phase_gate.report.html import render_html
-from pytest_phase_gate.report.story import Story
+from phase_gate.report.html import render_html
+from phase_gate.report.story import Story
 from tests.browser.chromium import PHONE, Page, chromium
 from tests.report.hostile import build_hostile
 from tests.report.long_story import build_long

@@ -20,22 +20,22 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-import pytest_phase_gate
-from pytest_phase_gate.cli import main
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.storage.lock import RunLock
-from pytest_phase_gate.storage.memory import Memory
-from pytest_phase_gate.storage.store import TaskStore
+import phase_gate
+from phase_gate.cli import main
+from phase_gate.core.state import Event
+from phase_gate.storage.lock import RunLock
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
 from tests.support import CALC, FAILING_TESTS, OURS, Ran, Sample
 
 # An inner session forgets what it imported: out here each module is read once, not once a session.
-for _module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
+for _module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
     if not _module.name.endswith("__main__"):
         importlib.import_module(_module.name)
 
 PYTEST = ("-m", "pytest", *OURS, "-q")
-COMMAND = ("-m", "pytest_phase_gate.cli")
+COMMAND = ("-m", "phase_gate.cli")
 
 #: Story -> the story that it goes on from, the files it writes, and the processes it runs with their exit codes.
 STORIES: dict[str, tuple[str, dict[str, str], list[tuple[int, tuple[str, ...]]]]] = {

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.storage.files import REAL
-from pytest_phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
-from pytest_phase_gate.storage.objects import ObjectStore
+from phase_gate.core.state import Event
+from phase_gate.storage.files import REAL
+from phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
+from phase_gate.storage.objects import ObjectStore
 
 #: Stands where a line of ours would, if a line end got through.
 FORGED = "FORGED"

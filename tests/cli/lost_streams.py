@@ -8,7 +8,7 @@ from typing import Any
 
 
 def prepare(order: dict[str, Any]) -> None:
-    import pytest_phase_gate.cli.demo as demo
+    import phase_gate.cli.demo as demo
 
     demo.STEPS = ()  # it has a test of its own
     sys.modules["mcp"] = None  # type: ignore[assignment]  # the server would wait for a client

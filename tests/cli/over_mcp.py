@@ -25,7 +25,7 @@ def talk(desk: Desk, say: Callable[[Client], Awaitable[None]], *arguments: str, 
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path != WITHOUT_EXTRAS]
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "pytest_phase_gate.cli", "mcp", *arguments],
+        args=["-m", "phase_gate.cli", "mcp", *arguments],
         cwd=cwd or desk.root,
         env={**os.environ, "CI": "1", "PYTHONPATH": os.pathsep.join(paths)},
     )

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.agents.table import AGENT_NAMES, load_agent
-from pytest_phase_gate.cli._looks import Look
+from phase_gate.agents.table import AGENT_NAMES, load_agent
+from phase_gate.cli._looks import Look
 from tests.cli.conftest import Begin, Desk
 
 SETTINGS = '{\n  // mine\n  "env": {"A": "b"},\n  "hooks": {"Stop": []} // end\n}\n'
-PROGRAM = f"{shlex.quote(sys.executable)} -m pytest_phase_gate.cli"
+PROGRAM = f"{shlex.quote(sys.executable)} -m phase_gate.cli"
 
 
 def test_all_agents_in_and_out_again(begin: Begin) -> None:
@@ -159,7 +159,7 @@ def test_who_may_read_the_settings_stays(begin: Begin) -> None:
 def look(desk: Desk, agent: str, monkeypatch: pytest.MonkeyPatch, program: str = PROGRAM) -> tuple[str, str] | None:
     """Return what doctor says of an agent. Starting pytest to ask it for the plugin is left out."""
     answer = Look(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
     looks = {row["what"]: (row["mark"], row["says"]) for row in desk.json("doctor", "--program", program)["looks"]}
     return looks.get(agent)
 

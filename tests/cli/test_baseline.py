@@ -25,7 +25,7 @@ def test_later():
 """
 
 #: The inner pytest loads no plugins by itself here.
-ARGUMENTS = ("--", "-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
+ARGUMENTS = ("--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider")
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from docs.shell_files import kind_of, subparsers
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._completion_values import KINDS
-from pytest_phase_gate.cli._dispatch import build_full_parser
-from pytest_phase_gate.cli.completion import FOLDER, SHELLS
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._completion_values import KINDS
+from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli.completion import FOLDER, SHELLS
 from tests.cli.conftest import Begin, Desk
 
 METRICS_OF_EXPLAIN = ("red", "tests-kept", "refactoring_complete", "tests_total", "bad-usage")
@@ -120,11 +120,11 @@ def test_what_a_shell_could_expand_is_left_out(begin: Begin, name: str) -> None:
 def test_the_tab_key_imports_nothing_heavy(begin: Begin) -> None:
     desk = begin("green")
     code = (
-        "import json, sys\nfrom pytest_phase_gate.cli import main\n"
+        "import json, sys\nfrom phase_gate.cli import main\n"
         "main(['completion', '--values', 'phases'])\nprint(json.dumps(sorted(sys.modules)))"
     )
     modules = json.loads(desk.sample.process(sys.executable, "-c", code).out.splitlines()[-1])
-    heavy = ("pytest", "_pytest", "yaml", "filelock", "shtab", "pytest_phase_gate.cli._help")
+    heavy = ("pytest", "_pytest", "yaml", "filelock", "shtab", "phase_gate.cli._help")
     assert [each for each in heavy if each in modules] == []
 
 

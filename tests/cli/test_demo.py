@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.cli import demo
+from phase_gate.cli import demo
 from tests.cli.conftest import Begin
 from tests.support import Sample
 

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from pytest_phase_gate import __version__
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._dispatch import build_full_parser
+from phase_gate import __version__
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._dispatch import build_full_parser
 from tests.cli.conftest import Begin
 from tests.support import Sample
 
@@ -98,7 +98,7 @@ NEVER_REFUSED = ("schema", "demo", "doctor", "hook", "completion", "mcp")
 @pytest.fixture(autouse=True)
 def short_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo has a test of its own; here it has nothing to tell."""
-    monkeypatch.setattr("pytest_phase_gate.cli.demo.STEPS", ())
+    monkeypatch.setattr("phase_gate.cli.demo.STEPS", ())
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def plugin_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The doctor asks a pytest of its own, which loads nothing by itself here."""
-    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_phase_gate.plugin")
+    monkeypatch.setenv("PYTEST_PLUGINS", "phase_gate.plugin")
 
 
 def test_every_command_is_called_here() -> None:
@@ -286,7 +286,7 @@ def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str,
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
-        [sys.executable, "-m", "pytest_phase_gate.cli", *arguments],
+        [sys.executable, "-m", "phase_gate.cli", *arguments],
         cwd=desk.root,
         stdout=writing,
         stderr=subprocess.PIPE,
@@ -298,7 +298,7 @@ def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str,
 
 def test_piped_into_head(begin: Begin) -> None:
     desk = begin("green")
-    ran = desk.sample.process("sh", "-c", f"{sys.executable} -m pytest_phase_gate.cli history --events | head -1")
+    ran = desk.sample.process("sh", "-c", f"{sys.executable} -m phase_gate.cli history --events | head -1")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.split()[0] == "1"
 
@@ -317,7 +317,7 @@ HEAVY = ("pytest", "_pytest", "yaml", "filelock", "pluggy")
 def test_looking_imports_nothing_heavy(begin: Begin, name: str, expected: int) -> None:
     desk = begin("green")
     code = (
-        "import json, os, sys\nfrom pytest_phase_gate.cli import main\nsys.stdin = open(os.devnull)\n"
+        "import json, os, sys\nfrom phase_gate.cli import main\nsys.stdin = open(os.devnull)\n"
         f"code = main({name.split()!r})\nprint(json.dumps([code, sorted(sys.modules)]))"
     )
     ran = desk.sample.process(sys.executable, "-c", code)

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._looks import look_at_package
-from pytest_phase_gate.storage.adoption import adopt_key
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._looks import look_at_package
+from phase_gate.storage.adoption import adopt_key
+from phase_gate.storage.store import TaskStore
 from tests.cli.conftest import Begin, Desk
 from tests.cli.terminals import at_terminal
 from tests.storage.stores import begin as begin_task
@@ -71,7 +71,7 @@ def desk(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Desk:
     desk = begin("green")
     (desk.root / "said.txt").write_text("All is done.\n", encoding="utf-8")
     # Which plugin pytest loads is asked of a process, and says nothing about the state.
-    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: look_at_package())
+    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: look_at_package())
     return desk
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate.cli._looks import Look
-from pytest_phase_gate.proofs import runner
-from pytest_phase_gate.proofs.rows import BAD, Attempt, Row
-from pytest_phase_gate.proofs.table import TABLE
+import phase_gate
+from phase_gate.cli._looks import Look
+from phase_gate.proofs import runner
+from phase_gate.proofs.rows import BAD, Attempt, Row
+from phase_gate.proofs.table import TABLE
 from tests.cli.conftest import Begin, Desk
 
 HOOK = """\
@@ -31,14 +31,14 @@ def pytest_runtest_makereport(item, call):
 @pytest.fixture(autouse=True)
 def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pytest that has the plugin, as an installed one has."""
-    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_phase_gate.plugin")
+    monkeypatch.setenv("PYTEST_PLUGINS", "phase_gate.plugin")
 
 
 @pytest.fixture
 def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     """For looks at other things: starting pytest to ask it takes longer than all of them."""
     answer = Look(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
 
 
 def look(desk: Desk, *arguments: str) -> dict[str, tuple[str, str]]:
@@ -56,7 +56,7 @@ def test_all_is_well(begin: Begin) -> None:
     desk = begin("green")
     desk.sample.commit_all()
     looks = look(desk)
-    home = Path(pytest_phase_gate.__file__).parent
+    home = Path(phase_gate.__file__).parent
     assert {what: mark for what, (mark, _) in looks.items()} == {
         "package": "good",
         "plugin": "good",
@@ -99,7 +99,7 @@ def test_autoload_is_off(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_switched_off_in_the_settings(begin: Begin) -> None:
     desk = begin("")
-    desk.sample.write({"pytest.ini": "[pytest]\naddopts = -p no:pytest_phase_gate.plugin\n"})
+    desk.sample.write({"pytest.ini": "[pytest]\naddopts = -p no:phase_gate.plugin\n"})
     assert look(desk)["plugin"][0] == "bad"
 
 
@@ -118,7 +118,7 @@ def test_a_conftest_that_talks_does_not_confuse_it(begin: Begin) -> None:
 
 
 def test_another_installation(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("pytest_phase_gate.cli._looks._home", lambda: str(tmp_path))
+    monkeypatch.setattr("phase_gate.cli._looks._home", lambda: str(tmp_path))
     mark, says = look(begin(""))["plugin"]
     assert mark == "bad"
     assert says.endswith(": this command is another installation")

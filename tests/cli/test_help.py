@@ -7,10 +7,10 @@ import shlex
 import pytest
 
 from docs.shell_files import man_page
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._dispatch import build_full_parser
-from pytest_phase_gate.cli._help import ABOUT, GROUPS, grouped
-from pytest_phase_gate.exit_codes import MEANINGS
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli._help import ABOUT, GROUPS, grouped
+from phase_gate.exit_codes import MEANINGS
 from tests.cli.conftest import Begin
 from tests.cli.test_dispatch import CALLS
 

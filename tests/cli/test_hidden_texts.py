@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_phase_gate.cli._dispatch import build_full_parser
-from pytest_phase_gate.cli._texts import check_texts
-from pytest_phase_gate.core.typed_texts import check_sentence
-from pytest_phase_gate.errors import UsageError
+from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli._texts import check_texts
+from phase_gate.core.typed_texts import check_sentence
+from phase_gate.errors import UsageError
 from tests.cli.conftest import Begin
 from tests.support import Sample
 

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent
+from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
 
@@ -208,7 +208,7 @@ def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook
 
 def test_a_fault_of_ours_closes_the_gate(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green-exited")
-    monkeypatch.setattr("pytest_phase_gate.core.standing.assess", lambda *given, **named: 1 / 0)
+    monkeypatch.setattr("phase_gate.core.standing.assess", lambda *given, **named: 1 / 0)
     verdict, reason = stop(desk, hook)
     assert verdict == "block"
     assert "ZeroDivisionError" in reason
@@ -235,13 +235,13 @@ def test_the_folder_that_it_was_started_in_counts(
 
 def test_by_hand_it_does_not_wait_for_an_event(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green-once")
-    monkeypatch.setattr("pytest_phase_gate.cli._dispatch._is_interactive", lambda: True)
+    monkeypatch.setattr("phase_gate.cli._dispatch._is_interactive", lambda: True)
     assert desk.gate("hook", "stop").document["decision"] == "block"
 
 
 def test_as_a_process(begin: Begin) -> None:
     desk = begin("green-once")
-    command = [sys.executable, "-m", "pytest_phase_gate.cli", "hook", "stop", "--agent", "vscode"]
+    command = [sys.executable, "-m", "phase_gate.cli", "hook", "stop", "--agent", "vscode"]
     done = subprocess.run(command, cwd=desk.root, input=b"{}", capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"phase-gate: not done: ")
@@ -418,7 +418,7 @@ def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) ->
 
 def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green")
-    monkeypatch.setattr("pytest_phase_gate.core.write_rules.decide_writes", lambda *given: 1 / 0)
+    monkeypatch.setattr("phase_gate.core.write_rules.decide_writes", lambda *given: 1 / 0)
     verdict, reason = use(desk, hook, "Write", file_path="calc.py", content="")
     assert verdict == "deny"
     assert "ZeroDivisionError" in reason

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli._looks import Look
-from pytest_phase_gate.cli.verify import ACTIONS
+from phase_gate.cli import COMMANDS
+from phase_gate.cli._looks import Look
+from phase_gate.cli.verify import ACTIONS
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
 
@@ -105,7 +105,7 @@ def look(desk: Desk, folder: Folder, words: tuple[str, ...], monkeypatch: pytest
 def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     """`doctor` starts pytest, which takes long, and runs the project's own code: that is what it is asked for."""
     answer = Look(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("pytest_phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
 
 
 @pytest.mark.usefixtures("unasked")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.cli import COMMANDS
+from phase_gate.cli import COMMANDS
 from tests.cli.conftest import COMMAND, Begin
 from tests.cli.test_dispatch import CALLS, STORIES
 from tests.storage.stores import contents
@@ -56,7 +56,7 @@ def test_a_lost_output_costs_no_answer(
     desk = begin(STORIES.get(name, "green"))
     if name == "withdraw":
         assert desk.gate(*CALLS["declare"][1]).code == 0
-    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_phase_gate.plugin")
+    monkeypatch.setenv("PYTEST_PLUGINS", "phase_gate.plugin")
     code, words = CALLS[name]
     ended, out, err = children.run(desk.root, ("phase-gate", *words), dict(os.environ), streams=LOST[way])
     assert ended == expected(code, LOST[way]), out + err

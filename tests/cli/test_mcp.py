@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.cli._answer import Answer
-from pytest_phase_gate.cli._dispatch import call_in
-from pytest_phase_gate.cli._mcp_tools import MOST, Ask, explain, show_history, show_status
-from pytest_phase_gate.errors import PhaseGateError, UsageError
+from phase_gate.cli._answer import Answer
+from phase_gate.cli._dispatch import call_in
+from phase_gate.cli._mcp_tools import MOST, Ask, explain, show_history, show_status
+from phase_gate.errors import PhaseGateError, UsageError
 from tests.cli.conftest import Begin, Desk
 
 LOOKING = {"status", "explain", "history"}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate.cli._output import render_json
+import phase_gate
+from phase_gate.cli._output import render_json
 
-SOURCE = Path(pytest_phase_gate.__file__).parent
+SOURCE = Path(phase_gate.__file__).parent
 
 #: What may write to a standard stream by itself, and why.
 EXEMPT = {

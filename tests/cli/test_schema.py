@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 import yaml
 
-from pytest_phase_gate.cli.schema import read_schema, schema_names
-from pytest_phase_gate.core.diagrams import Diagram
-from pytest_phase_gate.evidence.mermaid import check_mermaid
-from pytest_phase_gate.rules.workflow_files import shipped_workflow_names
+from phase_gate.cli.schema import read_schema, schema_names
+from phase_gate.core.diagrams import Diagram
+from phase_gate.evidence.mermaid import check_mermaid
+from phase_gate.rules.workflow_files import shipped_workflow_names
 from tests.cli.conftest import Begin
 from tests.core.test_workflow_check import PIPELINE
 
@@ -51,7 +51,7 @@ ROOT = Path(__file__).parents[2]
 WRITTEN = {
     "configuration": ("examples/*/phase-gate.yaml",),
     "criteria-file": ("criteria.yaml",),
-    "workflow": ("src/pytest_phase_gate/workflows/*.yaml", "examples/*/rules/*.yaml"),
+    "workflow": ("src/phase_gate/workflows/*.yaml", "examples/*/rules/*.yaml"),
 }
 #: They have a form of their own, and are not for people.
 OURS = ("guards.yaml", "pipeline-guards.yaml")

@@ -274,7 +274,7 @@ def test_a_signal_that_could_not_be_taken_away_is_not_read_again(begin: Begin) -
 
 
 KEEPS_SIGNAL = """\
-from pytest_phase_gate.storage.files import FileSystem
+from phase_gate.storage.files import FileSystem
 
 unlink = FileSystem.unlink
 

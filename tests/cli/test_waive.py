@@ -71,7 +71,7 @@ def test_a_signal_may_follow_at_once(altered: Desk) -> None:
 def test_in_a_process_of_its_own(altered: Desk) -> None:
     with terminal() as person:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest_phase_gate.cli", *GIVEN, "--json"],
+            [sys.executable, "-m", "phase_gate.cli", *GIVEN, "--json"],
             cwd=altered.root,
             stdin=person,
             capture_output=True,
@@ -165,7 +165,7 @@ def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert document["expires"] in altered.gate("status").out
     # Two days later, as far as anybody here looks at a clock.
     for place in ("storage.store.now", "recording.run.now", "cli.status.now"):
-        monkeypatch.setattr(f"pytest_phase_gate.{place}", lambda: document["expires"])
+        monkeypatch.setattr(f"phase_gate.{place}", lambda: document["expires"])
     assert not holds(altered)
     assert altered.json("status")["overrides"] == []
     assert len(altered.json("history")["overrides"]) == 1, "that it was given does not go away"

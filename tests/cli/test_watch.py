@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.cli._answer import Answer
-from pytest_phase_gate.cli._watch import LOOK_AGAIN, Clock, watch
-from pytest_phase_gate.errors import TamperedError
+from phase_gate.cli._answer import Answer
+from phase_gate.cli._watch import LOOK_AGAIN, Clock, watch
+from phase_gate.errors import TamperedError
 from tests.cli.conftest import COMMAND, Begin
 
 _CONTROL = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")

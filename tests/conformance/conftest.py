@@ -13,8 +13,8 @@ import pkgutil
 import filelock  # noqa: F401
 import yaml  # noqa: F401
 
-import pytest_phase_gate
+import phase_gate
 
-for _module in pkgutil.walk_packages(pytest_phase_gate.__path__, "pytest_phase_gate."):
+for _module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
     if not _module.name.endswith("__main__"):
         importlib.import_module(_module.name)

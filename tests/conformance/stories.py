@@ -14,11 +14,11 @@ from typing import Any
 import jsonschema
 from referencing import Registry, Resource
 
-from pytest_phase_gate.cli import main
+from phase_gate.cli import main
 from tests.conftest import ROOT
 from tests.support import Ran, Sample
 
-SCHEMAS = ROOT / "src" / "pytest_phase_gate" / "schemas"
+SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
 
 #: What stands where for a run that tells nothing but its verdict.
 REPORT = "verdict.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.rules.criteria import read_criteria
+from phase_gate.rules.criteria import read_criteria
 from tests.clause_report import find_unknown, load_criteria, render_table
 from tests.conftest import ROOT
 from tests.support import Sample
@@ -128,7 +128,7 @@ def test_skipped():
 def test_the_program_runs_tests_and_writes_the_table(sample: Sample, workers: tuple[str, ...]) -> None:
     sample.write({"criteria.yaml": "AC-1: Adds\nAC-2: Divides\nAC-3: Subtracts\nAC-4: Rounds\n", "test_it.py": TESTS})
     command = (sys.executable, "-m", "tests.clause_report", "--criteria=criteria.yaml", "--output=table.md")
-    pytest_arguments = ("--", "-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider", *workers, "test_it.py")
+    pytest_arguments = ("--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider", *workers, "test_it.py")
     ran = sample.process(*command, *pytest_arguments, PYTHONPATH=_path_with_root())
     assert ran.code == 1, ran.err
     assert ran.out == ""
@@ -147,7 +147,7 @@ def test_the_program_runs_tests_and_writes_the_table(sample: Sample, workers: tu
 def test_the_program_refuses_a_mark_that_names_no_clause(sample: Sample) -> None:
     sample.write({"criteria.yaml": "AC-1: Adds\nAC-3: Subtracts\n", "test_it.py": TESTS})
     command = (sys.executable, "-m", "tests.clause_report", "--criteria=criteria.yaml", "--", "-p")
-    ran = sample.process(*command, "pytest_phase_gate.plugin", "test_it.py", PYTHONPATH=_path_with_root())
+    ran = sample.process(*command, "phase_gate.plugin", "test_it.py", PYTHONPATH=_path_with_root())
     assert ran.code == 2
     assert "no such clause in criteria.yaml: AC-2 (marked at test_it.py::test_both)" in ran.err
     assert ran.out == ""

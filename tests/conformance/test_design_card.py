@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.storage.lock import hold_lock
+from phase_gate.storage.lock import hold_lock
 from tests.conformance.stories import (
     command,
     faults,

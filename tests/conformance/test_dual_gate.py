@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.errors import DocumentError, PhaseGateError
-from pytest_phase_gate.report.status_block import BEGIN, END, block_of, parse_status_block, render_status_block
-from pytest_phase_gate.storage.signal_file import parse_signal
+from phase_gate.errors import DocumentError, PhaseGateError
+from phase_gate.report.status_block import BEGIN, END, block_of, parse_status_block, render_status_block
+from phase_gate.storage.signal_file import parse_signal
 from tests.conformance.stories import (
     command,
     faults,

@@ -169,4 +169,4 @@ class Gate:
             return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
         for name in ("storage.store.now", "cli._verify_show.now"):
-            self._monkeypatch.setattr(f"pytest_phase_gate.{name}", later)
+            self._monkeypatch.setattr(f"phase_gate.{name}", later)

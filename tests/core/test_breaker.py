@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pytest_phase_gate.core.breaker import (
+from phase_gate.core.breaker import (
     TRANSITIONS,
     Breaker,
     Happening,
@@ -24,7 +24,7 @@ from pytest_phase_gate.core.breaker import (
     observe_run,
     reset,
 )
-from pytest_phase_gate.core.values import replace
+from phase_gate.core.values import replace
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CLOSED, HALF_OPEN, OPEN = Status.CLOSED, Status.HALF_OPEN, Status.OPEN

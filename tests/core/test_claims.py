@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.breaker import Breaker, Limits, Status
-from pytest_phase_gate.core.claim_blocks import read_blocks
-from pytest_phase_gate.core.claim_text import read_claim_text, sentences
-from pytest_phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
-from pytest_phase_gate.core.confidence import Measures
-from pytest_phase_gate.core.indicators import Indicator
-from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate
-from pytest_phase_gate.core.values import replace
+from phase_gate.core.breaker import Breaker, Limits, Status
+from phase_gate.core.claim_blocks import read_blocks
+from phase_gate.core.claim_text import read_claim_text, sentences
+from phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
+from phase_gate.core.confidence import Measures
+from phase_gate.core.indicators import Indicator
+from phase_gate.core.settings import ConfidenceRules, ExitGate
+from phase_gate.core.values import replace
 from tests.core.test_claim_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate.core.code_lines import CodeLine, code_lines
+import phase_gate
+from phase_gate.core.code_lines import CodeLine, code_lines
 
 
 def texts(source: str) -> list[str]:
@@ -71,7 +71,7 @@ def test_the_same_code_has_the_same_mark(one: str, other: str, is_same: bool) ->
 
 
 def test_it_agrees_with_the_parser_about_our_own_sources() -> None:
-    for path in sorted(Path(pytest_phase_gate.__file__).parent.rglob("*.py")):
+    for path in sorted(Path(phase_gate.__file__).parent.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         lines = {line.number for line in code_lines(source)}
         nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]

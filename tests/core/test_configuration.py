@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pytest_phase_gate
-from pytest_phase_gate.core.conditions import parse_condition
-from pytest_phase_gate.core.settings import (
+import phase_gate
+from phase_gate.core.conditions import parse_condition
+from phase_gate.core.settings import (
     DEFAULT_DECISIONS,
     DEFAULT_DOCS,
     DEFAULT_NO_DOCUMENTS,
@@ -28,14 +28,14 @@ from pytest_phase_gate.core.settings import (
     QualitySettings,
     RunDefaults,
 )
-from pytest_phase_gate.core.workflow import Guard
-from pytest_phase_gate.errors import ConfigurationError, DocumentError
-from pytest_phase_gate.rules.configuration import load_configuration, parse_configuration
-from pytest_phase_gate.rules.overlay import apply_overlay
-from pytest_phase_gate.rules.parts import MAX_BYTES
-from pytest_phase_gate.rules.workflow_files import load_shipped_workflow
-from pytest_phase_gate.rules.yaml_fields import scalar_value
-from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
+from phase_gate.core.workflow import Guard
+from phase_gate.errors import ConfigurationError, DocumentError
+from phase_gate.rules.configuration import load_configuration, parse_configuration
+from phase_gate.rules.overlay import apply_overlay
+from phase_gate.rules.parts import MAX_BYTES
+from phase_gate.rules.workflow_files import load_shipped_workflow
+from phase_gate.rules.yaml_fields import scalar_value
+from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
 
 FULL = """\
 workflow: rules/own.yaml
@@ -418,7 +418,7 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 def test_without_a_file_no_yaml_is_imported(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from pytest_phase_gate.rules.configuration import load_configuration;"
+        "import sys, pathlib; from phase_gate.rules.configuration import load_configuration;"
         "load_configuration(pathlib.Path.cwd()); assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
@@ -464,7 +464,7 @@ RIGHT = {
     ],
 )
 def test_schema_and_loader_agree(text: str, is_accepted: bool) -> None:
-    folder = Path(pytest_phase_gate.__file__).parent / "schemas"
+    folder = Path(phase_gate.__file__).parent / "schemas"
     schema = json.loads((folder / "configuration.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
     document = as_json(read_document(text, name=FILE_NAME, limit=MAX_BYTES))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.criteria import (
+from phase_gate.core.criteria import (
     GUARD,
     Criteria,
     Criterion,
@@ -17,10 +17,10 @@ from pytest_phase_gate.core.criteria import (
     table_to_json,
     trace_criteria,
 )
-from pytest_phase_gate.core.findings import cap_findings
-from pytest_phase_gate.core.outcomes import FAILING, SKIPPED, Bucket, Judgement
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.waivers import Waiver
+from phase_gate.core.findings import cap_findings
+from phase_gate.core.outcomes import FAILING, SKIPPED, Bucket, Judgement
+from phase_gate.core.values import replace
+from phase_gate.core.waivers import Waiver
 
 FAILED, PASSED, SKIP, XFAILED = Bucket.FAILED, Bucket.PASSED, Bucket.SKIPPED, Bucket.XFAILED
 

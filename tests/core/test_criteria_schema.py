@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 import yaml
 
-from pytest_phase_gate.cli.schema import read_schema
-from pytest_phase_gate.errors import CriteriaError
-from pytest_phase_gate.rules.criteria import read_criteria
+from phase_gate.cli.schema import read_schema
+from phase_gate.errors import CriteriaError
+from phase_gate.rules.criteria import read_criteria
 
 RIGHT = {
     "a-mapping": "AC-1: It adds up\nAC-2: Nothing is 0\n",

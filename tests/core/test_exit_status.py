@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate import exit_codes
-from pytest_phase_gate.core.exit_status import ExitMeaning, exit_status_for
-from pytest_phase_gate.core.workflow import Tests
-from pytest_phase_gate.errors import (
+from phase_gate import exit_codes
+from phase_gate.core.exit_status import ExitMeaning, exit_status_for
+from phase_gate.core.workflow import Tests
+from phase_gate.errors import (
     ConfigurationError,
     NotAllowedError,
     PhaseGateError,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_phase_gate.core.failures import (
+from phase_gate.core.failures import (
     ACCEPTED,
     REMEDIES,
     Failure,
@@ -16,7 +16,7 @@ from pytest_phase_gate.core.failures import (
     failure_from_json,
     failure_to_json,
 )
-from pytest_phase_gate.core.values import replace
+from phase_gate.core.values import replace
 
 ERROR = ("Exception", "BaseException", "object")
 ASSERTION = ("AssertionError", *ERROR)

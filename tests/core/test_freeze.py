@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.freeze import (
+from phase_gate.core.findings import Finding
+from phase_gate.core.freeze import (
     Frozen,
     Meaning,
     SupportFile,
@@ -18,10 +18,10 @@ from pytest_phase_gate.core.freeze import (
     frozen_from_json,
     frozen_to_json,
 )
-from pytest_phase_gate.core.inventory import Inventory, TestFile
-from pytest_phase_gate.core.module_code import ModuleStatement, module_code
-from pytest_phase_gate.core.source_tests import parse_source
-from pytest_phase_gate.core.values import replace
+from phase_gate.core.inventory import Inventory, TestFile
+from phase_gate.core.module_code import ModuleStatement, module_code
+from phase_gate.core.source_tests import parse_source
+from phase_gate.core.values import replace
 
 
 def statements(source: str) -> tuple[ModuleStatement, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.core.claim_text import read_claim_text, sentences
-from pytest_phase_gate.core.indicators import (
+from phase_gate.core.claim_text import read_claim_text, sentences
+from phase_gate.core.indicators import (
     DEFAULT_PATTERNS,
     find_patterns,
     plan_is_ticked,
 )
-from pytest_phase_gate.core.settings import ConfidenceRules
+from phase_gate.core.settings import ConfidenceRules
 
 DEFAULT_KEYWORDS = ConfidenceRules().keywords
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_phase_gate.core.consensus import count_votes
-from pytest_phase_gate.core.names import find_name_fault, name_key, same_name
-from pytest_phase_gate.core.pipeline import Choice, Vote
-from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.rules.task_results import read_executor_result, read_verdict
-from pytest_phase_gate.rules.votes import parse_vote
-from pytest_phase_gate.storage.signal_file import parse_signal
+from phase_gate.core.consensus import count_votes
+from phase_gate.core.names import find_name_fault, name_key, same_name
+from phase_gate.core.pipeline import Choice, Vote
+from phase_gate.errors import PhaseGateError
+from phase_gate.rules.task_results import read_executor_result, read_verdict
+from phase_gate.rules.votes import parse_vote
+from phase_gate.storage.signal_file import parse_signal
 
 
 @pytest.mark.parametrize(

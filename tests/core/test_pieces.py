@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.core.pieces import (
+from phase_gate.core.pieces import (
     PieceFile,
     find_altered_pieces,
     hash_piece,
@@ -13,7 +13,7 @@ from pytest_phase_gate.core.pieces import (
     pieces_from_json,
     pieces_to_json,
 )
-from pytest_phase_gate.core.source_tests import parse_source
+from phase_gate.core.source_tests import parse_source
 
 SOURCE = """\
 RATE = 10

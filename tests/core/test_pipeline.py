@@ -8,24 +8,24 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_phase_gate.core.consensus import count_votes
-from pytest_phase_gate.core.metrics import METRIC_TYPES, PIPELINE_METRICS
-from pytest_phase_gate.core.pipeline import Failure, Pipeline, Request, Vote, pipeline_from_json, pipeline_to_json
-from pytest_phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
-from pytest_phase_gate.core.pipeline_findings import measure_drift, problem_of_record
-from pytest_phase_gate.core.pipeline_look import Drifted, Look, Seen, fault_of
-from pytest_phase_gate.core.pipeline_order import due_requests, entry_data, following
-from pytest_phase_gate.core.pipeline_verdict import why_stuck
-from pytest_phase_gate.core.requirements import Artifact
-from pytest_phase_gate.core.state import State
-from pytest_phase_gate.errors import DocumentError, VoteError
-from pytest_phase_gate.rules.votes import parse_vote
-from pytest_phase_gate.rules.workflow_files import load_shipped_workflow
+from phase_gate.core.consensus import count_votes
+from phase_gate.core.metrics import METRIC_TYPES, PIPELINE_METRICS
+from phase_gate.core.pipeline import Failure, Pipeline, Request, Vote, pipeline_from_json, pipeline_to_json
+from phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
+from phase_gate.core.pipeline_findings import measure_drift, problem_of_record
+from phase_gate.core.pipeline_look import Drifted, Look, Seen, fault_of
+from phase_gate.core.pipeline_order import due_requests, entry_data, following
+from phase_gate.core.pipeline_verdict import why_stuck
+from phase_gate.core.requirements import Artifact
+from phase_gate.core.state import State
+from phase_gate.errors import DocumentError, VoteError
+from phase_gate.rules.votes import parse_vote
+from phase_gate.rules.workflow_files import load_shipped_workflow
 from tests.conftest import ROOT
 
 WORKFLOW = load_shipped_workflow("pipeline")
 PHASES = {phase.name: phase for phase in WORKFLOW.phases}
-SCHEMAS = ROOT / "src" / "pytest_phase_gate" / "schemas"
+SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
 ON = {"plan": "d1"}
 
 

@@ -7,23 +7,23 @@ import json
 import jsonschema
 import pytest
 
-from pytest_phase_gate.core.decisive_rules import name_rules
-from pytest_phase_gate.core.requirements import Consensus
-from pytest_phase_gate.core.settings import Overlay
-from pytest_phase_gate.core.workflow import Workflow
-from pytest_phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
-from pytest_phase_gate.errors import ConfigurationError, WorkflowError
-from pytest_phase_gate.rules.configuration import parse_configuration
-from pytest_phase_gate.rules.overlay import apply_overlay
-from pytest_phase_gate.rules.parts import MAX_BYTES
-from pytest_phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
-from pytest_phase_gate.rules.workflow_text import parse_workflow
-from pytest_phase_gate.rules.yaml_text import read_documents
+from phase_gate.core.decisive_rules import name_rules
+from phase_gate.core.requirements import Consensus
+from phase_gate.core.settings import Overlay
+from phase_gate.core.workflow import Workflow
+from phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
+from phase_gate.errors import ConfigurationError, WorkflowError
+from phase_gate.rules.configuration import parse_configuration
+from phase_gate.rules.overlay import apply_overlay
+from phase_gate.rules.parts import MAX_BYTES
+from phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
+from phase_gate.rules.workflow_text import parse_workflow
+from phase_gate.rules.yaml_text import read_documents
 from tests.conftest import ROOT
 from tests.core.test_workflow_files import as_json
 
 GUARDS = load_shipped_guards()
-SCHEMA = json.loads((ROOT / "src/pytest_phase_gate/schemas/workflow.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "src/phase_gate/schemas/workflow.schema.json").read_text(encoding="utf-8"))
 
 SMALL = """\
 workflow: small

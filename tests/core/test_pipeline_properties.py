@@ -14,26 +14,26 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.core.evidence import Remembered
-from pytest_phase_gate.core.fold import apply
-from pytest_phase_gate.core.order import Entry, How, decide_entry, entry_events
-from pytest_phase_gate.core.pipeline import Failure, Request
-from pytest_phase_gate.core.pipeline_documents import RootCause
-from pytest_phase_gate.core.pipeline_evidence import measure
-from pytest_phase_gate.core.pipeline_look import Look, Seen
-from pytest_phase_gate.core.pipeline_order import budget, entry_data, main_line
-from pytest_phase_gate.core.pipeline_verdict import Plan, decided, failure_events, made
-from pytest_phase_gate.core.requirements import ROOT_CAUSE
-from pytest_phase_gate.core.signals import ABSENT, Reading
-from pytest_phase_gate.core.state import NEW_STATE, Event, State
-from pytest_phase_gate.core.state_json import state_from_json, state_to_json
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.verdicts import evaluate_without_run, judgement_events
-from pytest_phase_gate.core.words import DONE, STUCK
-from pytest_phase_gate.core.workflow import Workflow
-from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.rules.workflow_files import load_shipped_guards
-from pytest_phase_gate.rules.workflow_text import parse_workflow
+from phase_gate.core.evidence import Remembered
+from phase_gate.core.fold import apply
+from phase_gate.core.order import Entry, How, decide_entry, entry_events
+from phase_gate.core.pipeline import Failure, Request
+from phase_gate.core.pipeline_documents import RootCause
+from phase_gate.core.pipeline_evidence import measure
+from phase_gate.core.pipeline_look import Look, Seen
+from phase_gate.core.pipeline_order import budget, entry_data, main_line
+from phase_gate.core.pipeline_verdict import Plan, decided, failure_events, made
+from phase_gate.core.requirements import ROOT_CAUSE
+from phase_gate.core.signals import ABSENT, Reading
+from phase_gate.core.state import NEW_STATE, Event, State
+from phase_gate.core.state_json import state_from_json, state_to_json
+from phase_gate.core.values import replace
+from phase_gate.core.verdicts import evaluate_without_run, judgement_events
+from phase_gate.core.words import DONE, STUCK
+from phase_gate.core.workflow import Workflow
+from phase_gate.errors import PhaseGateError
+from phase_gate.rules.workflow_files import load_shipped_guards
+from phase_gate.rules.workflow_text import parse_workflow
 
 GUARDS = load_shipped_guards()
 NAMES = ("ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON")

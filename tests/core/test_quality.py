@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.quality import (
+from phase_gate.core.quality import (
     Copy,
     FileNumbers,
     FileScore,
@@ -21,9 +21,9 @@ from pytest_phase_gate.core.quality import (
     score_file,
     unhide,
 )
-from pytest_phase_gate.core.quality_json import numbers_from_json, numbers_to_json, score_from_json, score_to_json
-from pytest_phase_gate.core.quality_table import NAMED_AT_MOST, quality_table
-from pytest_phase_gate.core.settings import QualitySettings
+from phase_gate.core.quality_json import numbers_from_json, numbers_to_json, score_from_json, score_to_json
+from phase_gate.core.quality_table import NAMED_AT_MOST, quality_table
+from phase_gate.core.settings import QualitySettings
 
 LIMITS = QualitySettings()
 

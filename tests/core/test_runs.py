@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.core.runs import Kind, RunFacts, classify_run, count
-from pytest_phase_gate.core.values import replace
+from phase_gate.core.runs import Kind, RunFacts, classify_run, count
+from phase_gate.core.values import replace
 
 WHOLE = RunFacts(collected=5, executed=5)
 

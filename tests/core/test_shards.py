@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.failures import Failure, Reason
-from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.outcomes import Bucket
-from pytest_phase_gate.core.session_facts import SessionFacts
-from pytest_phase_gate.core.shard_json import shard_from_json, shard_to_json
-from pytest_phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
-from pytest_phase_gate.core.shards import combine_shards
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.errors import ShardError
+from phase_gate.core.failures import Failure, Reason
+from phase_gate.core.findings import Finding
+from phase_gate.core.outcomes import Bucket
+from phase_gate.core.session_facts import SessionFacts
+from phase_gate.core.shard_json import shard_from_json, shard_to_json
+from phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
+from phase_gate.core.shards import combine_shards
+from phase_gate.core.values import replace
+from phase_gate.errors import ShardError
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
 SPLITTER, MARKS = "splitter:choose", "_pytest.mark:deselect_by_mark"

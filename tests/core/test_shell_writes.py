@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_phase_gate.core.shell_programs import Kind, patched_paths
-from pytest_phase_gate.core.shell_writes import find_writes
+from phase_gate.core.shell_programs import Kind, patched_paths
+from phase_gate.core.shell_writes import find_writes
 
 
 def look(path: str) -> Kind:

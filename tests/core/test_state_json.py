@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.core.breaker import Breaker, Status
-from pytest_phase_gate.core.flakiness import Flakiness
-from pytest_phase_gate.core.fold import EVENT_KINDS, VERIFICATION_KINDS, apply
-from pytest_phase_gate.core.pipeline import Pipeline, Step
-from pytest_phase_gate.core.runs import Green, Kind
-from pytest_phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
-from pytest_phase_gate.core.state_json import state_from_json, state_to_json
-from pytest_phase_gate.core.values import as_dict, replace
-from pytest_phase_gate.core.verification import FailureType
-from pytest_phase_gate.core.waivers import Waiver
+from phase_gate.core.breaker import Breaker, Status
+from phase_gate.core.flakiness import Flakiness
+from phase_gate.core.fold import EVENT_KINDS, VERIFICATION_KINDS, apply
+from phase_gate.core.pipeline import Pipeline, Step
+from phase_gate.core.runs import Green, Kind
+from phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
+from phase_gate.core.state_json import state_from_json, state_to_json
+from phase_gate.core.values import as_dict, replace
+from phase_gate.core.verification import FailureType
+from phase_gate.core.waivers import Waiver
 from tests.core.verifications import began, check, failed, reported, taken, task
 
 # --- a state and its document

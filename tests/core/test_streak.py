@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.fold import apply, streak_after
-from pytest_phase_gate.core.runs import Green, Kind
-from pytest_phase_gate.core.state import NEW_STATE, Event, OpenRun, State
-from pytest_phase_gate.core.values import Value
+from phase_gate.core.fold import apply, streak_after
+from phase_gate.core.runs import Green, Kind
+from phase_gate.core.state import NEW_STATE, Event, OpenRun, State
+from phase_gate.core.values import Value
 
 #: Trees: what the files were.
 T, EDITED, REWRITTEN = "tree-1", "tree-2", "tree-3"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.task_spec import (
+from phase_gate.core.task_spec import (
     DEFAULT_TIMEOUTS,
     MAX_TIMEOUTS,
     TaskSpec,
@@ -16,9 +16,9 @@ from pytest_phase_gate.core.task_spec import (
     spec_to_json,
     task_slug,
 )
-from pytest_phase_gate.errors import TaskFileError
-from pytest_phase_gate.rules.task_files import parse_tasks, read_task_file
-from pytest_phase_gate.storage.tasks import task_folder
+from phase_gate.errors import TaskFileError
+from phase_gate.rules.task_files import parse_tasks, read_task_file
+from phase_gate.storage.tasks import task_folder
 from tests.conformance.stories import faults, load_schema
 
 XML = """\

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.verification import FailureType, Status, Verification
-from pytest_phase_gate.core.verification_rules import (
+from phase_gate.core.state import Event
+from phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
+from phase_gate.core.values import replace
+from phase_gate.core.verification import FailureType, Status, Verification
+from phase_gate.core.verification_rules import (
     RETRIES,
     escalate,
     extend_limits,
@@ -21,7 +21,7 @@ from pytest_phase_gate.core.verification_rules import (
     retries_left,
     set_limits,
 )
-from pytest_phase_gate.core.verification_stats import (
+from phase_gate.core.verification_stats import (
     Overview,
     TaskRow,
     failures_to_json,
@@ -30,7 +30,7 @@ from pytest_phase_gate.core.verification_stats import (
     row_to_json,
     stats_to_json,
 )
-from pytest_phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import NotAllowedError, UsageError
 from tests.core.verifications import (
     AT,
     SPEC,

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from pytest_phase_gate.core.visible import find_unseen, show_line, show_text
+from phase_gate.core.visible import find_unseen, show_line, show_text
 
 
 @pytest.mark.parametrize(

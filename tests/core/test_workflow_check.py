@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pytest_phase_gate
-from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.rules.workflow_check import MAX_READINGS, check_workflow
-from pytest_phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
-from pytest_phase_gate.rules.workflow_text import parse_workflow
+import phase_gate
+from phase_gate.errors import PhaseGateError
+from phase_gate.rules.workflow_check import MAX_READINGS, check_workflow
+from phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
+from phase_gate.rules.workflow_text import parse_workflow
 
 ROOT = Path(__file__).parent.parent.parent
-SHIPPED = Path(pytest_phase_gate.__file__).parent / "workflows"
+SHIPPED = Path(phase_gate.__file__).parent / "workflows"
 GUARDS = load_shipped_guards()
 
 GOOD = """\

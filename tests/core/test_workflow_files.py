@@ -10,26 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pytest_phase_gate
-from pytest_phase_gate.core.conditions import parse_condition
-from pytest_phase_gate.core.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
-from pytest_phase_gate.core.settings import Overlay, PhaseOverlay
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.workflow import Guard, Phase, Workflow
-from pytest_phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
-from pytest_phase_gate.rules.overlay import apply_overlay
-from pytest_phase_gate.rules.parts import MAX_BYTES, name_types
-from pytest_phase_gate.rules.workflow_files import (
+import phase_gate
+from phase_gate.core.conditions import parse_condition
+from phase_gate.core.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
+from phase_gate.core.settings import Overlay, PhaseOverlay
+from phase_gate.core.values import replace
+from phase_gate.core.workflow import Guard, Phase, Workflow
+from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
+from phase_gate.rules.overlay import apply_overlay
+from phase_gate.rules.parts import MAX_BYTES, name_types
+from phase_gate.rules.workflow_files import (
     load_shipped_guards,
     load_shipped_workflow,
     load_workflow,
     shipped_workflow_names,
 )
-from pytest_phase_gate.rules.workflow_text import parse_guards, parse_workflow
-from pytest_phase_gate.rules.yaml_fields import scalar_value
-from pytest_phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_documents
+from phase_gate.rules.workflow_text import parse_guards, parse_workflow
+from phase_gate.rules.yaml_fields import scalar_value
+from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_documents
 
-PACKAGE = Path(pytest_phase_gate.__file__).parent
+PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
 GUARDS = load_shipped_guards()
 #: Without those that only a pipeline can measure: no other workflow carries them along.

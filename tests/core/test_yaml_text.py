@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.errors import (
+from phase_gate.errors import (
     ConfigurationError,
     CriteriaError,
     DocumentError,
@@ -22,9 +22,9 @@ from pytest_phase_gate.errors import (
     SignalError,
     WorkflowError,
 )
-from pytest_phase_gate.rules import yaml_text
-from pytest_phase_gate.rules.yaml_fields import Fields, closest_first, scalar_value, shorten
-from pytest_phase_gate.rules.yaml_text import (
+from phase_gate.rules import yaml_text
+from phase_gate.rules.yaml_fields import Fields, closest_first, scalar_value, shorten
+from phase_gate.rules.yaml_text import (
     MAX_DEPTH,
     YamlMapping,
     YamlNode,
@@ -244,8 +244,8 @@ def test_without_libyaml_the_pure_parser_is_taken(monkeypatch: pytest.MonkeyPatc
 
 def test_yaml_is_imported_by_the_first_reader_only() -> None:
     code = (
-        "import sys; from pytest_phase_gate.rules import configuration, overlay, workflow_files, yaml_fields;"
-        "from pytest_phase_gate.rules import yaml_text;"
+        "import sys; from phase_gate.rules import configuration, overlay, workflow_files, yaml_fields;"
+        "from phase_gate.rules import yaml_text;"
         "assert 'yaml' not in sys.modules, 'too early';"
         "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"
     )

@@ -27,7 +27,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from pytest_phase_gate.core.values import Value
+from phase_gate.core.values import Value
 from tests.support import WITHOUT_EXTRAS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -153,13 +153,13 @@ class Session:
         self, base: Path, *, packages: Path | None = None, extras: bool = False, plugins: Iterable[str] = ()
     ) -> None:
         self.folder = base / "project"
-        self._plugins = ("pytest_phase_gate.plugin", *plugins)
+        self._plugins = ("phase_gate.plugin", *plugins)
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
         self._status = 0
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
-        for name, call in (("pytest", "-m pytest"), ("phase-gate", "-m pytest_phase_gate.cli"), ("python", "")):
+        for name, call in (("pytest", "-m pytest"), ("phase-gate", "-m phase_gate.cli"), ("python", "")):
             script = self._commands / name
             script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {call} "$@"\n', encoding="utf-8")
             script.chmod(0o755)

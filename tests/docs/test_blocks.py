@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.diagrams import Diagram
-from pytest_phase_gate.core.verify_lint import lint_command, lint_done
-from pytest_phase_gate.evidence.mermaid import check_mermaid
-from pytest_phase_gate.project import Project
-from pytest_phase_gate.rules.criteria import read_criteria
-from pytest_phase_gate.rules.task_files import parse_tasks
-from pytest_phase_gate.rules.task_results import read_executor_result, read_verdict
-from pytest_phase_gate.storage.signal_file import parse_signal
+from phase_gate.core.diagrams import Diagram
+from phase_gate.core.verify_lint import lint_command, lint_done
+from phase_gate.evidence.mermaid import check_mermaid
+from phase_gate.project import Project
+from phase_gate.rules.criteria import read_criteria
+from phase_gate.rules.task_files import parse_tasks
+from phase_gate.rules.task_results import read_executor_result, read_verdict
+from phase_gate.storage.signal_file import parse_signal
 from tests.docs.blocks import (
     ROOT,
     Block,

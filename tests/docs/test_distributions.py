@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from pytest_phase_gate import __version__
+from phase_gate import __version__
 from tests.conftest import ROOT
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from docs import generate
-from pytest_phase_gate.core.fold import EVENT_KINDS
-from pytest_phase_gate.errors import PhaseGateError
-from pytest_phase_gate.messages import MESSAGES
-from pytest_phase_gate.rules.compiled import COMPILED_FOLDER
-from pytest_phase_gate.rules.workflow_files import shipped_workflow_names
+from phase_gate.core.fold import EVENT_KINDS
+from phase_gate.errors import PhaseGateError
+from phase_gate.messages import MESSAGES
+from phase_gate.rules.compiled import COMPILED_FOLDER
+from phase_gate.rules.workflow_files import shipped_workflow_names
 
 #: Classes that others derive from; nobody raises these.
 BASES = {"phase-gate-error", "state-unusable"}

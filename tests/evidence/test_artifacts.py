@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.pipeline_documents import RootCause
-from pytest_phase_gate.core.requirements import Artifact
-from pytest_phase_gate.evidence.artifacts import digest_of, look_at
+from phase_gate.core.pipeline_documents import RootCause
+from phase_gate.core.requirements import Artifact
+from phase_gate.evidence.artifacts import digest_of, look_at
 
 WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."
 SCHEMA = {"type": "object", "required": ["total"], "properties": {"total": {"type": "integer"}}}

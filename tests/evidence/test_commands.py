@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.evidence import Measured
-from pytest_phase_gate.core.settings import Configuration, EvidenceCommand
-from pytest_phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
-from pytest_phase_gate.evidence.gathering import gather_evidence
-from pytest_phase_gate.evidence.scene import Provider, Scene
+from phase_gate.core.evidence import Measured
+from phase_gate.core.settings import Configuration, EvidenceCommand
+from phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
+from phase_gate.evidence.gathering import gather_evidence
+from phase_gate.evidence.scene import Provider, Scene
 from tests.evidence.processes import is_alive
 
 PYTHON = sys.executable
@@ -83,7 +83,7 @@ def test_a_shell_runs_it_only_where_asked(tmp_path: Path) -> None:
 
 
 def test_whoever_waits_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_phase_gate.evidence.commands._SAYS_AFTER", 0.0)
+    monkeypatch.setattr("phase_gate.evidence.commands._SAYS_AFTER", 0.0)
     said: list[str] = []
     measure(tmp_path, python("import time; time.sleep(0.5)"), said=said)
     assert said[0].startswith("phase gate: build runs for 0 s: ")

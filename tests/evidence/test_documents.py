@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.evidence import PROVIDED, Measured
-from pytest_phase_gate.core.settings import Configuration, DocumentRules
-from pytest_phase_gate.evidence.document_look import NO_PARSER
-from pytest_phase_gate.evidence.documents import PROVIDER
-from pytest_phase_gate.evidence.gathering import gather_evidence
-from pytest_phase_gate.evidence.scene import Scene
-from pytest_phase_gate.report.markdown import render_markdown
-from pytest_phase_gate.storage.untracked import list_files
+from phase_gate.core.evidence import PROVIDED, Measured
+from phase_gate.core.settings import Configuration, DocumentRules
+from phase_gate.evidence.document_look import NO_PARSER
+from phase_gate.evidence.documents import PROVIDER
+from phase_gate.evidence.gathering import gather_evidence
+from phase_gate.evidence.scene import Scene
+from phase_gate.report.markdown import render_markdown
+from phase_gate.storage.untracked import list_files
 
 NAMES = PROVIDED["documents"]
 PROSE = (
@@ -452,7 +452,7 @@ def test_without_a_memory_no_link_is_looked_at(plain: Folder) -> None:
 LOADED = (
     "import sys\n"
     "ours = ('evidence.document_look', 'core.placeholders', 'core.diagrams')\n"
-    "heavy = ('markdown_it', 'merman', *(f'pytest_phase_gate.{name}' for name in ours))\n"
+    "heavy = ('markdown_it', 'merman', *(f'phase_gate.{name}' for name in ours))\n"
     "print(*(name for name in heavy if name in sys.modules))"
 )
 
@@ -460,9 +460,9 @@ LOADED = (
 def test_remembering_parses_nothing(plain: Folder) -> None:
     code = (
         "from pathlib import Path\n"
-        "from pytest_phase_gate.core.settings import Configuration\n"
-        "from pytest_phase_gate.evidence.documents import PROVIDER\n"
-        "from pytest_phase_gate.evidence.scene import Scene\n"
+        "from phase_gate.core.settings import Configuration\n"
+        "from phase_gate.evidence.documents import PROVIDER\n"
+        "from phase_gate.evidence.scene import Scene\n"
         "here = Path('.')\n"
         "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=frozenset(),\n"
         "              list_files=lambda keep: ['docs/context.md'])\n"
@@ -477,9 +477,9 @@ def test_remembering_parses_nothing(plain: Folder) -> None:
 def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"
-        "from pytest_phase_gate.core.settings import Configuration\n"
-        "from pytest_phase_gate.evidence.gathering import gather_evidence\n"
-        "from pytest_phase_gate.evidence.scene import Scene\n"
+        "from phase_gate.core.settings import Configuration\n"
+        "from phase_gate.evidence.gathering import gather_evidence\n"
+        "from phase_gate.evidence.scene import Scene\n"
         "here = Path('.')\n"
         "gather_evidence(Scene(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"
         "                      wanted=frozenset({'tests_failing'})))\n"

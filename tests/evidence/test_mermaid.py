@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.diagrams import Diagram
-from pytest_phase_gate.core.mermaid_rules import find_doubt, spread
-from pytest_phase_gate.evidence.mermaid import MISSING, check_mermaid
+from phase_gate.core.diagrams import Diagram
+from phase_gate.core.mermaid_rules import find_doubt, spread
+from phase_gate.evidence.mermaid import MISSING, check_mermaid
 from tests.conftest import ROOT
 from tests.diagrams.table import TABLE, rows
 from tests.diagrams.verdicts import DISAGREEMENTS, check, load

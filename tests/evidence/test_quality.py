@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.evidence import QUALITY_METRICS, Measured
-from pytest_phase_gate.core.quality import Function
-from pytest_phase_gate.core.settings import Configuration, QualitySettings
-from pytest_phase_gate.evidence import code_numbers, quality, sources
-from pytest_phase_gate.evidence.gathering import gather_evidence
-from pytest_phase_gate.evidence.scene import Scene
-from pytest_phase_gate.storage.untracked import list_files
+from phase_gate.core.evidence import QUALITY_METRICS, Measured
+from phase_gate.core.quality import Function
+from phase_gate.core.settings import Configuration, QualitySettings
+from phase_gate.evidence import code_numbers, quality, sources
+from phase_gate.evidence.gathering import gather_evidence
+from phase_gate.evidence.scene import Scene
+from phase_gate.storage.untracked import list_files
 from tests.support import WITHOUT_EXTRAS
 
 pytestmark = pytest.mark.usefixtures("quality_extra")
@@ -526,9 +526,9 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from pytest_phase_gate.core.settings import Configuration\n"
-        "from pytest_phase_gate.evidence.gathering import gather_evidence\n"
-        "from pytest_phase_gate.evidence.scene import Scene\n"
+        "from phase_gate.core.settings import Configuration\n"
+        "from phase_gate.evidence.gathering import gather_evidence\n"
+        "from phase_gate.evidence.scene import Scene\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
         "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted)\n"
         "gather_evidence(scene)\n"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.task_diff import TextChange
-from pytest_phase_gate.evidence.task_changes import list_matcher, remember_files
-from pytest_phase_gate.evidence.task_texts import read_changes
-from pytest_phase_gate.storage.tree import take_tree
+from phase_gate.core.task_diff import TextChange
+from phase_gate.evidence.task_changes import list_matcher, remember_files
+from phase_gate.evidence.task_texts import read_changes
+from phase_gate.storage.tree import take_tree
 from tests.evidence.test_git import scene
 from tests.support import Sample
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.values import Value
+from phase_gate.core.values import Value
 
 
 class Case(Value, kw_only=False):

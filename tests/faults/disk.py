@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_phase_gate.storage.files import FileSystem
+from phase_gate.storage.files import FileSystem
 
 Image = dict[str, bytes]
 

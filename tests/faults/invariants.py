@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from pytest_phase_gate.core.runs import Green, Kind
-from pytest_phase_gate.storage.lock import is_free
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.runs import Green, Kind
+from phase_gate.storage.lock import is_free
+from phase_gate.storage.store import TaskStore
 from tests.faults.children import Ended
 from tests.faults.operations import GATE, PYTEST, Operation, Project
 from tests.faults.pictures import DAMAGED, could_not_read_signal, take_picture, without_gate_2

@@ -13,8 +13,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from pytest_phase_gate.core.values import Value
-from pytest_phase_gate.recording.namespaces import BY_NAME, SELDOM, WHOLE
+from phase_gate.core.values import Value
+from phase_gate.recording.namespaces import BY_NAME, SELDOM, WHOLE
 from tests.faults.behind import BEHIND, TWINS, Case
 from tests.faults.bounded import HUNG, BoundedChildren
 from tests.faults.children import Ended
@@ -24,7 +24,7 @@ from tests.support import CALC
 
 #: pytest's faulthandler would take our watchdog for its own.
 BARE = ("pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:terminalprogress", "-q")
-RUN = (*BARE, "-p", "pytest_phase_gate.plugin")
+RUN = (*BARE, "-p", "phase_gate.plugin")
 WORKERS = ("-p", "xdist.plugin", "-n", "2")
 KINDS = ("mock", "none", "raises")
 
@@ -278,7 +278,7 @@ def assert_same_result(bare: Ended, ours: Ended) -> None:
     if has_crashed(bare):
         for each in ours.text.split("Traceback (most recent call last)")[1:]:
             files = re.findall(r'File "(.*?)", line', each)
-            assert not files or "pytest_phase_gate" not in files[-1], ours.text
+            assert not files or "phase_gate" not in files[-1], ours.text
         return
     assert not has_crashed(ours), ours.text
     assert _plain(ours.out).startswith(_plain(bare.out)), f"{bare.out}\nis not the beginning of\n{ours.out}"

@@ -10,12 +10,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.core.state import NEW_STATE, State
-from pytest_phase_gate.core.state_json import state_to_json
-from pytest_phase_gate.errors import TamperedError
-from pytest_phase_gate.storage.opening import apply_line
-from pytest_phase_gate.storage.signal_file import read_signal_file
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.state import NEW_STATE, State
+from phase_gate.core.state_json import state_to_json
+from phase_gate.errors import TamperedError
+from phase_gate.storage.opening import apply_line
+from phase_gate.storage.signal_file import read_signal_file
+from phase_gate.storage.store import TaskStore
 
 #: The picture of a task that is refused: nothing of it can be seen.
 DAMAGED = "damaged"

@@ -125,7 +125,7 @@ class CountedReads(io.RawIOBase):
 
 def install(plan: Mapping[str, Any]) -> None:
     """Let this process run under a plan."""
-    from pytest_phase_gate.storage.files import FileSystem
+    from phase_gate.storage.files import FileSystem
 
     points = Points(plan)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.storage.files import FileSystem
+from phase_gate.storage.files import FileSystem
 from tests.faults.kills import kill_at_random
 from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.points import CALLS

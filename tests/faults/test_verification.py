@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.store import TaskStore
 from tests.conformance.verifying import RIGHT, TASK, Gate, python
 from tests.faults.verifications import STEPS, Walk
 from tests.support import Sample
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 
-COMMAND = (sys.executable, "-m", "pytest_phase_gate.cli")
+COMMAND = (sys.executable, "-m", "phase_gate.cli")
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def see(event, arguments):
         opened += 1
 
 sys.addaudithook(see)
-from pytest_phase_gate.cli import main
+from phase_gate.cli import main
 
 code = main(sys.argv[1:])
 print(opened, file=sys.stderr)

@@ -67,7 +67,7 @@ def _last_count(rows: list[str]) -> str:
 def _fuzz(name: str, folder: Path, seconds: int) -> int:
     import atheris
 
-    with atheris.instrument_imports(include=["pytest_phase_gate", "json", "yaml"]):
+    with atheris.instrument_imports(include=["phase_gate", "json", "yaml"]):
         from tests.fuzz.targets import all_targets
 
     target = all_targets()[name]

@@ -16,32 +16,32 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_phase_gate.cli._transcripts import read_transcript
-from pytest_phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
-from pytest_phase_gate.core.claim_blocks import read_blocks
-from pytest_phase_gate.core.claim_record import decision_to_json
-from pytest_phase_gate.core.claim_text import read_claim_text, sentences
-from pytest_phase_gate.core.claims import Scene, Threshold, decide
-from pytest_phase_gate.core.conditions import parse_condition
-from pytest_phase_gate.core.settings import ConfidenceRules, ExitGate, Overlay
-from pytest_phase_gate.core.standing import assess
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
-from pytest_phase_gate.errors import PhaseGateError, TamperedError
-from pytest_phase_gate.report.status_block import parse_status_block
-from pytest_phase_gate.rules.configuration import parse_configuration
-from pytest_phase_gate.rules.criteria import read_criteria
-from pytest_phase_gate.rules.overlay import apply_overlay
-from pytest_phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
-from pytest_phase_gate.rules.workflow_text import parse_guards, parse_workflow
-from pytest_phase_gate.storage.files import REAL
-from pytest_phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
-from pytest_phase_gate.storage.lock import hold_lock, holder_file
-from pytest_phase_gate.storage.memory import Memory
-from pytest_phase_gate.storage.objects import ObjectStore
-from pytest_phase_gate.storage.signal_file import read_signal_file
-from pytest_phase_gate.storage.store import TaskStore
-from pytest_phase_gate.storage.walked_files import take_walked_files
+from phase_gate.cli._transcripts import read_transcript
+from phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
+from phase_gate.core.claim_blocks import read_blocks
+from phase_gate.core.claim_record import decision_to_json
+from phase_gate.core.claim_text import read_claim_text, sentences
+from phase_gate.core.claims import Scene, Threshold, decide
+from phase_gate.core.conditions import parse_condition
+from phase_gate.core.settings import ConfidenceRules, ExitGate, Overlay
+from phase_gate.core.standing import assess
+from phase_gate.core.state import Event
+from phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
+from phase_gate.errors import PhaseGateError, TamperedError
+from phase_gate.report.status_block import parse_status_block
+from phase_gate.rules.configuration import parse_configuration
+from phase_gate.rules.criteria import read_criteria
+from phase_gate.rules.overlay import apply_overlay
+from phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
+from phase_gate.rules.workflow_text import parse_guards, parse_workflow
+from phase_gate.storage.files import REAL
+from phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
+from phase_gate.storage.lock import hold_lock, holder_file
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.signal_file import read_signal_file
+from phase_gate.storage.store import TaskStore
+from phase_gate.storage.walked_files import take_walked_files
 from tests.fuzz import document_targets, text_targets, verification_targets
 
 _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.errors import TamperedError
-from pytest_phase_gate.storage.files import REAL
-from pytest_phase_gate.storage.objects import MAX_SIZE, ObjectStore
+from phase_gate.errors import TamperedError
+from phase_gate.storage.files import REAL
+from phase_gate.storage.objects import MAX_SIZE, ObjectStore
 from tests.fuzz.mutations import anything
 from tests.fuzz.targets import all_targets
 

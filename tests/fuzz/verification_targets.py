@@ -6,17 +6,17 @@ import json
 
 import jsonschema
 
-from pytest_phase_gate.core.said_counts import count_tests_said
-from pytest_phase_gate.core.secrets import Blotter
-from pytest_phase_gate.core.task_results import result_to_json, verdict_to_json
-from pytest_phase_gate.core.task_spec import TaskSpec, spec_from_json, spec_to_json
-from pytest_phase_gate.core.verify_lint import lint_command, lint_done
-from pytest_phase_gate.rules.task_files import parse_tasks
-from pytest_phase_gate.rules.task_results import read_executor_result, read_verdict
-from pytest_phase_gate.storage.tasks import task_folder
+from phase_gate.core.said_counts import count_tests_said
+from phase_gate.core.secrets import Blotter
+from phase_gate.core.task_results import result_to_json, verdict_to_json
+from phase_gate.core.task_spec import TaskSpec, spec_from_json, spec_to_json
+from phase_gate.core.verify_lint import lint_command, lint_done
+from phase_gate.rules.task_files import parse_tasks
+from phase_gate.rules.task_results import read_executor_result, read_verdict
+from phase_gate.storage.tasks import task_folder
 from tests.conftest import ROOT
 
-_SCHEMAS = ROOT / "src" / "pytest_phase_gate" / "schemas"
+_SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
 
 
 def _validator(name: str) -> jsonschema.Draft7Validator:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.proofs.rows import BAD, Attempt, Row, conftest
+from phase_gate.proofs.rows import BAD, Attempt, Row, conftest
 
 _LIE = """
 def lie(report):
@@ -218,7 +218,7 @@ def pytest_configure(config):
     ),
     _patch(
         "our own fold of reports is patched",
-        "pytest_phase_gate.recording.buckets",
+        "phase_gate.recording.buckets",
         """
 real = owner.Buckets._make_fold
 
@@ -236,8 +236,8 @@ owner.Buckets._make_fold = make_fold
     ),
     _patch(
         "our own list of what fails is patched",
-        "pytest_phase_gate.core.outcomes",
-        "\nimport pytest_phase_gate.recording.buckets as buckets\n"
+        "phase_gate.core.outcomes",
+        "\nimport phase_gate.recording.buckets as buckets\n"
         "buckets.Buckets._bucket = lambda self, report, outcome, when: "
         "buckets.Bucket.PASSED if when == 'call' else None\n",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.proofs.rows import CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, Row
+from phase_gate.proofs.rows import CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
 #: The project before anything was recorded; there is code, and it does too little.
@@ -83,7 +83,7 @@ _OLD = Base(
     commands=(("phase-gate", "baseline"),),
     has_red=False,
     # `baseline` runs pytest itself, and the bench has autoloading off.
-    environment=(("PYTEST_PLUGINS", "pytest_phase_gate.plugin"),),
+    environment=(("PYTEST_PLUGINS", "phase_gate.plugin"),),
 )
 
 #: Row 24.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
+from phase_gate.core.values import replace
+from phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
 _REPOSITORY = (

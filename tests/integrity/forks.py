@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.core.values import replace
+from phase_gate.core.values import replace
 
 #: Names a guard that a run has to do without.
 WITHOUT = "TESTS_WITHOUT_GUARD"
@@ -44,8 +44,8 @@ def prepare(order: dict[str, Any]) -> None:
 
 def _take_out(guard: str) -> None:
     """Let a shipped guard hold whatever happens. Only in this process, and nowhere in the product."""
-    from pytest_phase_gate.core.conditions import parse_condition
-    from pytest_phase_gate.rules import compiled, workflow_files
+    from phase_gate.core.conditions import parse_condition
+    from phase_gate.rules import compiled, workflow_files
 
     guards = workflow_files.load_shipped_guards()
     always = replace(guards[guard], condition=parse_condition("suite_total >= 0"))

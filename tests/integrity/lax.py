@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.proofs.rows import PRICE, Attempt, Base
+from phase_gate.core.values import replace
+from phase_gate.proofs.rows import PRICE, Attempt, Base
 
 _WORKFLOW = """\
 workflow: lax

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.proofs.rows import Row
-from pytest_phase_gate.proofs.table import TABLE
+from phase_gate.proofs.rows import Row
+from phase_gate.proofs.table import TABLE
 from tests.integrity.conftest import FastWorkbench
 
 

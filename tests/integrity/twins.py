@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, edit
+from phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, edit
 from tests.integrity.cheats_red import EMPTY, red
 from tests.integrity.shared import NOTHING_ASSERT, NOTHING_TEST
 from tests.integrity.wide import CONFTEST, WIDE, change
@@ -98,7 +98,7 @@ _KNOWN_FAILURES = Base(
     commands=(("phase-gate", "baseline"),),
     has_red=False,
     # `baseline` runs pytest itself, and the bench has autoloading off.
-    environment=(("PYTEST_PLUGINS", "pytest_phase_gate.plugin"),),
+    environment=(("PYTEST_PLUGINS", "phase_gate.plugin"),),
 )
 
 _GREEN_AND_OUT = Attempt(after=(SIGNAL,))

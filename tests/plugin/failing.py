@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from pytest_phase_gate.core.failures import Reason
-from pytest_phase_gate.core.values import Value
+from phase_gate.core.failures import Reason
+from phase_gate.core.values import Value
 
 CODE = """\
 def total(prices, key=None):

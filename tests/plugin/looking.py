@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pytest_phase_gate.cli.history import collect_runs
-from pytest_phase_gate.core.state import State
-from pytest_phase_gate.storage.store import TaskStore
-from pytest_phase_gate.storage.tasks import task_folder
+from phase_gate.cli.history import collect_runs
+from phase_gate.core.state import State
+from phase_gate.storage.store import TaskStore
+from phase_gate.storage.tasks import task_folder
 from tests.support import Sample
 
 #: The end of pytest's summary line: `5 passed, 1 skipped in 0.12s`.

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.cli import main
-from pytest_phase_gate.core.state import SCHEMA
-from pytest_phase_gate.recording import controller  # noqa: F401  (imported once, not once an inner session)
-from pytest_phase_gate.storage.files import FileSystem
+from phase_gate.cli import main
+from phase_gate.core.state import SCHEMA
+from phase_gate.recording import controller  # noqa: F401  (imported once, not once an inner session)
+from phase_gate.storage.files import FileSystem
 from tests.storage.stores import contents, edit_json
 from tests.support import CALC, FAILING_TESTS, Ran, Sample
 
@@ -521,7 +521,7 @@ FILLS_THE_DISK = """\
 import errno
 import os
 
-from pytest_phase_gate.storage.files import FileSystem
+from phase_gate.storage.files import FileSystem
 
 
 def pytest_collection_finish():
@@ -559,7 +559,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 def test_a_kernel_that_takes_no_record(red: Sample) -> None:
     before = contents(red.root)
-    arguments = ("-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider", "--phase=red")
+    arguments = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--phase=red")
     ran = red.process(sys.executable, "-c", NO_RECORD_FITS, *arguments)
     assert_not_recorded(red, ran, "", "state-storage")
     assert ran.has("File too large")
@@ -571,7 +571,7 @@ def test_a_kernel_that_takes_no_record(red: Sample) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from pytest_phase_gate.storage.lock import hold_lock
+from phase_gate.storage.lock import hold_lock
 
 with hold_lock(Path(sys.argv[1]), command="pytest --phase=green tests"):
     print("held", flush=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.cli import main
-from pytest_phase_gate.storage.fork_marks import leave_mark
+from phase_gate.cli import main
+from phase_gate.storage.fork_marks import leave_mark
 from tests.plugin.forking import LATE_WORK, TEST, WORK, child_of, run, run_late
 from tests.plugin.looking import history_of, last_run, state_of, store_of
 from tests.support import CALC, Sample
@@ -401,7 +401,7 @@ def test_no_test_pays_for_it(sample: Sample, monkeypatch: pytest.MonkeyPatch) ->
         asked.append(1)
         return real()
 
-    monkeypatch.setattr("pytest_phase_gate.storage.process_identity.getpid", ask)
+    monkeypatch.setattr("phase_gate.storage.process_identity.getpid", ask)
     for number in (1, 40):
         sample.write(test_many="".join(f"def test_{each}():\n    pass\n\n\n" for each in range(number)))
         asked.clear()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate.recording.homes import Homes
+import phase_gate
+from phase_gate.recording.homes import Homes
 from tests.support import Sample
 
 
@@ -56,7 +56,7 @@ def root(tmp_path: Path) -> Path:
         pytest.param("json/decoder.py", "", id="a-link-into-the-standard-library"),
         pytest.param(json.__file__, "", id="the-standard-library"),
         pytest.param(pytest.__file__, "", id="installed"),
-        pytest.param(pytest_phase_gate.__file__, "", id="this-plugin"),
+        pytest.param(phase_gate.__file__, "", id="this-plugin"),
     ],
 )
 def test_inner_paths(root: Path, file: str, path: str) -> None:

@@ -407,7 +407,7 @@ def test_partial_by_items_that_a_conftest_drops_without_a_word(suite: Sample) ->
 def test_last_failed_is_partial_and_not_missing(sample: Sample) -> None:
     def run(*arguments: str) -> Ran:
         # With the cache: --lf needs it.
-        return sample.process(sys.executable, "-m", "pytest", "-p", "pytest_phase_gate.plugin", *arguments)
+        return sample.process(sys.executable, "-m", "pytest", "-p", "phase_gate.plugin", *arguments)
 
     sample.write({"limit.txt": "2"})
     sample.write(

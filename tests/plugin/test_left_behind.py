@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_phase_gate.recording.worker import OUTPUT, read_worker
+from phase_gate.recording.worker import OUTPUT, read_worker
 from tests.support import FAILING_TESTS, Sample
 
 #: A project whose code does something when the last test calls it.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.cli import main
+from phase_gate.cli import main
 from tests.plugin.looking import last_run, state_of
 from tests.storage.stores import contents
 from tests.support import Sample

@@ -42,7 +42,7 @@ TAKE = "os.dup2({target}, terminalreporter._tw._file.fileno())"
 def test_the_run_is_recorded(sample: Sample, how: str) -> None:
     sample.write({"conftest.py": CONFTEST.format(how=how)}, test_ok="def test_ok():\n    assert 1 + 1 == 2\n")
     ran = sample.pytest_process("--phase=green")
-    assert "pytest_phase_gate" not in ran.out + ran.err, "no frame of ours"
+    assert "phase_gate" not in ran.out + ran.err, "no frame of ours"
     assert "INTERNALERROR" not in ran.out + ran.err
     assert [run["kind"] for run in sample.runs()] == ["complete"]
     assert ran.code in (1, 10, 120), "pytest's own word about its output, or ours about the gate; never 0"

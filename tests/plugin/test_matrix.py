@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_phase_gate.recording.collection import Collection
+from phase_gate.recording.collection import Collection
 from tests.plugin.looking import buckets_of, history_of, last_run, state_of, summary_of
 from tests.support import Sample
 

@@ -584,9 +584,9 @@ import sys
 
 
 def test_nothing_is_imported():
-    ours = {name for name in sys.modules if name.split(".")[0] == "pytest_phase_gate"}
+    ours = {name for name in sys.modules if name.split(".")[0] == "phase_gate"}
     light = ("", "._version", ".hookspecs", ".plugin")
-    assert ours <= {f"pytest_phase_gate{name}" for name in light}
+    assert ours <= {f"phase_gate{name}" for name in light}
     assert not {"yaml", "filelock"} & set(sys.modules)
 """
 

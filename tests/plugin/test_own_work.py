@@ -16,9 +16,9 @@ from unittest import mock
 
 import pytest
 
-from pytest_phase_gate.recording.homes import Homes
-from pytest_phase_gate.recording.own_work import OwnWork, describe_left
-from pytest_phase_gate.storage import store
+from phase_gate.recording.homes import Homes
+from phase_gate.recording.own_work import OwnWork, describe_left
+from phase_gate.storage import store
 from tests.conftest import ROOT
 from tests.plugin.replacing import ROWS, fail
 
@@ -80,7 +80,7 @@ def test_what_was_replaced_wherever_it_was_imported_is_our_own_too(
 
 
 @pytest.mark.parametrize("left", [mock.MagicMock(), None], ids=["mock", "none"])
-@pytest.mark.parametrize("name", ["json", "pathlib", "pytest_phase_gate.storage.store"])
+@pytest.mark.parametrize("name", ["json", "pathlib", "phase_gate.storage.store"])
 def test_a_module_that_was_exchanged_is_loaded_while_we_work(
     work: OwnWork, monkeypatch: pytest.MonkeyPatch, name: str, left: object
 ) -> None:

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_phase_gate.recording.parts import PartsWitness
-from pytest_phase_gate.recording.resolving import Resolver
-from pytest_phase_gate.recording.settings import local_plugins
+from phase_gate.recording.parts import PartsWitness
+from phase_gate.recording.resolving import Resolver
+from phase_gate.recording.settings import local_plugins
 from tests.support import Sample
 
 TESTING = """\

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_phase_gate.recording import genuine
-from pytest_phase_gate.recording.genuine import reaches_in
-from pytest_phase_gate.recording.result_watch import ResultWatch, TestCode
+from phase_gate.recording import genuine
+from phase_gate.recording.genuine import reaches_in
+from phase_gate.recording.result_watch import ResultWatch, TestCode
 from tests.support import Sample
 
 
@@ -15,7 +15,7 @@ from tests.support import Sample
     [
         b"from _pytest import runner",
         b"import pluggy",
-        b"sys.modules['pytest_phase_gate.plugin']",
+        b"sys.modules['phase_gate.plugin']",
         b"request.config.pluginmanager.register(x)",
         b"pytest.TestReport.outcome = 'passed'",
         b"CallInfo.from_call",

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.cli import main
-from pytest_phase_gate.errors import ForeignRootError
-from pytest_phase_gate.storage import walked_files
-from pytest_phase_gate.storage.climbing import Climb
-from pytest_phase_gate.storage.root import find_root
+from phase_gate.cli import main
+from phase_gate.errors import ForeignRootError
+from phase_gate.storage import walked_files
+from phase_gate.storage.climbing import Climb
+from phase_gate.storage.root import find_root
 from tests.plugin.looking import last_run
 from tests.support import Sample
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.cli import main
-from pytest_phase_gate.project import Project
-from pytest_phase_gate.storage.references import load_frozen
+from phase_gate.cli import main
+from phase_gate.project import Project
+from phase_gate.storage.references import load_frozen
 from tests.plugin.looking import history_of, state_of
 from tests.storage.stores import contents
 from tests.support import CALC, Ran, Sample

@@ -63,7 +63,7 @@ def run(sample: Sample, phase: str, *arguments: str) -> Ran:
 
 def take_baseline(sample: Sample) -> Ran:
     """The command starts pytest, which has to find the plugin though autoload is off."""
-    return sample.gate("baseline", "--json", "--", "-p", "pytest_phase_gate.plugin", "-p", "no:cacheprovider")
+    return sample.gate("baseline", "--json", "--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider")
 
 
 def numbers(sample: Sample, *names: str) -> list[Any]:

@@ -209,7 +209,7 @@ BROKEN = "def test_broken():\n    assert 0\n\n\ndef test_fine():\n    pass\n"
 
 def take_baseline(sample: Sample, *arguments: str) -> Ran:
     """The command starts pytest, which has to find the plugin though autoload is off."""
-    return sample.gate("baseline", *arguments, PYTEST_PLUGINS="pytest_phase_gate.plugin")
+    return sample.gate("baseline", *arguments, PYTEST_PLUGINS="phase_gate.plugin")
 
 
 @pytest.fixture

@@ -8,29 +8,29 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pytest_phase_gate.core.breaker import breaker_to_json, reset
-from pytest_phase_gate.core.criteria import Criteria, Links
-from pytest_phase_gate.core.evidence import Table
-from pytest_phase_gate.core.failures import Failure, Reason
-from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.finishing import Finished, finish_run
-from pytest_phase_gate.core.fold import apply
-from pytest_phase_gate.core.freeze import frozen_from_json
-from pytest_phase_gate.core.inventory import Inventory, TestFile, inventory_to_json, split_id
-from pytest_phase_gate.core.metrics import MetricValue
-from pytest_phase_gate.core.order import decide_entry, entry_events
-from pytest_phase_gate.core.outcomes import Bucket, Past, References
-from pytest_phase_gate.core.overrides import override_record
-from pytest_phase_gate.core.record import RunRecord
-from pytest_phase_gate.core.selection import Audit
-from pytest_phase_gate.core.signals import ABSENT, Answer, Reading
-from pytest_phase_gate.core.standing import assess
-from pytest_phase_gate.core.state import NEW_STATE, Event, Snapshot, State
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.core.workflow_json import workflow_to_json
-from pytest_phase_gate.report.story import LedgerCheck, Story
-from pytest_phase_gate.report.telling import Teller
-from pytest_phase_gate.rules.compiled import load_compiled
+from phase_gate.core.breaker import breaker_to_json, reset
+from phase_gate.core.criteria import Criteria, Links
+from phase_gate.core.evidence import Table
+from phase_gate.core.failures import Failure, Reason
+from phase_gate.core.findings import Finding
+from phase_gate.core.finishing import Finished, finish_run
+from phase_gate.core.fold import apply
+from phase_gate.core.freeze import frozen_from_json
+from phase_gate.core.inventory import Inventory, TestFile, inventory_to_json, split_id
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.order import decide_entry, entry_events
+from phase_gate.core.outcomes import Bucket, Past, References
+from phase_gate.core.overrides import override_record
+from phase_gate.core.record import RunRecord
+from phase_gate.core.selection import Audit
+from phase_gate.core.signals import ABSENT, Answer, Reading
+from phase_gate.core.standing import assess
+from phase_gate.core.state import NEW_STATE, Event, Snapshot, State
+from phase_gate.core.values import replace
+from phase_gate.core.workflow_json import workflow_to_json
+from phase_gate.report.story import LedgerCheck, Story
+from phase_gate.report.telling import Teller
+from phase_gate.rules.compiled import load_compiled
 
 _LETTERS = {
     "p": Bucket.PASSED,

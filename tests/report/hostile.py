@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.core.criteria import Criteria, Criterion
-from pytest_phase_gate.core.findings import Finding
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.report.story import Story
+from phase_gate.core.criteria import Criteria, Criterion
+from phase_gate.core.findings import Finding
+from phase_gate.core.values import replace
+from phase_gate.report.story import Story
 from tests.report.history import History, given
 
 #: By what they try.

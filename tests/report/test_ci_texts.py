@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_phase_gate.core.outcomes import Bucket
-from pytest_phase_gate.core.standing import Standing
-from pytest_phase_gate.core.state import State
-from pytest_phase_gate.report.badge import render_badge
-from pytest_phase_gate.report.github import annotate, cut_summary, outputs
-from pytest_phase_gate.report.gitlab import render_dotenv
-from pytest_phase_gate.report.in_toto import state_outcomes, state_verdict
-from pytest_phase_gate.report.junit import render_junit
-from pytest_phase_gate.report.outputs import verdict_words
+from phase_gate.core.outcomes import Bucket
+from phase_gate.core.standing import Standing
+from phase_gate.core.state import State
+from phase_gate.report.badge import render_badge
+from phase_gate.report.github import annotate, cut_summary, outputs
+from phase_gate.report.gitlab import render_dotenv
+from phase_gate.report.in_toto import state_outcomes, state_verdict
+from phase_gate.report.junit import render_junit
+from phase_gate.report.outputs import verdict_words
 
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_phase_gate.core.evidence import Table
-from pytest_phase_gate.core.values import replace
-from pytest_phase_gate.report.story import LedgerCheck, Section, Story
-from pytest_phase_gate.report.story_markdown import render_story
+from phase_gate.core.evidence import Table
+from phase_gate.core.values import replace
+from phase_gate.report.story import LedgerCheck, Section, Story
+from phase_gate.report.story_markdown import render_story
 from tests.report.history import History
 from tests.report.hostile import build_hostile
 from tests.report.long_story import build_long

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.report import telling
-from pytest_phase_gate.report.story import Story
+from phase_gate.core.state import Event
+from phase_gate.report import telling
+from phase_gate.report.story import Story
 from tests.report.history import History, given
 from tests.report.sample_story import build_sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_phase_gate.report.markdown import render_markdown
+from phase_gate.report.markdown import render_markdown
 from tests.report.test_ci_texts import document, finding
 
 TEXTS = {

@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from pytest_phase_gate.cli.completion import FOLDER, SHELLS
+from phase_gate.cli.completion import FOLDER, SHELLS
 
 #: Seconds after which a shell is given up; nothing waits for it otherwise.
 TIMEOUT = 60
@@ -38,7 +38,7 @@ class Place:
         command = self._commands / "phase-gate"
         command.write_text(
             f'#!/bin/sh\necho "$*" >> {shlex.quote(str(self.calls))}\n'
-            f'exec {shlex.quote(sys.executable)} -m pytest_phase_gate.cli "$@"\n',
+            f'exec {shlex.quote(sys.executable)} -m phase_gate.cli "$@"\n',
             encoding="utf-8",
         )
         command.chmod(0o755)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_phase_gate.agents.table import AGENT_NAMES
-from pytest_phase_gate.cli import COMMANDS
-from pytest_phase_gate.cli.schema import schema_names
-from pytest_phase_gate.core.values import Value
+from phase_gate.agents.table import AGENT_NAMES
+from phase_gate.cli import COMMANDS
+from phase_gate.cli.schema import schema_names
+from phase_gate.core.values import Value
 
 
 class Row(Value):

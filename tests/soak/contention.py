@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.contention import hammer
-from pytest_phase_gate.core.fold import apply
-from pytest_phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
-from pytest_phase_gate.core.state import NEW_STATE
-from pytest_phase_gate.core.state_json import state_to_json
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.fold import apply
+from phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
+from phase_gate.core.state import NEW_STATE
+from phase_gate.core.state_json import state_to_json
+from phase_gate.storage.store import TaskStore
 from tests.support import OURS
 
 #: Long enough that runs which are started together do overlap.
@@ -28,7 +28,7 @@ SLOW_TEST = "import time\n\n\ndef test_slow():\n    time.sleep(0.3)\n"
 HOLD = """\
 import sys
 from pathlib import Path
-from pytest_phase_gate.storage.lock import hold_lock
+from phase_gate.storage.lock import hold_lock
 with hold_lock(Path(sys.argv[1]), command="the long one"):
     print("held", flush=True)
     sys.stdin.readline()
@@ -37,8 +37,8 @@ with hold_lock(Path(sys.argv[1]), command="the long one"):
 WAIT = """\
 import sys, time
 from pathlib import Path
-from pytest_phase_gate.errors import LockTimeoutError
-from pytest_phase_gate.storage.lock import hold_lock
+from phase_gate.errors import LockTimeoutError
+from phase_gate.storage.lock import hold_lock
 began = time.perf_counter()
 try:
     with hold_lock(Path(sys.argv[1]), timeout=float(sys.argv[2])):
@@ -154,7 +154,7 @@ def _wait(path: Path, waiters: int, timeout: float) -> list[tuple[float, str]]:
 
 
 def _gate(root: Path, command: str, task: str) -> Any:
-    words = [sys.executable, "-m", "pytest_phase_gate.cli", command, "--task", task, "--json"]
+    words = [sys.executable, "-m", "phase_gate.cli", command, "--task", task, "--json"]
     done = subprocess.run(words, cwd=root, env=_environment(root), capture_output=True, text=True, check=False)
     return json.loads(done.stdout)
 

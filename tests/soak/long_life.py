@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_phase_gate.cli import main
-from pytest_phase_gate.core.fold import apply
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.core.state_json import state_to_json
-from pytest_phase_gate.storage import files, ledger, opening
-from pytest_phase_gate.storage.ledger import canonical, digest, encode_transaction
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.cli import main
+from phase_gate.core.fold import apply
+from phase_gate.core.state import Event
+from phase_gate.core.state_json import state_to_json
+from phase_gate.storage import files, ledger, opening
+from phase_gate.storage.ledger import canonical, digest, encode_transaction
+from phase_gate.storage.store import TaskStore
 from tests.support import OURS
 
 

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from pytest_phase_gate.core.fold import apply
-from pytest_phase_gate.core.state import NEW_STATE
-from pytest_phase_gate.core.state_json import state_to_json
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.fold import apply
+from phase_gate.core.state import NEW_STATE
+from phase_gate.core.state_json import state_to_json
+from phase_gate.storage.store import TaskStore
 from tests.integrity.forks import Forks
 from tests.soak.model import CLOSED, HALTED, HOLDS, NOT_ALLOWED, PHASES, TESTS_FAILED, Model
 from tests.support import OURS
@@ -101,7 +101,7 @@ class GateMachine(RuleBasedStateMachine):
 
     def _gate(self, *words: str) -> tuple[int, str]:
         DONE[words[0]] += 1
-        return self._run("pytest_phase_gate.cli", *words)
+        return self._run("phase_gate.cli", *words)
 
     # --- steps ---------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.memory import Memory
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.state import Event
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.store import TaskStore
 
 BEGIN = (
     Event(kind="cycle-began", data={"workflow": "tdd"}),

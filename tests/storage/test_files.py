@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.errors import StorageError
-from pytest_phase_gate.storage.files import (
+from phase_gate.errors import StorageError
+from phase_gate.storage.files import (
     REAL,
     FileSystem,
     append_durably,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import StorageError
-from pytest_phase_gate.storage.fork_marks import leave_mark, list_marked, read_mark
-from pytest_phase_gate.storage.process_identity import ProcessIdentity
+from phase_gate.core.state import Event
+from phase_gate.errors import StorageError
+from phase_gate.storage.fork_marks import leave_mark, list_marked, read_mark
+from phase_gate.storage.process_identity import ProcessIdentity
 from tests.storage.stores import begin, declare, facts, open_store
 
 RUN, OTHER = "0123456789abcdef", "fedcba9876543210"
@@ -75,7 +75,7 @@ def test_a_late_mark_is_seen_at_once_and_recorded_with_the_next_change(tmp_path:
 
 
 def test_a_child_is_another_process_even_with_the_same_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_phase_gate.storage.process_identity.getpid", lambda: 1)
+    monkeypatch.setattr("phase_gate.storage.process_identity.getpid", lambda: 1)
     parent = ProcessIdentity()
     assert parent.is_this()
     child = os.fork()

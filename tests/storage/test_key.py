@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.state import NEW_STATE, Event
-from pytest_phase_gate.errors import (
+from phase_gate.core.state import NEW_STATE, Event
+from phase_gate.errors import (
     KeylessError,
     KeyMismatchError,
     NotAllowedError,
@@ -18,13 +18,13 @@ from pytest_phase_gate.errors import (
     StorageError,
     TamperedError,
 )
-from pytest_phase_gate.storage.adoption import adopt_key
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.ledger import GENESIS, digest, encode_transaction, read_chain
-from pytest_phase_gate.storage.memory import Memory
-from pytest_phase_gate.storage.opening import apply_line
-from pytest_phase_gate.storage.repair import repair
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.storage.adoption import adopt_key
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.ledger import GENESIS, digest, encode_transaction, read_chain
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.opening import apply_line
+from phase_gate.storage.repair import repair
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import (
     BEGIN,
     begin,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import TamperedError
-from pytest_phase_gate.storage.ledger import (
+from phase_gate.core.state import Event
+from phase_gate.errors import TamperedError
+from phase_gate.storage.ledger import (
     GENESIS,
     Line,
     canonical,

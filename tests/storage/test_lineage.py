@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.order import Entry, How, entry_events
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import ForeignStateError, StorageError
-from pytest_phase_gate.rules.compiled import load_compiled
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.memory import Memory, Seen
-from pytest_phase_gate.storage.repair import repair
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.order import Entry, How, entry_events
+from phase_gate.core.state import Event
+from phase_gate.errors import ForeignStateError, StorageError
+from phase_gate.rules.compiled import load_compiled
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.memory import Memory, Seen
+from phase_gate.storage.repair import repair
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
 
 
@@ -339,7 +339,7 @@ def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
     def refuse(*_: object, **__: object) -> None:
         raise StorageError("the home is read-only", remedy="mount it")
 
-    monkeypatch.setattr("pytest_phase_gate.storage.memory.write_atomically", refuse)
+    monkeypatch.setattr("phase_gate.storage.memory.write_atomically", refuse)
     with pytest.raises(StorageError, match="the home is read-only"):
         begin(user.store(folder))
     assert not user.store(folder).look().exists

@@ -19,16 +19,16 @@ from pathlib import Path
 import filelock
 import pytest
 
-from pytest_phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
-from pytest_phase_gate.storage.kernel_lock import LockedError, lock_on
-from pytest_phase_gate.storage.lock import RunLock, hold_lock, holder_file, is_free
+from phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
+from phase_gate.storage.kernel_lock import LockedError, lock_on
+from phase_gate.storage.lock import RunLock, hold_lock, holder_file, is_free
 from tests.storage.stores import begin, facts, open_store
 
 #: Reads, adds one, writes: not atomic at all, so any two at once lose something.
 COUNT = """
 import sys
 from pathlib import Path
-from pytest_phase_gate.storage.lock import hold_lock
+from phase_gate.storage.lock import hold_lock
 
 counter = Path(sys.argv[1])
 for _ in range(50):
@@ -48,7 +48,7 @@ declare(store, *(f"{sys.argv[2]}-{number}" for number in range(10)))
 HOLD = """
 import sys
 from pathlib import Path
-from pytest_phase_gate.storage.lock import RunLock, hold_lock
+from phase_gate.storage.lock import RunLock, hold_lock
 
 if sys.argv[2] == "run":
     lock = RunLock(Path(sys.argv[1]))  # kept: a lock that nobody refers to is let go
@@ -336,7 +336,7 @@ def test_a_linked_run_s_lock_counts_as_held(tmp_path: Path) -> None:
 FORK = """
 import os, signal, sys, time
 from pathlib import Path
-from pytest_phase_gate.storage.lock import RunLock
+from phase_gate.storage.lock import RunLock
 
 lock = RunLock(Path(sys.argv[1]))
 lock.acquire()
@@ -408,7 +408,7 @@ def test_it_is_the_lock_that_filelock_takes(tmp_path: Path, ours_first: bool) ->
 
 def test_nobody_pays_for_a_library_that_watches_the_interpreter(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nfrom pytest_phase_gate.storage.lock import hold_lock\n"
+        "import sys\nfrom pathlib import Path\nfrom phase_gate.storage.lock import hold_lock\n"
         "with hold_lock(Path(sys.argv[1])): pass\nassert 'filelock' not in sys.modules"
     )
     assert (

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.state import Event
-from pytest_phase_gate.errors import RollbackError
-from pytest_phase_gate.storage.memory import Memory, Seen
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.core.state import Event
+from phase_gate.errors import RollbackError
+from phase_gate.storage.memory import Memory, Seen
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
 
 SEEN = Seen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
@@ -231,7 +231,7 @@ class Rolled:
 
     def audit(self, *arguments: str, terminal: bool) -> tuple[int, dict[str, object]]:
         """Run `phase-gate audit` as somebody at a terminal would, or as a script would."""
-        command = [sys.executable, "-m", "pytest_phase_gate.cli", "audit", "--json", *arguments]
+        command = [sys.executable, "-m", "phase_gate.cli", "audit", "--json", *arguments]
         master, slave = pty.openpty()
         try:
             done = subprocess.run(

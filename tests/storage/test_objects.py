@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.errors import StorageError, TamperedError
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.objects import ObjectStore
+from phase_gate.errors import StorageError, TamperedError
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.objects import ObjectStore
 
 DOCUMENT = {"files": {"test_a.py": ["test_one", "test_zwölf"]}, "n": 1}
 

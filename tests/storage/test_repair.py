@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.core.state import SCHEMA
-from pytest_phase_gate.errors import (
+from phase_gate.core.state import SCHEMA
+from phase_gate.errors import (
     KeyMismatchError,
     NewerSchemaError,
     NotAllowedError,
@@ -18,10 +18,10 @@ from pytest_phase_gate.errors import (
     StorageError,
     TamperedError,
 )
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.memory import Memory
-from pytest_phase_gate.storage.repair import repair
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.repair import repair
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, edit_json, facts, lines_of, open_store, pass_once
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import pytest_phase_gate
-from pytest_phase_gate.storage import repository
-from pytest_phase_gate.storage.git import NoGitError, find_hooks, find_program, run_git
-from pytest_phase_gate.storage.repository import find_repository
+import phase_gate
+from phase_gate.storage import repository
+from phase_gate.storage.git import NoGitError, find_hooks, find_program, run_git
+from phase_gate.storage.repository import find_repository
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 
@@ -113,7 +113,7 @@ def test_git_is_told_of_bare_ones_too(repo: Path, monkeypatch: pytest.MonkeyPatc
     """Should it find one that we do not."""
     folder = bare(repo)
     found = repository.Repository(top=str(folder), folder=str(folder), common=str(folder))
-    monkeypatch.setattr("pytest_phase_gate.storage.git.find_repository", lambda folder: found)
+    monkeypatch.setattr("phase_gate.storage.git.find_repository", lambda folder: found)
     with pytest.raises(NoGitError):
         run_git(str(folder), "rev-parse", "--git-dir")
 
@@ -211,7 +211,7 @@ def test_where_hooks_are(repo: Path, tmp_path: Path) -> None:
 
 def test_git_is_called_in_one_place() -> None:
     """Whoever calls it elsewhere runs what a repository's settings name."""
-    home = Path(pytest_phase_gate.__file__).parent
+    home = Path(phase_gate.__file__).parent
     elsewhere = [path for path in home.rglob("*.py") if re.search(r"""[\[(]\s*["']git["']\s*,""", path.read_text())]
     assert elsewhere == []
 

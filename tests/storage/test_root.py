@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.storage.climbing import Climb
-from pytest_phase_gate.storage.root import find_root, relative_id
+from phase_gate.storage.climbing import Climb
+from phase_gate.storage.root import find_root, relative_id
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 

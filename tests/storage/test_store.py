@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from pytest_phase_gate.core.state import SCHEMA, Event
-from pytest_phase_gate.core.state_json import state_to_json
-from pytest_phase_gate.errors import (
+from phase_gate.core.state import SCHEMA, Event
+from phase_gate.core.state_json import state_to_json
+from phase_gate.errors import (
     NewerSchemaError,
     PhaseGateError,
     StorageError,
     TamperedError,
 )
-from pytest_phase_gate.storage.files import FileSystem
-from pytest_phase_gate.storage.ledger import canonical, digest
-from pytest_phase_gate.storage.store import TaskStore
+from phase_gate.storage.files import FileSystem
+from phase_gate.storage.ledger import canonical, digest
+from phase_gate.storage.store import TaskStore
 from tests.storage.stores import (
     begin,
     contents,

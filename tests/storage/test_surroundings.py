@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.storage.surroundings import take_surroundings
+from phase_gate.storage.surroundings import take_surroundings
 
 
 @pytest.fixture

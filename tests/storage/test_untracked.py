@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_phase_gate.errors import TooManyFilesError
-from pytest_phase_gate.storage import untracked
-from pytest_phase_gate.storage.tree import take_tree
-from pytest_phase_gate.storage.untracked import take_data
+from phase_gate.errors import TooManyFilesError
+from phase_gate.storage import untracked
+from phase_gate.storage.tree import take_tree
+from phase_gate.storage.untracked import take_data
 from tests.support import Sample
 
 #: Data and its neighbours; the last of them is what tools leave behind.

@@ -46,10 +46,10 @@ PROJECT = Project(name="sample", version="1.0")
 
 
 def make_tools(*, plugins: tuple[str, ...]) -> Tools:
-    words = [word for name in ("pytest_phase_gate.plugin", *plugins) for word in ("-p", name)]
+    words = [word for name in ("phase_gate.plugin", *plugins) for word in ("-p", name)]
     return Tools(
         pytest=(sys.executable, "-m", "pytest", *words),
-        gate=(sys.executable, "-m", "pytest_phase_gate.cli"),
+        gate=(sys.executable, "-m", "phase_gate.cli"),
         environment=dict(os.environ),
     )
 

@@ -1,0 +1,109 @@
+"""What there is to know about a coding agent: how it asks, how it is answered, where it is told to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from phase_gate.core.hook_answers import HookAnswer, Stop
+from phase_gate.core.values import Value, field
+
+Document = Mapping[str, Any]
+
+
+class ToolCall(Value):
+    """A tool that an agent is about to use."""
+
+    tool: str
+    input: Document
+    #: Where the agent is, which paths are relative to; empty where it does not tell.
+    folder: str = ""
+
+
+class Output(Value):
+    """What a hook prints, and how it ends."""
+
+    #: The one JSON object on standard output; None: nothing is printed there.
+    document: Document | None = field(default_factory=dict)
+    #: For the agent's log, or, with code 2, for the agent itself.
+    error: str = ""
+    exit_code: int = 0
+
+
+class Agent(Value):
+    name: str
+    #: As its makers write it.
+    title: str
+    read_stop: Callable[[Document], Stop]
+    read_tool: Callable[[Document], ToolCall]
+    answer_stop: Callable[[HookAnswer], Output]
+    answer_tool: Callable[[HookAnswer], Output]
+    #: The file with its hooks, from the root; and the one with its instructions.
+    settings: str
+    instructions: str
+    #: What its events are called: about to stop, about to use a tool.
+    stop_event: str
+    tool_event: str
+    #: What stands in the list of an event, for a command.
+    entry: Callable[[str, str], Document]
+    #: What else a new file of settings has to have.
+    head: Document = field(default_factory=dict)
+    #: Events to try its hooks with; the tool is about to write into the state folder.
+    example_stop: Document = field(default_factory=dict)
+    example_tool: Document = field(default_factory=dict)
+
+    def command(self, program: str, event: str) -> str:
+        """Return what the agent runs. Some trust it by its hash, so it stays the same from version to version."""
+        return f"{program} hook {'stop' if event == self.stop_event else 'pre-tool'} --agent {self.name}"
+
+
+# --- what several of them have in common: the form that Claude Code began with
+
+
+def read_stop(document: Document) -> Stop:
+    name = str(document.get("hook_event_name", ""))
+    return Stop(again=document.get("stop_hook_active") is True, is_helper=name.lower() == "subagentstop")
+
+
+def read_tool(document: Document) -> ToolCall:
+    given = document.get("tool_input")
+    return ToolCall(
+        tool=str(document.get("tool_name", "")),
+        input=given if isinstance(given, Mapping) else {},
+        folder=_text(document.get("cwd")),
+    )
+
+
+def answer_stop(answer: HookAnswer) -> Output:
+    if answer.verdict == "block":
+        return Output(document={"decision": "block", "reason": answer.text})
+    return say(answer)
+
+
+def answer_tool(answer: HookAnswer) -> Output:
+    if answer.verdict not in ("deny", "ask"):
+        # Never "allow": that would take the place of what the user is asked.
+        return say(answer)
+    return Output(
+        document={
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": answer.verdict,
+                "permissionDecisionReason": answer.text,
+            }
+        }
+    )
+
+
+def say(answer: HookAnswer) -> Output:
+    """Let it go on, and tell the user what there is to tell."""
+    return Output(document={"systemMessage": answer.text} if answer.text else {})
+
+
+def log(answer: HookAnswer) -> Output:
+    """Let it go on; what there is to tell goes to the log, for the agent shows nothing else."""
+    return Output(error=answer.text)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,55 @@
+"""Codex CLI: like Claude Code, but an unknown key makes an answer void, and a tool can only be denied."""
+
+from __future__ import annotations
+
+from phase_gate.agents.agent import Agent, Document, Output, answer_stop, read_stop, read_tool, say
+from phase_gate.agents.agent import answer_tool as answer_like_claude
+from phase_gate.core.hook_answers import HookAnswer
+
+TIMEOUT = 30
+
+
+def answer_tool(answer: HookAnswer) -> Output:
+    # `ask` counts as a failed hook there, and lets the tool run unsaid.
+    return answer_like_claude(answer) if answer.verdict == "deny" else say(answer)
+
+
+def entry(event: str, command: str) -> Document:
+    hook = {"type": "command", "command": command, "timeout": TIMEOUT}
+    return {"hooks": [hook]} if event == "Stop" else {"matcher": "apply_patch|Edit|Write|Bash", "hooks": [hook]}
+
+
+AGENT = Agent(
+    name="codex",
+    title="Codex CLI",
+    read_stop=read_stop,
+    read_tool=read_tool,
+    answer_stop=answer_stop,
+    answer_tool=answer_tool,
+    settings=".codex/hooks.json",
+    instructions="AGENTS.md",
+    stop_event="Stop",
+    tool_event="PreToolUse",
+    entry=entry,
+    example_stop={
+        "hook_event_name": "Stop",
+        "session_id": "doctor",
+        "turn_id": "1",
+        "model": "",
+        "permission_mode": "default",
+        "stop_hook_active": False,
+        "last_assistant_message": None,
+        "transcript_path": None,
+    },
+    example_tool={
+        "hook_event_name": "PreToolUse",
+        "session_id": "doctor",
+        "turn_id": "1",
+        "model": "",
+        "permission_mode": "default",
+        "tool_name": "Bash",
+        "tool_use_id": "1",
+        "tool_input": {"command": "rm .phase-gate/state.json"},
+        "transcript_path": None,
+    },
+)

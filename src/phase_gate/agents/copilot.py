@@ -1,0 +1,71 @@
+"""Copilot CLI and cloud agent: `agentStop` and `preToolUse`, with fields in camel case and a flat permission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log
+from phase_gate.agents.agent import read_tool as read_like_claude
+from phase_gate.core.hook_answers import HookAnswer, Stop
+
+TIMEOUT = 30
+
+
+def read_stop(document: Document) -> Stop:
+    return Stop(again=document.get("stop_hook_active") is True, is_helper="agentName" in document)
+
+
+def read_tool(document: Document) -> ToolCall:
+    if "toolName" not in document:
+        return read_like_claude(document)  # the event's name was written in the other form
+    given = document.get("toolArgs")
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = {"input": given}
+    folder = document.get("cwd")
+    return ToolCall(
+        tool=str(document["toolName"]),
+        input=given if isinstance(given, Mapping) else {},
+        folder=folder if isinstance(folder, str) else "",
+    )
+
+
+def answer_stop(answer: HookAnswer) -> Output:
+    if answer.verdict == "block":
+        return Output(document={"decision": "block", "reason": answer.text})
+    return log(answer)
+
+
+def answer_tool(answer: HookAnswer) -> Output:
+    if answer.verdict not in ("deny", "ask"):
+        return log(answer)
+    return Output(document={"permissionDecision": answer.verdict, "permissionDecisionReason": answer.text})
+
+
+def entry(event: str, command: str) -> Document:
+    return {"type": "command", "command": command, "timeoutSec": TIMEOUT}
+
+
+AGENT = Agent(
+    name="copilot",
+    title="GitHub Copilot CLI and cloud agent",
+    read_stop=read_stop,
+    read_tool=read_tool,
+    answer_stop=answer_stop,
+    answer_tool=answer_tool,
+    settings=".github/hooks/phase-gate.json",
+    instructions="AGENTS.md",
+    stop_event="agentStop",
+    tool_event="preToolUse",
+    entry=entry,
+    head={"version": 1},
+    example_stop={"sessionId": "doctor", "stopReason": "end_turn", "stop_hook_active": False},
+    example_tool={
+        "sessionId": "doctor",
+        "toolName": "create",
+        "toolArgs": {"path": ".phase-gate/state.json", "file_text": ""},
+    },
+)

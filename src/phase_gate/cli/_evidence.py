@@ -1,0 +1,82 @@
+"""Evidence for a verdict that needs no test run. Taken before the lock: a command of the project may take minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from phase_gate.cli._output import say_aside
+from phase_gate.core.decisive_rules import name_rules
+from phase_gate.core.evidence import Measured, Remembered
+from phase_gate.core.findings import Finding
+from phase_gate.core.flakiness import GREEN_RUNS
+from phase_gate.core.freeze import find_changed_settings
+from phase_gate.core.state import State
+from phase_gate.core.values import replace
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.project import Project, rules_of
+from phase_gate.storage.references import load_frozen
+from phase_gate.storage.store import TaskStore
+
+
+def measure_now(project: Project, store: TaskStore) -> Measured:
+    """Return what the rules of the present phase speak of; nothing where that takes a run of the tests."""
+    opened = store.look()
+    state = opened.state
+    if state.phase is None or state.exited:
+        return Measured()
+    workflow = rules_of(project, store, opened)
+    phase = workflow.phase(state.phase)
+    if phase is None:
+        return Measured()
+    if phase.tests != "none":
+        return _look_again(project, store, state, workflow, phase)
+    measured = project.gather_evidence(workflow, phase, store, state, show=say_aside)
+    changed = _changed_rules(store, state, workflow)
+    return replace(
+        measured,
+        metrics={**measured.metrics, "rules_changed": len(changed)},
+        findings=(*measured.findings, *changed),
+    )
+
+
+def _look_again(project: Project, store: TaskStore, state: State, workflow: Workflow, phase: Phase) -> Measured:
+    """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
+    if state.pipeline is None:
+        return Measured()
+    from phase_gate.evidence.pipeline_memory import look_again
+
+    return look_again(project, workflow, phase, store, state)
+
+
+def look_for(project: Project, store: TaskStore, state: State, workflow: Workflow) -> Callable[[Phase], Remembered]:
+    """Return what looks at the project where a verdict of a pipeline enters a phase."""
+    return lambda phase: project.remember(workflow, phase, store, state, begins_cycle=False)
+
+
+def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
+    """Return what the last run's rules say otherwise than those that were frozen: a run may bring others."""
+    frozen = load_frozen(store.objects, state.frozen)
+    if frozen is None:
+        return []
+    now = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    # The number that follows the history is not the one that was declared.
+    own = f"workflow parameters.{GREEN_RUNS}"
+    then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ") and name != own}
+    return find_changed_settings(
+        replace(frozen, settings=then), {name: text for name, text in now.items() if name != own}
+    )
+
+
+def remember_next(project: Project, store: TaskStore, *, may_end: bool = True) -> Callable[[Phase], Mapping[str, str]]:
+    """Look at what the next phase is to be compared with; return what gives it, should the present one end."""
+    opened = store.look()
+    state = opened.state
+    if not may_end or state.phase is None or state.exited:
+        return lambda phase: {}
+    workflow = rules_of(project, store, opened)
+    present = workflow.phase(state.phase)
+    if present is None:
+        return lambda phase: {}
+    seen = project.remember_next(workflow, present, store, state)
+    # Somebody may have moved the task on meanwhile.
+    return lambda phase: seen if phase.name == state.phase else {}

@@ -1,0 +1,39 @@
+"""End a phase by a person's word: what `skip` and `force` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
+from phase_gate.core.evaluation import evaluation_to_json
+from phase_gate.core.overrides import Kind, forced_events, override_record
+from phase_gate.core.state import State
+from phase_gate.core.visible import show_rows
+from phase_gate.errors import NotAllowedError
+from phase_gate.project import rules_of
+
+
+def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State, str], None]) -> Answer:
+    """Record the override and the exit. Whatever is refused changes nothing, so it may be tried again."""
+    project = call.project()
+    store = call.store(project)
+    require_task(project, store)
+    with store.transaction() as change:
+        state = change.state
+        refuse_while_running(store, change.opened)
+        workflow = rules_of(project, store, change.opened)
+        phase = workflow.phase(state.phase or "")
+        if phase is None:
+            raise NotAllowedError("the cycle is done: there is no phase to end", remedy=project.begin_command)
+        if state.exited:
+            raise NotAllowedError(f"{phase.name} has exited already", remedy="phase-gate status")
+        call.require_person(project, change.opened, what)
+        refuse_excuse(call.arguments.reason)
+        check(call, state, change.at)
+        record = override_record(kind, state, reason=call.arguments.reason, by=call.arguments.by, at=change.at)
+        evaluation, events = forced_events(state, workflow, phase, record, root=str(project.root))
+        change.record(*events)
+    return Answer(
+        text=show_rows((evaluation.reason, f"  next: {evaluation.next}")),
+        document={"override": record, "evaluation": evaluation_to_json(evaluation)},
+    )

@@ -1,0 +1,80 @@
+"""What the commands of a pipeline share: its begin, its state, its rules."""
+
+from __future__ import annotations
+
+from phase_gate.cli._answer import Answer, Call, refuse_while_running
+from phase_gate.core.order import Entry, How, entry_events
+from phase_gate.core.overrides import Kind, override_record
+from phase_gate.core.pipeline import Pipeline
+from phase_gate.core.state import Event, State
+from phase_gate.core.visible import show_line
+from phase_gate.core.workflow import Workflow
+from phase_gate.errors import NotAllowedError
+from phase_gate.project import Project
+from phase_gate.storage.store import TaskStore, Transaction
+
+
+def begin_cycle(call: Call, project: Project, store: TaskStore, workflow: Workflow) -> Answer:
+    """Enter the first phase of a new cycle, with the constitution on record."""
+    from phase_gate.cli.advance import answer_entry
+
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        if change.state.phase is not None and not change.state.is_done:
+            raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
+        enter_first(project, store, workflow, change)
+        answer = answer_entry(project, change.state, workflow, workflow.first)
+    recorded = ", ".join(pipeline_of(change.state).constitution)
+    if not recorded:
+        return answer
+    said = show_line(f"  constitution  {recorded}: recorded, it may not change until the pipeline is done")
+    assert isinstance(answer.text, str), "an entry is short"
+    return Answer(text=f"\n{said}\n  next:".join(answer.text.rsplit("\n  next:", 1)), document=answer.document)
+
+
+def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: Transaction) -> None:
+    """Record a new cycle. Refuses one whose constitution is not there: no gate of it could ever open."""
+    rules = workflow.pipeline
+    assert rules is not None, "only a pipeline is asked"
+    missing = [path for path in rules.constitution if not (project.root / path).is_file()]
+    if missing:
+        raise NotAllowedError(
+            f"the pipeline's constitution is missing: {', '.join(missing)}",
+            remedy=f"write {missing[0]}: the rules that nobody may change on the way; "
+            "or name others as constitution: [...] in phase-gate.yaml",
+        )
+    state = change.state
+    how = How.BEGIN if state.phase is None else How.NEW_CYCLE
+    change.record(
+        *entry_events(
+            state,
+            Entry(workflow.first, how),
+            workflow,
+            run=None,
+            allow_non_interactive=project.configuration.allow_non_interactive,
+            remembered=project.remember(workflow, workflow.first, store, state, begins_cycle=True),
+        )
+    )
+
+
+def pipeline_of(state: State) -> Pipeline:
+    """Return the pipeline of the present cycle. Raises NotAllowedError where there is none."""
+    if state.pipeline is None:
+        raise NotAllowedError(
+            f"this cycle runs through {state.workflow or 'no workflow yet'}, which is no pipeline",
+            remedy="begin one: workflow: pipeline in phase-gate.yaml, then phase-gate advance",
+        )
+    return state.pipeline
+
+
+def require_pipeline(project: Project, store: TaskStore) -> None:
+    """Refuse before anything is locked or made."""
+    state = store.look().state
+    if state.phase is None:
+        raise NotAllowedError(f"task {project.task} has not begun", remedy=project.begin_command)
+    pipeline_of(state)
+
+
+def override(kind: Kind, state: State, *, reason: str, by: str, at: str) -> Event:
+    """Return what is recorded where a person decides against the evidence."""
+    return Event(kind="overridden", data=override_record(kind, state, reason=reason, by=by, at=at))

@@ -1,0 +1,161 @@
+"""`phase-gate verify status`, `stats`, `failures`, `feedback` and `result`: they only look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._output import render_json
+from phase_gate.cli._verify_desk import Board, Desk
+from phase_gate.core.verification import FINISHED, Status, Verification
+from phase_gate.core.verification_feedback import feedback as feedback_text
+from phase_gate.core.verification_feedback import find_dependency
+from phase_gate.core.verification_result import evidence_chain, gate_result, is_complete
+from phase_gate.core.verification_rules import late
+from phase_gate.core.verification_stats import failures_to_json, row_to_json, stats_to_json
+from phase_gate.core.visible import show_rows
+from phase_gate.errors import NotAllowedError
+from phase_gate.report.state_file import state_file
+from phase_gate.report.verification import failure_rows, stats_rows, task_rows
+from phase_gate.storage.lock import is_free
+from phase_gate.storage.store import now
+from phase_gate.storage.tree import describe_difference
+
+
+def status(call: Call) -> Answer:
+    board = Board(call)
+    task = board.named()
+    if task is not None:
+        return _one(board.desk(task))
+    overview = board.overview
+    if not overview.total:
+        return Answer(
+            text="there is no task yet\n  next: phase-gate verify start --task-file FILE",
+            document={"tasks": [], "gate_stats": stats_to_json(overview), "damaged": list(board.damaged)},
+            exit_code=exit_codes.GATE_CLOSED,
+        )
+    rows = [*task_rows(overview.rows), "", *stats_rows(overview)]
+    rows += _audits(board)
+    following = overview.current or next((row for row in overview.rows if row.status not in FINISHED), None)
+    if following is not None:
+        rows.append(f"  next: phase-gate verify status --task {following.task}")
+    document = {
+        "tasks": [{**row_to_json(row), "status": str(row.status)} for row in overview.rows],
+        "gate_stats": stats_to_json(overview),
+        "damaged": list(board.damaged),
+    }
+    is_done = all(row.status in FINISHED for row in overview.rows) and not board.damaged
+    return Answer(
+        text=show_rows(rows),
+        document=document,
+        exit_code=exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS if is_done else exit_codes.GATE_CLOSED,
+    )
+
+
+def _one(desk: Desk) -> Answer:
+    verification = desk.verification()
+    rows = desk.rows(verification, None)
+    check = verification.check
+    if check is not None and check.how == "running" and is_free(desk.store.run_lock_file(check.id), desk.store.files):
+        rows.append("Note     the verify run was killed: the next command records it as interrupted")
+    overdue = late(verification, now())
+    if overdue:
+        rows.append(f"Note     late: {overdue}")
+    holds = verification.status in FINISHED
+    return Answer(
+        text=show_rows(rows),
+        document={**desk.document(verification), "late": overdue or None},
+        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+    )
+
+
+def stats(call: Call) -> Answer:
+    board = Board(call)
+    return Answer(
+        text=show_rows([*stats_rows(board.overview), *_audits(board)]),
+        document={"gate_stats": stats_to_json(board.overview)},
+        exit_code=_looked(board),
+    )
+
+
+def _looked(board: Board) -> int:
+    """Return what a look at all tasks ends with: numbers that leave one out are not to be trusted."""
+    return exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS
+
+
+def _audits(board: Board) -> list[str]:
+    return [f"  next: phase-gate audit --task {task}" for task in board.damaged[:1]]
+
+
+def failures(call: Call) -> Answer:
+    board = Board(call)
+    task = board.named()
+    pairs = [pair for pair in board.overview.failures if task is None or pair[0].task == task]
+    rows = failure_rows(pairs)
+    rows += [f"{each.task} is not trusted: {each.problem}" for each in board.overview.untrusted]
+    return Answer(
+        text=show_rows([*rows, *_audits(board)]) or "nothing has failed",
+        document={"recent_failures": failures_to_json(pairs)},
+        exit_code=_looked(board),
+    )
+
+
+def feedback(call: Call) -> Answer:
+    board = Board(call)
+    wanted = (Status.FAILED, Status.REJECTED, Status.BLOCKED)
+    desk = board.desk(board.named() or board.waiting(wanted, "its next attempt"))
+    verification = desk.verification()
+    changed = _changed_since(desk, verification)
+    text = feedback_text(verification, changed=changed, overview=board.overview)
+    last = verification.last_failure
+    document: dict[str, Any] = {
+        "task": desk.task,
+        "failure_type": None if last is None or not text else str(last.type),
+        "feedback": text,
+        "changed": changed,
+    }
+    if verification.status is Status.BLOCKED:
+        dependency = find_dependency(verification, board.overview)
+        document["dependency"] = {
+            "name": dependency.name or None,
+            "status": dependency.status or None,
+            "completed": dependency.is_complete,
+            "way": dependency.way,
+        }
+    if call.arguments.prompt:
+        return Answer(text=text, document=document)
+    if not text:
+        return Answer(text=f"{desk.task}: there is nothing to mend", document=document)
+    following = f"phase-gate verify executor FILE --task {desk.task}"
+    return Answer(text=f"{text}\n\n  next: {following}", document=document)
+
+
+def _changed_since(desk: Desk, verification: Verification) -> list[str]:
+    if not verification.files:
+        return []
+    before = desk.store.objects.load(verification.files)
+    found = describe_difference(before, desk.tree(verification.spec).files)
+    return sorted((*found.added, *found.removed, *found.changed))
+
+
+def result(call: Call) -> Answer:
+    board = Board(call)
+    desk = board.desk(board.named() or _latest(board))
+    verification = desk.verification()
+    output = desk.output(verification)
+    document = gate_result(verification, output, state_updated=state_file(desk.project).exists())
+    chain = evidence_chain(verification, output)
+    holds = verification.status is Status.APPROVED and is_complete(chain)
+    return Answer(
+        text=render_json(document, indent=2),
+        document=document,
+        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+    )
+
+
+def _latest(board: Board) -> str:
+    rows = [row for row in board.overview.rows if row.last_step_at]
+    if not rows:
+        raise NotAllowedError("no task has begun yet", remedy="phase-gate verify start --task-file FILE")
+    return max(rows, key=lambda row: row.last_step_at).task

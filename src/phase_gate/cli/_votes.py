@@ -1,0 +1,161 @@
+"""Votes of reviewers in a consensus phase: show what is voted on, or record one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call, refuse_while_running
+from phase_gate.cli._output import read_input
+from phase_gate.cli._pipeline import pipeline_of
+from phase_gate.core.consensus import WEIGHTS, count_votes
+from phase_gate.core.pipeline import Pipeline
+from phase_gate.core.pipeline_look import fault_of, fingerprint
+from phase_gate.core.pipeline_order import requires_of
+from phase_gate.core.requirements import Consensus, settle
+from phase_gate.core.state import Event, State
+from phase_gate.core.values import as_dict
+from phase_gate.core.visible import show_rows
+from phase_gate.core.words import look_command
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import NotAllowedError, VoteError
+from phase_gate.evidence.artifacts import look_at
+from phase_gate.evidence.pipeline import tree_of
+from phase_gate.project import Project, pipeline_rules
+from phase_gate.rules.votes import MAX_BYTES, Ballot, parse_vote
+from phase_gate.rules.yaml_text import read_bytes
+from phase_gate.storage.store import TaskStore
+
+#: Characters of a version that people type.
+_VERSION = 12
+
+
+def vote(call: Call, project: Project, store: TaskStore) -> Answer:
+    """Record the vote of a file, or show how the votes stand."""
+    if call.arguments.file is None:
+        state = store.look().state
+        workflow = pipeline_rules(store, pipeline_of(state))
+        phase, consensus = _asked(state, workflow)
+        on = _versions(project, workflow, pipeline_of(state), consensus)
+        return _standing(state, workflow, phase, consensus, on)
+    name = call.arguments.file
+    text = _read(call, name)
+    paper = "vote" if name == "-" else name
+    ballot = parse_vote(text, paper)
+    call.author(paper, ballot.by)
+    with store.transaction() as change:
+        state = change.state
+        refuse_while_running(store, change.opened)
+        workflow = pipeline_rules(store, pipeline_of(state))
+        phase, consensus = _asked(state, workflow)
+        on = _versions(project, workflow, pipeline_of(state), consensus)
+        _refuse_other(ballot, phase, on)
+        data = {
+            "by": ballot.by,
+            "vote": ballot.vote,
+            "confidence": ballot.confidence,
+            "reason": ballot.reason,
+            "phase": phase.name,
+            "attempt": pipeline_of(state).attempts.get(phase.name, 0),
+            "on": on,
+        }
+        change.record(Event(kind="voted", data=data))
+    return _standing(change.state, workflow, phase, consensus, on)
+
+
+def _read(call: Call, name: str) -> bytes:
+    if name == "-":
+        return read_input(MAX_BYTES + 1)
+    return read_bytes(call.start / Path(name), name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
+
+
+def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
+    """Return the phase and what it asks to agree on. Raises NotAllowedError where nobody is asked."""
+    phase = workflow.phase(state.phase or "")
+    consensus = None if phase is None else requires_of(phase).consensus
+    if phase is None or consensus is None or state.exited:
+        asking = [each.name for each in workflow.phases if requires_of(each).consensus is not None]
+        raise NotAllowedError(
+            f"{state.phase} asks for no vote{' any more' if consensus is not None else ''}",
+            remedy=f"vote in one of: {', '.join(asking)}; phase-gate status says what is next",
+        )
+    return phase, consensus
+
+
+def _versions(project: Project, workflow: Workflow, pipeline: Pipeline, consensus: Consensus) -> dict[str, str]:
+    """Return the digests of what is voted on. Raises NotAllowedError for what does not count, whatever is voted."""
+    rules = workflow.pipeline
+    assert rules is not None, "only a pipeline is asked"
+    found = {}
+    # Whoever votes on a snapshot votes on the code that it shows.
+    tree = tree_of(project.take_tree().files, rules)
+    for name in consensus.on:
+        seen = look_at(project.root, rules.artifacts[name])
+        fault = fault_of(seen, rules.artifacts[name], old=pipeline.old.get(name, ()), tree=tree)
+        if fault:
+            raise NotAllowedError(
+                f"there is nothing to vote on: {name} ({rules.artifacts[name].path}) {fault}",
+                remedy=f"write it first: {rules.artifacts[name].path}",
+            )
+        found[name] = seen.digest
+    return found
+
+
+def version_of(on: dict[str, str]) -> str:
+    """Return what tells this version from others, short enough to be typed."""
+    return fingerprint(*(part for pair in sorted(on.items()) for part in pair))[:_VERSION]
+
+
+def _refuse_other(ballot: Ballot, phase: Phase, on: dict[str, str]) -> None:
+    if ballot.phase and ballot.phase != phase.name:
+        raise NotAllowedError(
+            f"the vote speaks of {ballot.phase}, and the task is in {phase.name}", remedy="vote on what is there now"
+        )
+    if ballot.version and ballot.version != version_of(on):
+        raise NotAllowedError(
+            f"the vote speaks of version {ballot.version}, and this is {version_of(on)}",
+            remedy="read what is there now, then vote again",
+        )
+
+
+def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consensus, on: dict[str, str]) -> Answer:
+    pipeline = pipeline_of(state)
+    tally = count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on)
+    threshold, voters = settle(consensus.threshold, workflow), int(settle(consensus.voters, workflow))
+    reached = tally.score is not None and tally.score >= threshold and len(tally.counted) >= voters
+    rows = [f"{phase.name}: {', '.join(consensus.on)}, version {version_of(on)}"]
+    for each in tally.counted:
+        said = f": {each.reason}" if each.reason else ""
+        rows.append(f"  {each.by:12} {each.vote}, {each.confidence:g} sure, weighs {_weight(each):g}{said}")
+    rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
+    score = "none yet" if tally.score is None else f"{tally.score:.2f}"
+    rows.append(f"  score        {score} of {threshold:g}; {len(tally.counted)} of {voters} voters")
+    if reached:
+        step = look_command(state.task)
+    elif len(tally.counted) < voters:
+        step = "phase-gate review vote.yaml, for the next reviewer"
+    else:
+        step = f"change {', '.join(consensus.on)}, and let everybody vote again; or another reviewer votes"
+    rows.append(f"  next: {step}")
+    document: dict[str, Any] = {
+        "phase": phase.name,
+        "on": on,
+        "version": version_of(on),
+        "score": tally.score,
+        "threshold": threshold,
+        "voters": len(tally.counted),
+        "required_voters": voters,
+        "reached": reached,
+        "votes": [as_dict(each) for each in tally.counted],
+        "outdated": [as_dict(each) for each in tally.outdated],
+    }
+    return Answer(
+        text=show_rows(rows),
+        document=document,
+        exit_code=exit_codes.HOLDS if reached else exit_codes.GATE_CLOSED,
+    )
+
+
+def _weight(vote: Any) -> float:
+    return WEIGHTS[vote.vote] * float(vote.confidence)

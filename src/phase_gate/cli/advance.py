@@ -1,0 +1,131 @@
+"""`phase-gate advance`: enter the next phase, or evaluate one that needs no tests."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._evidence import look_for, measure_now, remember_next
+from phase_gate.cli.signal import answer_with, read_waiting
+from phase_gate.core.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
+from phase_gate.core.state import State
+from phase_gate.core.verdicts import evaluate_without_run, judgement_events
+from phase_gate.core.visible import show_rows
+from phase_gate.core.words import DONE, look_command, run_command
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import NotAllowedError, PhaseOrderError
+from phase_gate.project import Project, rules_of
+from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
+from phase_gate.storage.store import TaskStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    if store.look().state.phase in (None, DONE):
+        begun = begin_pipeline(call, project, store)
+        if begun is not None:
+            return begun
+    require_task(project, store)
+    measured = measure_now(project, store)
+    remembered = remember_next(project, store)
+    with store.transaction() as change:
+        state = change.state
+        assert state.phase is not None, "a task that exists is in a phase"
+        refuse_while_running(store, change.opened)
+        if state.is_stuck:
+            raise stuck_error(state)
+        if state.phase == DONE:
+            raise NotAllowedError("the cycle is done", remedy=f"{project.begin_command} starts the next one")
+        workflow = rules_of(project, store, change.opened)
+        phase = workflow.phase(state.phase)
+        assert phase is not None, "a task is in a phase of its own rules"
+        if state.exited:
+            name, how = way_on(state, workflow, phase)
+            following = workflow.phase(name)
+            assert following is not None, "a phase that is left for DONE ends the cycle"
+            change.record(
+                *entry_events(
+                    state,
+                    Entry(following, how),
+                    workflow,
+                    run=None,
+                    allow_non_interactive=project.configuration.allow_non_interactive,
+                    remembered=project.remember(
+                        workflow,
+                        following,
+                        store,
+                        state,
+                        begins_cycle=False,
+                        known=state.exit_memory if how is How.NEXT else {},
+                    ),
+                )
+            )
+            return answer_entry(project, change.state, workflow, following)
+        if phase.tests != "none":
+            raise PhaseOrderError(
+                f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
+            )
+        waiting = read_signal_file(store.signal_file, spent=state.spent)
+        reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
+        evaluation = evaluate_without_run(
+            state,
+            workflow,
+            phase,
+            reading,
+            evidence=measured,
+            tree=project.take_tree(beside=state.beside).digest,
+            at=change.at,
+            root=str(project.root),
+        )
+        change.record(
+            *judgement_events(
+                evaluation,
+                phase,
+                at=change.at,
+                remember_next=lambda: remembered(phase),
+                state=state,
+                workflow=workflow,
+                look=look_for(project, store, state, workflow),
+            )
+        )
+    if reading.answer != "malformed":
+        remove_signal_file(store.signal_file)
+    return answer_with(evaluation, is_stuck=change.state.is_stuck)
+
+
+def begin_pipeline(call: Call, project: Project, store: TaskStore) -> Answer | None:
+    """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
+    workflow = project.workflow()
+    if workflow.pipeline is None or workflow.first.tests != "none":
+        return None
+    from phase_gate.cli._pipeline import begin_cycle
+
+    return begin_cycle(call, project, store, workflow)
+
+
+def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phase) -> Answer:
+    """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
+    step = look_command(project.task) if phase.tests == "none" else run_command(phase.name, project.task)
+    title = phase.name
+    rows: list[str] = []
+    document: dict[str, Any] = {"phase": phase.name, "entered": True}
+    if state.pipeline is not None:
+        from phase_gate.core.pipeline_order import requires_of
+        from phase_gate.report.pipeline import needs_of
+
+        needs = needs_of(workflow, phase, state.pipeline)
+        attempt = state.pipeline.attempts.get(phase.name, 1)
+        document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
+        title += f" (attempt {attempt})" if attempt > 1 else ""
+        rows = [f"  {name:13} {text}" for name, text in needs]
+        if phase.tests == "none" and requires_of(phase).artifacts:
+            step = f"write what is asked for, then {step}"
+    return Answer(
+        text=show_rows([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]), document=document
+    )

@@ -1,0 +1,114 @@
+"""`phase-gate attest`: the last run and its verdict as in-toto statements, one a line. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from phase_gate._version import __version__
+from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._output import render_json, write_output
+from phase_gate.core.outcomes import Bucket
+from phase_gate.core.state import State
+from phase_gate.core.words import run_command
+from phase_gate.errors import NotAllowedError
+from phase_gate.project import Project
+from phase_gate.report import in_toto
+from phase_gate.storage.git import NoGitError, run_git
+from phase_gate.storage.git_status import read_status
+from phase_gate.storage.store import TaskStore
+
+#: Who verified: with the version, for its rules may change.
+VERIFIER = f"urn:pytest-phase-gate:{__version__}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--predicate", choices=("test-result", "svr"), help="only the run, or only the verdict (default: both)"
+    )
+    parser.add_argument("--verifier", metavar="URI", default=VERIFIER, help="who verified (default: this version)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the statements there, one a line")
+
+
+def run(call: Call) -> Answer:
+    arguments, project = call.arguments, call.project()
+    store = call.store(project)
+    require_task(project, store)
+    state = store.look().state
+    tree = project.take_tree(beside=state.beside).digest
+    document = _verdict(state, tree)
+    subject = _subject(project, tree)
+    rules = {"name": f"workflow {state.workflow}", "digest": {"sha256": state.rules}}
+    statements = []
+    if arguments.predicate != "svr":
+        statements.append(
+            in_toto.state_outcomes(subject, _outcomes(store, state), rules=rules, url=_url(call.environment))
+        )
+    if arguments.predicate != "test-result":
+        statements.append(in_toto.state_verdict(subject, document, rules=rules, verifier=arguments.verifier))
+    text = "\n".join(render_json(each) for each in statements)
+    if arguments.output is None:
+        return Answer(text=text, document={"statements": statements})
+    write_output(call.start / arguments.output, f"{text}\n")
+    return Answer(
+        text=f"wrote {arguments.output}: {len(statements)} unsigned statement(s) about {_show(subject)}",
+        document={"statements": statements},
+    )
+
+
+def _verdict(state: State, tree: str) -> Mapping[str, Any]:
+    """Return the last verdict. Raises NotAllowedError where it does not speak of a complete run on these sources."""
+    document, again = state.evaluation, run_command("auto", state.task)
+    if document is None or document["iteration"] is None or state.latest is None:
+        raise NotAllowedError("no complete run was judged yet", remedy=again)
+    if state.evaluation_is_stale or any(not run.nested for run in state.open_runs):
+        raise NotAllowedError("a run came after the last verdict", remedy=again)
+    if tree != state.tree:
+        raise NotAllowedError("files have changed since the last run", remedy=again)
+    return document
+
+
+def _outcomes(store: TaskStore, state: State) -> dict[str, Bucket]:
+    assert state.latest is not None
+    odd = store.objects.load(state.latest.outcomes)
+    ids = store.objects.load_inventory(state.latest.inventory).ids()
+    return {test_id: Bucket(odd.get(test_id, Bucket.PASSED)) for test_id in ids}
+
+
+def _subject(project: Project, tree: str) -> dict[str, Any]:
+    """Return what was tested: a commit, if all of it is committed; without git, the fingerprint of the files."""
+    kind, _, digest = tree.partition(":")
+    if kind != "git":
+        return {"name": "fingerprint of the sources", "digest": {"sha256": digest}}
+    try:
+        # All of the repository: a commit is about all of it.
+        top = os.fsdecode(run_git(str(project.root), "rev-parse", "--show-toplevel")).rstrip("\n")
+        status = read_status(top, untracked="normal")
+    except NoGitError:
+        status = None
+    if status is None or status.head is None:
+        raise NotAllowedError("there is no commit that a statement could be about", remedy="commit first")
+    # What git does not know, and is no source, is an output of the run.
+    changed = sorted([*status.tracked, *(path for path in status.untracked if path.endswith(".py"))])
+    if changed:
+        raise NotAllowedError(
+            f"{changed[0]} is not committed, so what was tested is no commit",
+            remedy=f"commit it, then {run_command('auto', project.task)} on the clean tree",
+        )
+    return {"digest": {"gitCommit": status.head}}
+
+
+def _url(environment: Mapping[str, str]) -> str:
+    """Return where the run can be looked at, if the CI system says so."""
+    names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+    if all(environment.get(name) for name in names):
+        server, repository, run_id = (environment[name] for name in names)
+        return f"{server}/{repository}/actions/runs/{run_id}"
+    return environment.get("CI_JOB_URL", "")
+
+
+def _show(subject: Mapping[str, Any]) -> str:
+    (kind, digest), *_ = subject["digest"].items()
+    return f"{'commit' if kind == 'gitCommit' else 'sources'} {digest[:12]}"

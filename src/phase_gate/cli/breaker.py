@@ -1,0 +1,114 @@
+"""`phase-gate breaker`: where the circuit breaker stands, why, and what a person must decide; or let it try again."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
+from phase_gate.core.breaker import Status, at_time, breaker_to_json, reset
+from phase_gate.core.overrides import override_record
+from phase_gate.core.state import Event, State
+from phase_gate.core.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
+from phase_gate.core.values import replace
+from phase_gate.core.visible import show_line, show_rows
+from phase_gate.errors import NotAllowedError
+from phase_gate.report.stuck import render_stuck
+from phase_gate.storage.store import TaskStore, now
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("status", "reset"), help="look, or let an open circuit try once more")
+    parser.add_argument("--markdown", action="store_true", help="print the report as Markdown")
+    parser.add_argument("--reason", metavar="TEXT", help="why it may try again, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who answers for it")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    require_task(project, store)
+    return _reset(call, store) if call.arguments.action == "reset" else _status(call, store)
+
+
+def _status(call: Call, store: TaskStore) -> Answer:
+    state = store.look().state
+    report = stuck_report(store, state)
+    is_open = report.breaker.is_open
+    document = {"breaker": breaker_to_json(report.breaker), "stuck": stuck_to_json(report)}
+    if report.breaker.status is Status.CLOSED:
+        breaker, limits = report.breaker, report.breaker.limits
+        rows = [
+            f"{state.phase}: the circuit is closed",
+            f"  without progress     {breaker.no_progress} of {limits.no_progress or 'any number of'} runs",
+            f"  the same error       {breaker.same_error} of {limits.same_error or 'any number of'} times",
+            f"  blocked claims       {breaker.exit_blocked} of {limits.exit_blocked or 'any number of'}",
+            f"  crashed or lost      {breaker.infrastructure} (they do not count)",
+        ]
+        return Answer(text=show_rows(rows), document=document)
+    text = render_stuck(report, markdown=call.arguments.markdown)
+    return Answer(text=text, document=document, exit_code=exit_codes.CIRCUIT_OPEN if is_open else exit_codes.HOLDS)
+
+
+def _reset(call: Call, store: TaskStore) -> Answer:
+    project = call.project()
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        breaker = at_time(change.state.breaker, change.at)
+        if not breaker.is_open:
+            raise NotAllowedError(
+                f"the circuit is {breaker.status}: there is nothing to reset", remedy="phase-gate breaker status"
+            )
+        call.require_person(project, change.opened, "a reset")
+        refuse_excuse(call.arguments.reason)
+        record = override_record(
+            "breaker-reset", change.state, reason=call.arguments.reason, by=call.arguments.by, at=change.at
+        )
+        moved = reset(breaker, at=change.at)
+        change.record(
+            Event(kind="overridden", data=record),
+            Event(kind="breaker-reset", data={"breaker": breaker_to_json(moved)}),
+        )
+        phase = change.state.phase
+    return Answer(
+        text=show_line(f"{phase}: the circuit is half-open: the next complete run on a new tree decides")
+        + "\n  next: pytest --phase=auto",
+        document={"breaker": breaker_to_json(moved), "override": record},
+    )
+
+
+def stuck_report(store: TaskStore, state: State) -> StuckReport:
+    """Return what is known about the work in the present phase."""
+    assert state.phase is not None, "a task that exists is in a phase"
+    tried: list[Tried] = []
+    guards: dict[str, tuple[str, ...]] = {}
+    for line in store.lines():
+        kind, data = line.event.kind, line.event.data
+        if kind == "phase-entered":
+            tried, guards = [], {}
+        elif kind == "run-ended" and data.get("iteration") is not None:
+            tried.append(_tried(store, data, line.event.at))
+        elif kind == "evaluated" and data["evaluation"]["run"] is not None:
+            rows = data["evaluation"]["gate_1"]["guards"]
+            unmet = tuple(row["name"] for row in rows if not row["satisfied"] and not row["waived"])
+            guards[data["evaluation"]["run"]] = unmet
+    complete = [_with_guards(each, guards.get(each.run, ())) for each in tried]
+    return describe_stuck(state.task, state.phase, at_time(state.breaker, now()), complete)
+
+
+def _tried(store: TaskStore, data: Any, at: str) -> Tried:
+    changed, failures = data.get("changed"), data.get("failures")
+    return Tried(
+        run=data["run"],
+        at=at,
+        iteration=data["iteration"],
+        failing=data["metrics"]["suite_failing"],
+        passing=data["metrics"]["suite_passing"],
+        changed=None if changed is None else tuple(changed),
+        failures={} if failures is None else store.objects.load(failures),
+    )
+
+
+def _with_guards(tried: Tried, guards: tuple[str, ...]) -> Tried:
+    return replace(tried, guards=guards)

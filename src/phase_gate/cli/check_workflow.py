@@ -1,0 +1,98 @@
+"""`phase-gate check-workflow`: everything that is wrong with workflow files, each with its line. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.core.values import as_dict
+from phase_gate.core.visible import show_rows
+from phase_gate.errors import WorkflowError
+
+if TYPE_CHECKING:
+    from phase_gate.project import Project
+    from phase_gate.rules.workflow_check import Checked
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a workflow file, or the name of a shipped workflow; the project's own by default",
+    )
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    # The project's file names its workflow from the root, a person from where he is.
+    given = [(name, call.start) for name in call.arguments.files] or [(project.configuration.workflow, project.root)]
+    checked = {name: _check(name, folder, project) for name, folder in given}
+    total = sum(len(each.problems) for each in checked.values())
+    return Answer(
+        text=show_rows(row for name, each in checked.items() for row in _rows(name, each)),
+        document={
+            "problems": total,
+            "files": [
+                {
+                    "file": name,
+                    "workflow": None if each.workflow is None else each.workflow.name,
+                    "problems": [as_dict(problem) for problem in each.problems],
+                }
+                for name, each in checked.items()
+            ],
+        },
+        exit_code=exit_codes.COMMAND_USAGE if total else exit_codes.HOLDS,
+    )
+
+
+def _check(name: str, folder: Path, project: Project) -> Checked:
+    from phase_gate.evidence.plugins import Plugins
+    from phase_gate.rules.parts import MAX_BYTES
+    from phase_gate.rules.workflow_check import Checked, Problem, check_workflow
+    from phase_gate.rules.workflow_files import find_workflow, load_shipped_guards
+    from phase_gate.rules.yaml_text import read_bytes
+
+    path = find_workflow(name, root=folder)
+    try:
+        text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path")
+    except WorkflowError as error:
+        # One file that can't be read does not keep the others from being looked at.
+        problem = error.problem.removeprefix(f"{name}: ")
+        return Checked(problems=(Problem(line=1, column=1, slug=error.slug, problem=problem, remedy=error.remedy),))
+    configuration, plugins = project.configuration, Plugins(project)
+    return check_workflow(
+        text,
+        name=name,
+        guards=load_shipped_guards(),
+        extra_metrics=configuration.overlay.metrics,
+        plugins=plugins,
+        commands=[command.name for command in configuration.commands] if _is_own(path, project) else None,
+    )
+
+
+def _is_own(path: Path, project: Project) -> bool:
+    """Tell whether the project works with this file."""
+    from phase_gate.rules.workflow_files import find_workflow
+
+    try:
+        return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()
+    except WorkflowError:  # a plugin may offer it
+        return False
+
+
+def _rows(name: str, checked: Checked) -> Iterator[str]:
+    for each in checked.problems:
+        yield f"{name}:{each.line}:{each.column}: {each.problem} [{each.slug}]"
+        yield f"  try: {each.remedy}"
+    if not checked.problems:
+        assert checked.workflow is not None, "what can't be read has a problem"
+        yield f"{name}: nothing wrong in workflow {checked.workflow.name}, {_count(len(checked.workflow.phases))}"
+
+
+def _count(phases: int) -> str:
+    return "1 phase" if phases == 1 else f"{phases} phases"

@@ -1,0 +1,185 @@
+"""`phase-gate claim`: compare what an agent says with what was measured, and decide whether its work is complete."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._claim_evidence import measure_scene
+from phase_gate.cli._output import read_input
+from phase_gate.cli._transcripts import read_transcript
+from phase_gate.cli.signal import give_signal
+from phase_gate.core.claim_blocks import Said, read_blocks
+from phase_gate.core.claim_record import claim_event, decision_to_json
+from phase_gate.core.claim_text import read_claim_text, sentences
+from phase_gate.core.claims import Decision, Outcome, Threshold, decide
+from phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from phase_gate.core.settings import ExitGate
+from phase_gate.core.signals import Signal
+from phase_gate.core.values import replace
+from phase_gate.core.visible import show_line
+from phase_gate.core.words import run_command, signal_command
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.project import Project
+from phase_gate.report.claim import render_claim
+from phase_gate.storage.store import TaskStore
+
+#: Far more than an agent prints in one go.
+_MAX_BYTES = 64 * 1024 * 1024
+_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="what the agent printed; - reads it from standard input")
+    parser.add_argument("--transcript", action="store_true", help="read JSON lines: the assistant's texts only")
+    parser.add_argument(
+        "--as-signal", action="store_true", help="give the block's answer as the signal of Gate 2, where that is set"
+    )
+    parser.add_argument("--threshold", metavar="N", type=int, help="indicators that it takes, for this call")
+    parser.add_argument("--kind", metavar="NAME", help="kind of task: its threshold in exit_gate.thresholds")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    gate = project.configuration.exit_gate
+    threshold = _threshold(call, gate)
+    if call.arguments.as_signal and not gate.as_signal:
+        raise NotAllowedError(
+            "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
+        )
+    store = call.store(project)
+    require_task(project, store)
+    texts, note = _read(call)
+    text = read_claim_text(texts)
+    said, prose = read_blocks(text), sentences(text)
+    said = replace(said, notes=(*said.notes, *note))
+    decision = _decide(call, project, store, said, prose, threshold)
+    verdict = _signal(call, project, store, decision) if call.arguments.as_signal else None
+    return _answer(project, store, decision, verdict, asked=call.arguments.as_signal)
+
+
+def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the messages, and what is to be said about reading them."""
+    raw = _read_bytes(call)
+    is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+    text = raw.decode("utf-16" if is_wide else "utf-8", "replace")
+    if not call.arguments.transcript:
+        return (text,), ()
+    transcript = read_transcript(text)
+    note = (f"{transcript.unread} line(s) of the transcript are no JSON",) if transcript.unread else ()
+    return transcript.texts, note
+
+
+def _read_bytes(call: Call) -> bytes:
+    name = call.arguments.file
+    try:
+        if name == "-":
+            raw = read_input(_MAX_BYTES + 1)
+        else:
+            with open(call.start / name, "rb") as stream:
+                raw = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{name} can't be read: {error.strerror or error}", remedy="name the agent's output") from None
+    if len(raw) > _MAX_BYTES:
+        raise UsageError(f"{name} is longer than {_MAX_BYTES // 1024 // 1024} MB", remedy="hand over its end: tail -c")
+    return raw
+
+
+def _threshold(call: Call, gate: ExitGate) -> Threshold:
+    """Return what counts: the call, then the environment, then the kind of task, then the file."""
+    given, kind = call.arguments.threshold, call.arguments.kind
+    if kind is not None and kind not in gate.thresholds:
+        known = ", ".join(gate.thresholds) or "none are set"
+        raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
+    if given is not None:
+        if given < 1:
+            raise UsageError(f"--threshold can't be {given}", remedy="give 1 or more")
+        return Threshold(value=given, source="--threshold")
+    variable = call.environment.get(_VARIABLE)
+    if variable is not None:
+        if not variable.isascii() or not variable.isdigit() or not int(variable[:9]) >= 1:
+            raise UsageError(f"{_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it")
+        return Threshold(value=int(variable[:9]), source=_VARIABLE)
+    if kind is not None:
+        return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
+    is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
+    return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
+
+
+def _decide(call: Call, project: Project, store: TaskStore, said: Said, prose: str, threshold: Threshold) -> Decision:
+    # Before the lock: a build may take minutes.
+    looked = measure_scene(project, store)
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        if change.state.phase != looked.scene.phase or change.state.iteration != looked.scene.iteration:
+            raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
+        scene = replace(
+            looked.scene,
+            breaker=change.state.breaker,
+            claims_low=change.state.claims_low,
+            claims_done=change.state.claims_done,
+            at=change.at,
+        )
+        configuration = project.configuration
+        decision = decide(said, prose, scene, configuration.exit_gate, configuration.confidence, threshold)
+        # Only from one that passed on: what a blocked claim was about is still to be claimed.
+        keeps = decision.passed and looked.git is not None
+        remembered = {"git": store.keep("evidence", looked.git)} if keeps else {}
+        change.record(
+            claim_event(
+                decision,
+                change.state,
+                kind=call.arguments.kind,
+                by=call.by(),
+                tree=looked.tree,
+                remembered=remembered,
+            )
+        )
+    return decision
+
+
+def _signal(call: Call, project: Project, store: TaskStore, decision: Decision) -> Evaluation | None:
+    """Give the signal that the block gives; None if it gives none that counts."""
+    said = decision.said
+    reason = said.reason.strip('"')[:500] or "claimed by a status block"
+    if said.explicit is False and not said.contradictions:
+        return give_signal(
+            project, store, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by())
+        )
+    if decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
+        return give_signal(project, store, Signal(answer="done", reason=reason, by=call.by()))
+    return None
+
+
+def _answer(
+    project: Project, store: TaskStore, decision: Decision, verdict: Evaluation | None, *, asked: bool
+) -> Answer:
+    state = store.look().state
+    phase = state.phase if verdict is None else verdict.subject.phase
+    if verdict is not None:
+        following = verdict.next
+    elif decision.outcome is Outcome.COMPLETE:
+        following = signal_command(project.task)
+    elif decision.outcome in (Outcome.HALTED, Outcome.ASK):
+        following = "phase-gate breaker status"
+    else:
+        following = run_command("auto", project.task)
+    text = render_claim(decision, phase=str(phase), next_step=following)
+    code = decision.exit_code
+    if verdict is not None:
+        code = exit_codes.HOLDS if verdict.can_exit else code or exit_codes.GATE_CLOSED
+        text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.reason}')}"
+    elif asked:
+        text += "\n  signal: none was given"
+    document = {
+        "task": project.task,
+        "root": str(project.root),
+        "phase": phase,
+        "iteration": state.iteration,
+        **decision_to_json(decision),
+        "next": following,
+        "evaluation": None if verdict is None else evaluation_to_json(verdict),
+    }
+    return Answer(text=text, document=document, exit_code=code)

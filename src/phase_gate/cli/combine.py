@@ -1,0 +1,61 @@
+"""`phase-gate combine`: make one run of the records that shards wrote."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._plugin import require_pytest
+from phase_gate.core.evaluation import evaluation_to_json
+from phase_gate.errors import UsageError
+from phase_gate.storage.shard_files import FOLDER, read_shards
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", metavar="DIR", help=f"where the records are, at any depth (default: {FOLDER} in the root)"
+    )
+    parser.add_argument("--exit", choices=("gate1", "dual"), help="what 0 means: Gate 1 (default), or both gates")
+    parser.add_argument("--exit-signal", metavar="REASON", help="give the exit signal 'done' for this very run")
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        help="write the verdict to FILE (.json, .md, .html, .xml, .env); may be repeated",
+    )
+
+
+def run(call: Call) -> Answer:
+    arguments = call.arguments
+    project = call.project()
+    store = call.store(project)
+    folder = project.root / FOLDER if arguments.folder is None else call.start / arguments.folder
+    if arguments.exit_signal is not None and not arguments.exit_signal.strip():
+        raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
+    shards = read_shards(folder, key=project.key)
+    require_pytest()
+    # Loads pytest: only where there is something to combine.
+    from phase_gate.recording.combining import combine_run
+    from phase_gate.recording.options import choose_reports
+    from phase_gate.report.ci import Told, tell_ci
+    from phase_gate.report.files import write_reports
+    from phase_gate.report.panel import panel_text, render_panel
+    from phase_gate.report.reading import read_story
+
+    defaults = project.configuration.run
+    reports = choose_reports(arguments.report, call.start, project)
+    finished = combine_run(project, store, shards, exit_signal=arguments.exit_signal)
+    evaluation = finished.evaluation
+    assert evaluation is not None, "shards of a void run are refused, and none runs inside another run"
+    write_reports(reports, evaluation, lambda: read_story(project, store))
+    meaning = arguments.exit or defaults.exit
+    told = Told() if defaults.ci == "off" else tell_ci(evaluation, call.environment, meaning=meaning, reports=reports)
+    is_dual = meaning == "dual"
+    holds = evaluation.can_exit if is_dual else evaluation.gate_1.satisfied
+    code = exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED
+    if evaluation.breaker.is_open:
+        code = exit_codes.CIRCUIT_OPEN
+    document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
+    panel = panel_text(render_panel(evaluation, complaints=told.complaints))
+    return Answer(text=panel, orders=told.lines, document=document, exit_code=code)

@@ -1,0 +1,85 @@
+"""`phase-gate constitution`: whether the files that nobody may change on the way are what they were; or accept them."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
+from phase_gate.cli._pipeline import override, pipeline_of, require_pipeline
+from phase_gate.core.pipeline import Pipeline
+from phase_gate.core.state import Event
+from phase_gate.core.visible import show_rows
+from phase_gate.errors import NotAllowedError
+from phase_gate.evidence.artifacts import digest_file
+from phase_gate.project import Project, pipeline_rules
+from phase_gate.storage.store import TaskStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("status", "accept"), default="status", help="look, or accept")
+    parser.add_argument("--reason", metavar="TEXT", help="why the change is right, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who answers for it")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    require_pipeline(project, store)
+    return _accept(call, project, store) if call.arguments.action == "accept" else _status(project, store)
+
+
+def _status(project: Project, store: TaskStore) -> Answer:
+    pipeline = pipeline_of(store.look().state)
+    rows = compare(project, store, pipeline)
+    holds = all(word == "as recorded" for _, word in rows)
+    text = show_rows(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
+    if not holds:
+        text += '\n  put it back, or a person accepts it: phase-gate constitution accept --reason "..." --by NAME'
+    return Answer(
+        text=text,
+        document={"intact": holds, "files": dict(rows)},
+        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+    )
+
+
+def compare(project: Project, store: TaskStore, pipeline: Pipeline) -> list[tuple[str, str]]:
+    """Return each file of the constitution with what became of it."""
+    rules = pipeline_rules(store, pipeline).pipeline
+    assert rules is not None, "only a pipeline is asked"
+    rows = []
+    for path in rules.constitution:
+        recorded, now = pipeline.constitution.get(path, ""), digest_file(project.root / path)
+        word = "as recorded" if recorded == now else "changed"
+        rows.append((path, "never recorded" if not recorded else "missing" if not now else word))
+    return rows
+
+
+def _accept(call: Call, project: Project, store: TaskStore) -> Answer:
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        pipeline = pipeline_of(change.state)
+        rows = compare(project, store, pipeline)
+        changed = [path for path, word in rows if word != "as recorded"]
+        if not changed:
+            raise NotAllowedError("the constitution is as recorded", remedy="there is nothing to accept")
+        now = {path: digest_file(project.root / path) for path, _ in rows}
+        missing = [path for path, digest in now.items() if not digest]
+        if missing:
+            raise NotAllowedError(f"{missing[0]} is not there: nobody can accept it", remedy="put it back first")
+        call.require_person(project, change.opened, "a change of the constitution")
+        refuse_excuse(call.arguments.reason)
+        given = call.arguments
+        change.record(
+            override("constitution-accept", change.state, reason=given.reason, by=given.by, at=change.at),
+            Event(kind="constitution-accepted", data={"constitution": now, "reason": given.reason, "by": given.by}),
+        )
+    return Answer(
+        text=show_rows(
+            (
+                f"{', '.join(changed)}: accepted by {given.by}, and shown in every later verdict of this pipeline",
+                "  next: phase-gate advance",
+            )
+        ),
+        document={"accepted": changed, "constitution": now},
+    )

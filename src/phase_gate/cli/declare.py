@@ -1,0 +1,99 @@
+"""`phase-gate declare`: a fact that the workflow asks a person for."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.core.evidence import wanted_names
+from phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
+from phase_gate.core.order import shorten
+from phase_gate.core.state import Event, State
+from phase_gate.core.visible import show_rows
+from phase_gate.core.words import run_command, signal_command
+from phase_gate.core.workflow import Workflow
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.project import rules_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("fact", metavar="NAME=VALUE", help="a name from the workflow's facts, and its value")
+    parser.add_argument("--reason", metavar="TEXT", required=True, help="why it is so, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    name, separator, text = call.arguments.fact.partition("=")
+    name = ALIASES.get(name, name)
+    if not separator:
+        raise UsageError(f"{shorten(call.arguments.fact)} has no value", remedy="write NAME=VALUE")
+    if not call.arguments.reason.strip():
+        raise UsageError("a fact needs a reason", remedy='add --reason "..."')
+    require_task(project, store)
+    with store.transaction() as change:
+        assert change.state.phase is not None, "a task that exists is in a phase"
+        if change.state.is_done:
+            raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")
+        refuse_while_running(store, change.opened)
+        workflow = rules_of(project, store, change.opened)
+        _refuse_unasked(workflow, change.state, name)
+        value = _read_value(workflow.facts[name], name, text)
+        data = {"name": name, "value": value, "reason": call.arguments.reason, "by": call.by()}
+        change.record(Event(kind="fact-declared", data=data))
+        phase = change.state.phase
+    steps = f"{run_command('auto', project.task)}, or {signal_command(project.task)}"
+    return Answer(
+        text=show_rows((f"{name} = {text} holds until {phase} ends", f"  next: {steps}")),
+        document={"phase": phase, **data},
+    )
+
+
+def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
+    """Refuse a name that decides nothing here: whoever declares it believes that it does."""
+    asking = {phase.name: wanted_names(workflow, phase) & workflow.facts.keys() for phase in workflow.phases}
+    here = asking.get(state.phase or "", frozenset())
+    if name in here:
+        return
+    known = f"declare one of: {', '.join(sorted(here))}" if here else f"go on: {state.phase} asks for no fact"
+    if name in METRIC_TYPES or name in workflow.metrics:
+        raise NotAllowedError(f"{name} is measured, nobody declares it", remedy=known)
+    if name not in workflow.facts:
+        raise NotAllowedError(f"{shorten(name)} is not a fact of workflow {workflow.name}", remedy=known)
+    others = [phase for phase, names in asking.items() if name in names]
+    if not others:
+        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {name}", remedy=known)
+    current = workflow.phase(state.phase or "")
+    remedy = f"declare it once {others[0]} has begun"
+    if current is not None and state.exited and current.next in others:
+        remedy = f"{run_command(current.next, state.task)} begins {current.next}, then declare it"
+    if here:
+        remedy += f"; here, {known}"
+    raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
+
+
+def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
+    value = _convert(text, kind)
+    if value is None:
+        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {_EXAMPLES[kind]}")
+    return value
+
+
+_EXAMPLES: dict[MetricType, str] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "number": "a number",
+    "text": "some text",
+}
+
+
+def _convert(text: str, kind: MetricType) -> MetricValue:
+    if kind == "bool":
+        return {"true": True, "false": False}.get(text)
+    if kind == "int":
+        return int(text) if re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
+    if kind == "number":
+        return float(text) if re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", text) else None
+    return text

@@ -1,0 +1,249 @@
+"""`phase-gate demo`: a sample project in a temporary folder, driven through a cycle by real pytest runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._output import say
+from phase_gate.cli._plugin import require_pytest
+from phase_gate.core.settings import FILE_NAME
+from phase_gate.core.values import Value
+from phase_gate.errors import NotAllowedError
+from phase_gate.storage.files import refuse
+
+_TEST = """\
+from basket import Basket
+
+
+def test_an_empty_basket_costs_nothing():
+    assert Basket().total() == 0
+
+
+def test_prices_are_added_up():
+    assert Basket(2, 3).total() == 5
+
+
+def test_ten_items_are_cheaper():
+    assert Basket(*[1] * 10).total() == 9
+"""
+
+_FIRST_TRY = """\
+class Basket:
+    def __init__(self, *prices):
+        self.prices = prices
+
+    def total(self):
+        return sum(self.prices)
+"""
+
+#: Right, but only every second time it is asked: the kind of green that does not last.
+_FLAKY = """\
+import pathlib
+
+
+class Basket:
+    def __init__(self, *prices):
+        self.prices = prices
+
+    def total(self):
+        asked = pathlib.Path("asked.txt")
+        times = len(asked.read_text()) if asked.exists() else 0
+        asked.write_text("x" * (times + 1))
+        late = times // 3 % 2 == 1
+        return sum(self.prices) - (len(self.prices) >= 10 and not late)
+"""
+
+_GOOD = """\
+class Basket:
+    def __init__(self, *prices):
+        self.prices = prices
+
+    def total(self):
+        return sum(self.prices) - (len(self.prices) >= 10)
+"""
+
+_TIDY = """\
+class Basket:
+    MANY = 10
+    DISCOUNT = 1
+
+    def __init__(self, *prices):
+        self.prices = prices
+
+    def total(self):
+        discount = self.DISCOUNT if len(self.prices) >= self.MANY else 0
+        return sum(self.prices) - discount
+"""
+
+
+#: The story is that somebody says so, also where a tool could.
+_RULES = """\
+evidence: {quality: {enabled: false}}
+"""
+
+
+class Step(Value):
+    """Something that is said, written and run, and how the run has to end."""
+
+    says: str
+    command: tuple[str, ...] = ()
+    writes: tuple[tuple[str, str], ...] = ()
+    ends_with: int = 0
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        says="RED. Three tests for a shopping basket. There is no basket yet, so they have to fail.",
+        writes=(("test_basket.py", _TEST),),
+        command=("pytest", "--phase=red"),
+    ),
+    Step(
+        says="Gate 1 holds: the tests exist and fail. Gate 2 is a person's word: yes, these are the tests.",
+        command=("phase-gate", "signal", "--reason", "three criteria, three failing tests"),
+    ),
+    Step(
+        says="GREEN. A first try, and somebody says done at once. The gate refuses: one test still fails.",
+        writes=(("basket.py", _FIRST_TRY),),
+        command=("pytest", "--phase=green", "--exit-signal=done, I think"),
+        ends_with=1,
+    ),
+    Step(
+        says="A second try. It passes, but one green run is never enough.",
+        writes=(("basket.py", _FLAKY),),
+        command=("pytest", "--phase=green"),
+        ends_with=10,
+    ),
+    Step(
+        says="And rightly so: the same code, run again, fails. The streak is back at 0.",
+        command=("pytest", "--phase=green"),
+        ends_with=1,
+    ),
+    Step(
+        says="Now without the bug. --phase-confirm runs the suite again by itself until the streak is long enough.",
+        writes=(("basket.py", _GOOD),),
+        command=("pytest", "--phase=green", "--phase-confirm", "--exit-signal=all three pass, twice"),
+    ),
+    Step(
+        says="REFACTOR. Tidy up, with the tests as a net. Green, but is the refactoring done? Nobody has said so.",
+        writes=(("basket.py", _TIDY),),
+        command=("pytest", "--phase=refactor"),
+        ends_with=10,
+    ),
+    Step(
+        says="Somebody says so, on the record ...",
+        command=("phase-gate", "declare", "refactoring_complete=true", "--reason", "numbers have names now"),
+    ),
+    Step(
+        says="... and signals. REFACTOR may end the cycle, or DOCUMENT may follow.",
+        command=("phase-gate", "signal", "--reason", "tidy, and still green"),
+    ),
+    Step(says="What happened, from the ledger:", command=("phase-gate", "history")),
+)
+
+
+_CODES = {"say": "1;36", "type": "1", "done": "1;32"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep", metavar="FOLDER", help="build the project here and leave it, instead of a temporary one"
+    )
+
+
+def run(call: Call) -> Answer:
+    require_pytest()
+    if call.arguments.keep is not None:
+        return _drive(call, _new_folder(call.start / call.arguments.keep))
+    with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
+        return _drive(call, Path(name))
+
+
+def _new_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            return folder
+    except OSError as error:
+        raise refuse(folder, error) from error
+    raise NotAllowedError(f"{folder.name} is not empty", remedy="name a new folder: the demo writes over what is there")
+
+
+def _drive(call: Call, folder: Path) -> Answer:
+    is_coloured = _wants_colour(call)
+    colours = _CODES if is_coloured else dict.fromkeys(_CODES, "")
+    quiet = call.arguments.json
+    # A configuration of its own: the demo must not find a project around its folder.
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (folder / FILE_NAME).write_text(_RULES, encoding="utf-8")
+    unexpected = 0
+    for number, step in enumerate(STEPS, start=1):
+        for name, text in step.writes:
+            (folder / name).write_text(text, encoding="utf-8")
+        if not quiet:
+            say("")
+            say(f"{number}. {step.says}", colour=colours["say"])
+            say(f"$ {' '.join(map(shlex.quote, step.command))}", colour=colours["type"], flush=True)
+        done = subprocess.run(
+            list(_real_command(step.command, is_coloured)),
+            cwd=folder,
+            env=_environment(call, folder),
+            stdout=subprocess.DEVNULL if quiet else None,
+            stderr=subprocess.DEVNULL if quiet else None,
+            check=False,
+        )
+        unexpected += done.returncode != step.ends_with
+    if unexpected:
+        return Answer(
+            text=f"\n{unexpected} of {len(STEPS)} steps did not end as told: is another plugin in the way?",
+            document={"steps": len(STEPS), "unexpected": unexpected},
+            exit_code=1,
+            is_error=True,
+        )
+    last = "\nThat is the whole idea. In your own project: pytest --phase=red"
+    if not quiet:
+        say(last, colour=colours["done"])
+    return Answer(text="", document={"steps": len(STEPS), "unexpected": 0})
+
+
+def _real_command(command: tuple[str, ...], coloured: bool) -> Iterator[str]:
+    yield sys.executable
+    yield "-m"
+    if command[0] != "pytest":
+        yield "phase_gate.cli"
+        yield from command[1:]
+        return
+    yield "pytest"
+    # Only what the story needs: no cache folder, short tracebacks, and none of the plugins around us.
+    yield from ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header")
+    yield f"--color={'yes' if coloured else 'no'}"
+    yield from command[1:]
+
+
+def _environment(call: Call, folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in call.environment.items() if not name.startswith(("PHASE_GATE_", "PYTEST_"))}
+    return {
+        **kept,
+        "XDG_STATE_HOME": str(folder / ".user-state"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+
+
+def _wants_colour(call: Call) -> bool:
+    # pytest's own order.
+    choice = call.environment.get("PY_COLORS")
+    if choice in ("0", "1"):
+        return choice == "1"
+    if call.environment.get("NO_COLOR"):
+        return False
+    if call.environment.get("FORCE_COLOR"):
+        return True
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

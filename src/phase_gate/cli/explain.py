@@ -1,0 +1,216 @@
+"""`phase-gate explain`: the last verdict in full, or one name of ours in a few words. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._output import render_json
+from phase_gate.core.evaluation import Said, who_of
+from phase_gate.core.evidence import PROVIDED, tables_from_json, wanted_names
+from phase_gate.core.findings import is_said_by, place_of
+from phase_gate.core.metrics import ALIASES, METRICS, show_value
+from phase_gate.core.order import shorten
+from phase_gate.core.standing import Standing, assess
+from phase_gate.core.visible import show_rows
+from phase_gate.core.waivers import describe_override
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.messages import MESSAGES
+from phase_gate.project import next_commands, rules_of
+from phase_gate.report.tables import table_lines
+from phase_gate.storage.store import now
+
+#: Of a table.
+_WIDTH = 80
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a metric, guard, phase or message; none: the last verdict"
+    )
+    parser.add_argument("--gate-result", action="store_true", help="print the last verdict as a gate result")
+    parser.add_argument("--merge", metavar="FILE", help="keep the scores of this gate result, with --gate-result")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    opened = store.look()
+    state = opened.state
+    workflow = rules_of(project, store, opened)
+    tree = project.take_standing_tree(opened.state) if opened.exists else ""
+    standing = assess(
+        state,
+        tree=tree,
+        at=now(),
+        lost=store.lost_runs(state),
+        **next_commands(project, store, state),
+    )
+    if call.arguments.name is not None:
+        found = explain_name(workflow, call.arguments.name, state.evaluation)
+        if call.arguments.name == "tests-unchanged" and state.sources is not None:
+            frozen = store.objects.load(state.sources)
+            found["diff"] = show_changes(frozen, project.root, found.get("findings", ()))
+            found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
+        return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
+    if call.arguments.gate_result and state.evaluation is not None:
+        return _gate_result(call, state.evaluation, standing)
+    if state.evaluation is None:
+        document = {"evaluation": None, "reason": standing.reason, "next": standing.next}
+        text = show_rows((standing.reason, f"  next: {standing.next}"))
+        return Answer(text=text, document=document, exit_code=standing.exit_code)
+    verdict: dict[str, Any] = {
+        "evaluation": state.evaluation,
+        "holds": standing.holds,
+        "reason": standing.reason,
+        "next": standing.next,
+    }
+    return Answer(
+        text=_verdict_text(state.evaluation, standing.reason, standing.next),
+        document=verdict,
+        exit_code=standing.exit_code,
+    )
+
+
+def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Answer:
+    from phase_gate.core.gate_result import gate_result, merge_gate_results
+
+    result = gate_result(evaluation)
+    if call.arguments.merge is not None:
+        from phase_gate.evidence.artifacts import read_json
+
+        try:
+            handler = read_json(call.start / call.arguments.merge)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{call.arguments.merge}: {error}", remedy="name a JSON file with a gate result") from None
+        if not isinstance(handler, dict):
+            raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
+        _refuse_other_phase(call.arguments.merge, handler.get("phase"), result["phase"])
+        result = merge_gate_results(handler, result)
+    return Answer(text=render_json(result, indent=2), document=result, exit_code=standing.exit_code)
+
+
+def _refuse_other_phase(file: str, said: object, phase: str) -> None:
+    """Refuse scores that were given for something else than what the verdict is about."""
+    if not isinstance(said, str) or not said.strip():
+        raise UsageError(f"{file} names no phase", remedy=f'say which phase the scores are of: "phase": "{phase}"')
+    if said.strip().upper() != phase:
+        raise NotAllowedError(
+            f"{file} speaks of {shorten(said.strip())}, and the last verdict of {phase}",
+            remedy="merge the result of that phase",
+        )
+
+
+def show_changes(frozen: Mapping[str, str], root: Path, findings: Iterable[Mapping[str, Any]]) -> str:
+    """Return a diff of the files that findings name, against what they were when the tests were frozen."""
+    rows: list[str] = []
+    for path in sorted({row["file"] for row in findings} & set(frozen)):
+        try:
+            now = (root / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            now = ""
+        rows += difflib.unified_diff(
+            frozen[path].splitlines(), now.splitlines(), f"{path} (frozen)", f"{path} (now)", lineterm="", n=2
+        )
+    return show_rows(rows)
+
+
+def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a name means. Raises UsageError for one that nothing has."""
+    for metric in METRICS:
+        if metric.name == name:
+            value = None if evaluation is None else evaluation["metrics"].get(name)
+            now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
+            text = show_rows((f"{name} ({metric.type}): {metric.meaning}", f"  {now}"))
+            return {"kind": "metric", "name": name, "text": text}
+    if ALIASES.get(name, name) in workflow.facts:
+        return _explain_fact(workflow, ALIASES.get(name, name), evaluation)
+    if name in workflow.guards:
+        return _explain_guard(workflow, name, evaluation)
+    phase = workflow.phase(name)
+    if phase is not None:
+        rows = [
+            f"{phase.name}: {phase.purpose}",
+            f"  Gate 1: {phase.gate_1.condition.text}",
+            f"  guards: {', '.join(phase.gate_1.guards)}",
+            f"  next:   {phase.next or 'what the root-cause record says'}",
+            *_requirements(workflow, phase),
+        ]
+        return {"kind": "phase", "name": phase.name, "text": show_rows(rows)}
+    if name in MESSAGES:
+        return {"kind": "message", "name": name, "text": f"{name}: {MESSAGES[name]}"}
+    raise UsageError(
+        f"nothing is called {shorten(name)}",
+        remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
+    )
+
+
+def _requirements(workflow: Workflow, phase: Phase) -> Iterator[str]:
+    if workflow.pipeline is None:
+        return
+    from phase_gate.core.pipeline import Pipeline
+    from phase_gate.report.pipeline import needs_of
+
+    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
+    if phase.on_failure:
+        yield f"  fails to {phase.on_failure}"
+
+
+def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    phases = [phase.name for phase in workflow.phases if name in wanted_names(workflow, phase)]
+    said = [Said(**row) for row in (evaluation or {}).get("facts", ()) if row["name"] == name]
+    rows = [f"{name} ({workflow.facts[name]}): a fact; {' and '.join(phases) or 'no phase'} asks for it"]
+    if any(name in names for names in PROVIDED.values()):
+        rows.append("  measured where the tools for it are installed; a declaration wins")
+    rows.append(f'  declared with: phase-gate declare {name}=VALUE --reason "..."')
+    rows += [f"  last verdict: {show_value(each.value)}, {each.who}" for each in said] or ["  last verdict: not known"]
+    return {"kind": "fact", "name": name, "text": show_rows(rows)}
+
+
+def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
+    guard = workflow.guards[name]
+    rows = [f"{name}: {guard.condition.text}", f"  if it does not hold: {guard.remedy}"]
+    judged = [row for row in (evaluation or {"gate_1": {"guards": []}})["gate_1"]["guards"] if row["name"] == name]
+    for row in judged:
+        rows.append("  last verdict: holds" if row["satisfied"] else f"  last verdict: {row['detail']}")
+    findings = [row for row in (evaluation or {"findings": []})["findings"] if name in (row["guard"], row["slug"])]
+    rows += [f"    {row['id'] or row['file']}: {row['detail']}{_place(row)}" for row in findings]
+    return {"kind": "guard", "name": name, "text": show_rows(rows), "findings": findings}
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    return "" if finding["line"] is None else f" ({finding['file']}:{finding['line']})"
+
+
+def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> str:
+    iteration = document["iteration"]
+    rows = [f"{document['phase']}, iteration {iteration}, {document['timestamp']}", ""]
+    gate_1, gate_2 = document["gate_1"], document["gate_2"]
+    rows.append(f"Gate 1, {gate_1['name']}: {'holds' if gate_1['satisfied'] else 'closed'}")
+    said = who_of(document)
+    for clause in gate_1["clauses"]:
+        word = {True: "met", False: "unmet", None: "unknown"}[clause["satisfied"]]
+        shown = clause["problem"] or clause["shown"]
+        shown += "".join(f", {who}" for name, who in said.items() if name in clause["values"])
+        rows.append(f"  {word:8} {clause['text']}  ({shown})")
+    for guard in gate_1["guards"]:
+        word = "waived" if guard["waived"] else {True: "met", False: "unmet", None: "unknown"}[guard["satisfied"]]
+        detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
+        rows.append(f"  {word:8} {guard['name']}{detail}")
+    rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())
+    rows += [
+        f"{'waived' if override['kind'] == 'waive' else 'override'}: {describe_override(override)}"
+        for override in document["overrides"]
+    ]
+    for table in tables_from_json(document.get("tables", ())):
+        rows += ["", *table_lines(table, width=_WIDTH), ""]
+    rows += [f"warning: {text}" for text in document["warnings"]]
+    rows += [f"note: {text}" for text in document["notes"]]
+    for finding in (row for row in document["findings"] if not is_said_by(row, document["notes"])):
+        rows.append(f"{finding['tier']} {finding['slug']}: {place_of(finding)} {finding['detail']}")
+    return show_rows([*rows, "", f"verdict  {reason}", f"next     {following}"])

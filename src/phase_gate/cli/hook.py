@@ -1,0 +1,214 @@
+"""`phase-gate hook`: a coding agent asks whether it may stop, or use a tool. Only looks: it is asked twice at times."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._output import read_input, render_json, say
+from phase_gate.core.hook_answers import (
+    ALLOW,
+    HookAnswer,
+    Stop,
+    decide_stop,
+    decide_stop_in_doubt,
+)
+from phase_gate.core.values import as_dict
+from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
+from phase_gate.project import STATE_FOLDER, Project, next_commands
+
+if TYPE_CHECKING:
+    from phase_gate.agents.agent import Agent, Document, ToolCall
+    from phase_gate.core.write_rules import Scene
+    from phase_gate.storage.opening import Opened
+    from phase_gate.storage.store import TaskStore
+
+#: Where agents say which folder they were started in: the one that they are in now may be any.
+_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+#: Events bring the text of a file along, not a disk.
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "event", choices=("stop", "pre-tool"), metavar="stop|pre-tool", help="what the agent is about to do"
+    )
+    parser.add_argument(
+        "--agent",
+        choices=AGENT_NAMES,
+        metavar="NAME",
+        help=f"who asks: {', '.join(AGENT_NAMES)}; told from the event by default",
+    )
+
+
+def run(call: Call) -> Answer:
+    event = _read_event(call)
+    agent = load_agent(call.arguments.agent or recognise(event or {}))
+    if call.arguments.event == "stop":
+        # Whatever it says of itself, the state is what counts: an event that can't be read is an agent that stops.
+        answer = _answer_stop(call, agent, event or {})
+        output = agent.answer_stop(answer)
+    else:
+        answer = _answer_tool(call, agent, event)
+        output = agent.answer_tool(answer)
+    document = {"agent": agent.name, **as_dict(answer), "output": output.document, "exit_code": output.exit_code}
+    if call.arguments.json:
+        return Answer(text="", document=document, exit_code=output.exit_code)
+    if output.document is None:
+        return Answer(text=output.error, document=document, exit_code=output.exit_code, is_error=True)
+    if output.error:
+        say(output.error, aside=True)
+    return Answer(text=render_json(output.document), document=document, exit_code=output.exit_code)
+
+
+def _read_event(call: Call) -> dict[str, Any] | None:
+    """Return what stands on standard input; None if it is no event."""
+    if call.interactive or sys.stdin is None:
+        return {}  # somebody tries it out by hand
+    try:
+        found = json.loads(read_input(_MAX_BYTES) or "{}")
+    except (UsageError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _find_project(call: Call, event: Document) -> Project:
+    """Return the project that the agent works in: of the places that it names, the first with a task of ours."""
+    found: Project | None = None
+    for start in _starts(call, event):
+        project = Project.find(start, environment=call.environment, task=call.arguments.task, folder=call.arguments.dir)
+        if os.path.lexists(project.folder):
+            return project
+        found = found or project
+    assert found is not None, "the current folder is one"
+    return found
+
+
+def _starts(call: Call, event: Document) -> Iterator[Path]:
+    yield from (Path(call.environment[name]) for name in _PROJECT_VARIABLES if call.environment.get(name))
+    yield call.start
+    roots = event.get("workspace_roots")
+    for place in (*(roots if isinstance(roots, list) else ()), event.get("cwd")):
+        if isinstance(place, str) and os.path.isdir(place):
+            yield Path(place)
+
+
+# --- about to stop
+
+
+def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
+    stop = agent.read_stop(event)
+    try:
+        return _judge_stop(call, event, stop)
+    except PhaseGateError as error:
+        return decide_stop_in_doubt(error.problem, error.remedy, stop)
+    except Exception as error:  # a fault of ours would let the agent go, with a traceback that nobody reads
+        fault = _fault(error)
+        return decide_stop_in_doubt(fault.problem, fault.remedy, stop)
+
+
+def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
+    from phase_gate.core.standing import assess
+    from phase_gate.storage.store import now
+
+    project = _find_project(call, event)
+    store = call.store(project)
+    opened = store.look()
+    state = opened.state
+    if state.phase is None or state.is_done:
+        return ALLOW  # nothing to look at, so nothing is
+    standing = assess(
+        state,
+        tree=project.take_tree(beside=state.beside).digest,
+        at=now(),
+        lost=store.lost_runs(state),
+        **next_commands(project, store, state),
+    )
+    may_end = standing.holds and _may_end_cycle(project, store, opened)
+    return decide_stop(state, standing, stop, until=project.configuration.agents.until, may_end_cycle=may_end)
+
+
+def _may_end_cycle(project: Project, store: TaskStore, opened: Opened) -> bool:
+    from phase_gate.project import rules_of
+
+    phase = rules_of(project, store, opened).phase(opened.state.phase or "")
+    return phase is not None and phase.may_end_cycle
+
+
+# --- about to use a tool
+
+
+def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer:
+    if event is None:
+        reason = "the event on standard input can't be read, so nobody can tell what would be written"
+        return HookAnswer(verdict="deny", reason=reason, next="phase-gate doctor")
+    tool = agent.read_tool(event)
+    try:
+        return _judge_tool(call, event, tool)
+    except Exception as error:
+        fault = _fault(error)
+        return HookAnswer(verdict="deny", reason=f"the gate is closed: {fault.problem}", next=fault.remedy)
+
+
+def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
+    from phase_gate.agents.tools import find_file_writes
+    from phase_gate.core.write_rules import Scene, decide_writes, decide_writes_in_doubt
+    from phase_gate.storage.climbing import Climb
+    from phase_gate.storage.root import find_root
+
+    try:
+        project = _find_project(call, event)
+        writes = find_file_writes(tool, root=project.root, start=call.start)
+        return decide_writes(writes, _scene(call, project)) if writes else ALLOW
+    except PhaseGateError as error:
+        root = find_root(Climb.begin(next(_starts(call, event)), call.environment))
+        writes = find_file_writes(tool, root=root, start=call.start)
+        scene = Scene(state_folder=STATE_FOLDER)
+        return decide_writes_in_doubt(writes, scene, error.problem, error.remedy)
+
+
+def _scene(call: Call, project: Project) -> Scene:
+    from phase_gate.core.settings import FILE_NAME
+    from phase_gate.core.write_rules import Scene
+    from phase_gate.project import rules_of
+    from phase_gate.storage.references import load_frozen
+    from phase_gate.storage.root import relative_id
+
+    state_folder = relative_id(project.state_folder, project.root)
+    store = call.store(project)
+    opened = store.look()
+    state = opened.state
+    if state.phase is None or state.is_done:
+        return Scene(state_folder=state_folder)
+    workflow = rules_of(project, store, opened)
+    named = project.configuration.workflow
+    own = (os.path.normpath(named).replace(os.sep, "/"),) if named.endswith((".yaml", ".yml")) else ()
+    phase = workflow.phase(state.phase)
+    assert phase is not None, "a task that is not done is in a phase of its rules"
+    is_red = phase.tests == "failing" and not state.exited
+    # Where the cycle may end, the tests of the next one may be written.
+    is_frozen = not is_red and not (state.exited and phase.may_end_cycle)
+    return Scene(
+        state_folder=state_folder,
+        phase=phase.name,
+        first=workflow.first.name,
+        is_red=is_red,
+        frozen=load_frozen(store.objects, state.frozen) if is_frozen else None,
+        rules=(FILE_NAME, *own),
+        hook_files=SETTINGS_FILES,
+    )
+
+
+def _fault(error: Exception) -> PhaseGateError:
+    if isinstance(error, PhaseGateError):
+        return error
+    return InternalFaultError(
+        f"a fault of ours: {type(error).__name__}: {error}", remedy="phase-gate doctor, and report it"
+    )

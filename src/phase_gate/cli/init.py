@@ -1,0 +1,123 @@
+"""`phase-gate init`: a commented phase-gate.yaml, or hooks in the settings of coding agents."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from phase_gate.agents.table import AGENT_NAMES
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli.schema import read_schema
+from phase_gate.core.visible import show_rows
+from phase_gate.errors import NotAllowedError, StorageError
+from phase_gate.storage.own_folders import place_below
+
+#: Beside phase-gate.yaml, for editors: everybody who clones the project has it.
+SCHEMA_FILE = "phase-gate.schema.json"
+
+TEMPLATE = """\
+# yaml-language-server: $schema=phase-gate.schema.json
+# Rules of pytest-phase-gate for this project. Everything here is optional; the values shown are the defaults.
+
+workflow: tdd                    # a shipped workflow, or the path of your own file
+
+# run:                           # defaults of the options
+#   exit: gate1                  # tests | gate1 | dual: what pytest's exit status means
+#   confirm: false               # run again by itself while green and the streak is short
+#   criteria: 1                  # acceptance criteria: a number, or a file that lists them, like docs/criteria.md
+
+# parameters:
+#   required_green_runs: 2
+#   max_refactor_iterations: 5
+
+# evidence:
+#   quality:                     # of code, in REFACTOR: pip install 'pytest-phase-gate[quality]'
+#     max_cyclomatic: 10
+#     max_cognitive: 15
+
+# agents:                        # what the hooks of coding agents are told: phase-gate init --agent NAME
+#   until: cycle                 # cycle | phase: how far an agent has to come before it may stop
+
+# phases:
+#   GREEN:
+#     condition: tests_skipped == 0     # holds in addition to the workflow's own condition
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="print what would be written, and write nothing")
+    parser.add_argument(
+        "--agent",
+        nargs="+",
+        choices=AGENT_NAMES,
+        metavar="NAME",
+        help=f"add hooks to the settings of these agents instead: {', '.join(AGENT_NAMES)}",
+    )
+    parser.add_argument(
+        "--program",
+        metavar="COMMAND",
+        help="how agents call us, with --agent; phase-gate by default",
+    )
+
+
+def run(call: Call) -> Answer:
+    if call.arguments.agent:
+        return _install(call)
+    project = call.project()
+    path = project.root / "phase-gate.yaml"
+    schema = place_below(project.root, SCHEMA_FILE, setting="init")
+    document = {"path": str(path), "content": TEMPLATE, "schema": str(schema)}
+    if call.arguments.dry_run:
+        return Answer(text=TEMPLATE.rstrip(), document={**document, "written": False})
+    try:
+        with open(path, "x", encoding="utf-8") as stream:
+            stream.write(TEMPLATE)
+        schema.write_text(read_schema("configuration"), encoding="utf-8")
+    except FileExistsError:
+        raise NotAllowedError(f"{path.name} is there already", remedy="edit it; nothing was changed") from None
+    except OSError as error:
+        raise StorageError(
+            f"{path.name} could not be written: {error.strerror}", remedy="make the folder writable"
+        ) from error
+    return Answer(
+        text=f"wrote {path}, and {SCHEMA_FILE} for editors\n  next: pytest --phase=red",
+        document={**document, "written": True},
+    )
+
+
+def _install(call: Call) -> Answer:
+    from phase_gate.agents.installing import Edit, install_block, install_hooks, take_back
+    from phase_gate.agents.table import load_agent
+    from phase_gate.cli._agent_files import AgentFiles, show_diff
+
+    files = AgentFiles(call.project())
+
+    def as_before_us(path: str) -> str | None:
+        """Return the file without what an earlier call inserted, so that the record speaks of all of it."""
+        text = files.read(path)
+        undone = None if text is None else take_back(path, text, files.recorded.get(path))
+        return text if undone is None else undone.after
+
+    edits: dict[str, Edit] = {}
+    for agent in map(load_agent, dict.fromkeys(call.arguments.agent)):
+        for edit in (
+            install_hooks(agent, as_before_us(agent.settings), program=call.arguments.program),
+            install_block(agent.instructions, as_before_us(agent.instructions)),
+        ):
+            edits.setdefault(edit.path, edit)
+    changed = [edit for edit in edits.values() if edit.after != files.read(edit.path)]
+    document = {"files": {path: edit.after for path, edit in edits.items()}, "changed": [edit.path for edit in changed]}
+    if call.arguments.dry_run:
+        shown = [show_diff(edit) for edit in changed] or ["nothing would change"]
+        return Answer(text="\n".join(shown), document={**document, "written": False})
+    for edit in changed:
+        files.write(edit)
+    if changed:
+        files.save()
+    rows = [f"{'wrote' if edit in changed else 'is as it should be:'} {path}" for path, edit in edits.items()]
+    program = call.arguments.program
+    doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
+    return Answer(
+        text=show_rows([*rows, f"  next: {doctor} runs the hooks as the agent would"]),
+        document={**document, "written": bool(changed)},
+    )

@@ -1,0 +1,34 @@
+"""`phase-gate prompt`: the rules of a phase in plain words, for an agent's instructions. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.errors import UsageError
+from phase_gate.project import rules_of
+from phase_gate.report.prompt import STYLES, render_prompt
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--phase", metavar="NAME", help="which phase; the present one, or the first, by default")
+    parser.add_argument(
+        "--style", choices=STYLES, default="exit", help="which status block to ask for; exit by default"
+    )
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    opened = store.look()
+    workflow = rules_of(project, store, opened)
+    wanted = call.arguments.phase
+    phase = workflow.phase(wanted or opened.state.phase or "") or (None if wanted else workflow.first)
+    if phase is None:
+        names = ", ".join(each.name for each in workflow.phases)
+        raise UsageError(f"workflow {workflow.name} has no phase {wanted!r}", remedy=f"use one of: {names}")
+    text = render_prompt(workflow, phase, call.arguments.style, task=project.task)
+    return Answer(
+        text=text,
+        document={"task": project.task, "phase": phase.name, "style": call.arguments.style, "prompt": text},
+    )

@@ -1,0 +1,162 @@
+"""`phase-gate recover`: where the recovery loop stands and what it asks for; begin one, or begin anew when stuck."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
+from phase_gate.cli._output import render_json
+from phase_gate.cli._pipeline import enter_first, override, pipeline_of, require_pipeline
+from phase_gate.core.pipeline import Failure, Pipeline
+from phase_gate.core.pipeline_findings import record_name
+from phase_gate.core.pipeline_order import budget, main_line, problem_of_rewind
+from phase_gate.core.pipeline_stuck import (
+    describe_pipeline_stuck,
+    failure_to_json,
+    stuck_sections,
+    stuck_to_json,
+)
+from phase_gate.core.pipeline_verdict import Plan, failure_events
+from phase_gate.core.state import State
+from phase_gate.core.visible import show_line, show_rows
+from phase_gate.core.words import look_command
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.project import Project, pipeline_rules
+from phase_gate.report.pipeline import needs_of, render_sections
+from phase_gate.storage.store import TaskStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("status", "start", "restart"),
+        default="status",
+        help="look, enter the recovery on purpose, or begin anew where the pipeline is stuck",
+    )
+    parser.add_argument("--markdown", action="store_true", help="print the stuck report as Markdown")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who says so")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    require_pipeline(project, store)
+    if call.arguments.action == "start":
+        return _start(call, project, store)
+    if call.arguments.action == "restart":
+        return _restart(call, project, store)
+    state = store.look().state
+    pipeline = pipeline_of(state)
+    workflow = pipeline_rules(store, pipeline)
+    if state.is_stuck:
+        return _stuck(call, pipeline, workflow)
+    phase = workflow.phase(state.phase or "")
+    if phase is None or not phase.recovers:
+        return _none_going_on(state, pipeline, workflow)
+    return _going_on(state, pipeline, workflow, phase)
+
+
+def _stuck(call: Call, pipeline: Pipeline, workflow: Workflow) -> Answer:
+    report = describe_pipeline_stuck(pipeline, workflow)
+    title = f"Stuck: {report.reason}"
+    text = render_sections(title, stuck_sections(report), markdown=call.arguments.markdown)
+    return Answer(text=text, document={"stuck": stuck_to_json(report)}, exit_code=exit_codes.CIRCUIT_OPEN)
+
+
+def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Answer:
+    rows = [f"{state.phase}: no recovery is going on, {pipeline.recoveries} of {budget(workflow)} are used up"]
+    rows += [f"  {each.at} {each.phase} failed: {each.reason}" for each in pipeline.failures]
+    return Answer(text=show_rows(rows), document=_document(pipeline, workflow))
+
+
+def _document(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
+    return {
+        "recoveries": pipeline.recoveries,
+        "max_recoveries": budget(workflow),
+        "failed_phase": pipeline.failed_phase or None,
+        "failures": [failure_to_json(each) for each in pipeline.failures],
+        "stuck": None,
+    }
+
+
+def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Answer:
+    rules = workflow.pipeline
+    assert rules is not None, "only a pipeline is asked"
+    failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
+    rows = [f"{phase.name}: recovery {pipeline.recoveries} of {budget(workflow)}"]
+    rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].reason}" if failed else ""))
+    rows += [f"  {name:13} {text}" for name, text in needs_of(workflow, phase, pipeline)]
+    line = main_line(workflow)
+    behind = line[: line.index(pipeline.failed_phase) + 1]
+    allowed = [name for name in behind if not problem_of_rewind(pipeline, workflow, name)]
+    rows.append(f"  rewind        null (back to {pipeline.failed_phase}), or one of: {', '.join(allowed)}")
+    tried = [name for name in behind if name not in allowed]
+    if tried:
+        rows.append(f"  not again     {', '.join(tried)}: tried for this very failure")
+    record = {
+        "failed_phase": pipeline.failed_phase,
+        "summary": "what happened, in a sentence",
+        "root_cause": "why it happened",
+        "requires_phase_rewind_to": None,
+    }
+    rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
+    rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
+    rows.append(f"  next: {look_command(state.task)}, once they are written and agreed on")
+    document = {**_document(pipeline, workflow), "rewinds": allowed, "record": record}
+    return Answer(text=show_rows(rows), document=document, exit_code=exit_codes.GATE_CLOSED)
+
+
+def _start(call: Call, project: Project, store: TaskStore) -> Answer:
+    reason = " ".join(call.arguments.reason.split())
+    if not reason:
+        raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        pipeline = pipeline_of(change.state)
+        workflow = pipeline_rules(store, pipeline)
+        phase = workflow.phase(change.state.phase or "")
+        if phase is None or phase.recovers or not phase.on_failure:
+            raise NotAllowedError(f"{change.state.phase} leads to no recovery", remedy="phase-gate status")
+        if pipeline.recoveries >= budget(workflow):
+            raise NotAllowedError(
+                f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
+                remedy="see that Gate 1 holds before you signal: phase-gate advance",
+            )
+        entered = workflow.phase(phase.on_failure)
+        assert entered is not None, "the file was checked"
+        now = project.remember(workflow, entered, store, change.state, begins_cycle=False)
+        failure = Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {call.by()})")
+        plan = Plan(failure=failure)
+        change.record(*failure_events(change.state, workflow, phase, plan, now, at=change.at))
+    after = pipeline_of(change.state)
+    return Answer(
+        text=show_line(f"{entered.name} begins: recovery {after.recoveries} of {budget(workflow)}")
+        + "\n  next: phase-gate recover",
+        document={"phase": entered.name, **_document(after, workflow)},
+    )
+
+
+def _restart(call: Call, project: Project, store: TaskStore) -> Answer:
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        if not change.state.is_stuck:
+            raise NotAllowedError("the pipeline is not stuck: there is nothing to begin anew", "phase-gate status")
+        call.require_person(project, change.opened, "beginning anew")
+        refuse_excuse(call.arguments.reason)
+        given, workflow = call.arguments, project.workflow()
+        if workflow.pipeline is None:
+            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in phase-gate.yaml")
+        said = override("restart", change.state, reason=given.reason, by=given.by, at=change.at)
+        enter_first(project, store, workflow, change)
+        # After the cycle began, which forgets what was decided in the one before.
+        change.record(said)
+    return Answer(
+        text=show_rows(
+            (f"cycle {change.state.cycle} begins in {workflow.first.name}", f"  next: {look_command(project.task)}")
+        ),
+        document={"cycle": change.state.cycle, "phase": workflow.first.name},
+    )

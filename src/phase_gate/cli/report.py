@@ -1,0 +1,58 @@
+"""`phase-gate report`: the whole story of the task as one HTML file, or as Markdown. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.core.runs import count
+from phase_gate.errors import UsageError
+from phase_gate.report.files import STORY_SUFFIXES, write_story
+from phase_gate.report.reading import read_story
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write .html or .md, by suffix (default: print it as Markdown)"
+    )
+
+
+def run(call: Call) -> Answer:
+    output = None if call.arguments.output is None else _checked(call, call.arguments.output)
+    project = call.project()
+    story = read_story(project, call.store(project))
+    runs = len(story.runs) + story.runs_left_out
+    # It is written all the same: whoever has to find out what happened needs it most then.
+    code = exit_codes.HOLDS if story.ledger.is_intact else exit_codes.NOT_TRUSTED
+    document = {
+        "task": story.task,
+        "root": story.root,
+        "runs": runs,
+        "events": story.ledger.events,
+        "intact": story.ledger.is_intact,
+        "problem": story.ledger.problem or None,
+        "file": None if output is None else str(output),
+        "bytes": None,
+    }
+    if output is None:
+        from phase_gate.report.story_markdown import render_story
+
+        text = render_story(story).rstrip("\n")
+        return Answer(text=text, document={**document, "markdown": text}, exit_code=code)
+    document["bytes"] = write_story(output, story)
+    said = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
+    if not story.ledger.is_intact:
+        said += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
+    return Answer(text=said, document=document, exit_code=code)
+
+
+def _checked(call: Call, name: str) -> Path:
+    path = call.start / name
+    if path.suffix.lower() not in STORY_SUFFIXES:
+        raise UsageError(
+            f"--output={name}: the suffix says the format, and {path.suffix or 'none'} is not known",
+            remedy=f"use one of: {', '.join(STORY_SUFFIXES)}",
+        )
+    return path

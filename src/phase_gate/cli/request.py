@@ -1,0 +1,155 @@
+"""`phase-gate request`: change requests of a pipeline: make one, list them, decide on one."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate.cli._answer import Answer, Call, refuse_while_running
+from phase_gate.cli._pipeline import pipeline_of, require_pipeline
+from phase_gate.core.order import Entry, How, shorten
+from phase_gate.core.pipeline import Pipeline, Request
+from phase_gate.core.pipeline_order import entry_data, main_line
+from phase_gate.core.pipeline_verdict import decided, enter_command, made
+from phase_gate.core.requirements import CHANGE_TYPES
+from phase_gate.core.state import Event, State
+from phase_gate.core.values import as_dict
+from phase_gate.core.visible import show_rows
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.project import Project, pipeline_rules
+from phase_gate.storage.store import TaskStore, Transaction
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("new", "list", "approve", "reject"), help="what to do")
+    parser.add_argument("id", nargs="?", metavar="ID", help="which one to decide on, like CR-1")
+    parser.add_argument("--type", choices=CHANGE_TYPES, help="what has to change: it says where the request leads")
+    parser.add_argument("--title", metavar="TEXT", help="what has to change, in a sentence")
+    parser.add_argument("--blocking", action="store_true", help="close every gate until somebody decides")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why it is decided so")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    require_pipeline(project, store)
+    if call.arguments.action == "list":
+        return _list(pipeline_of(store.look().state))
+    with store.transaction() as change:
+        refuse_while_running(store, change.opened)
+        _refuse_ended(change.state)
+        workflow = pipeline_rules(store, pipeline_of(change.state))
+        if call.arguments.action == "new":
+            return _new(call, change, workflow)
+        return _decide(call, project, store, change, workflow)
+
+
+def _refuse_ended(state: State) -> None:
+    if state.is_done or state.is_stuck:
+        raise NotAllowedError(
+            f"the pipeline is {state.phase}: nothing can be changed on the way any more", remedy="phase-gate status"
+        )
+
+
+def _list(pipeline: Pipeline) -> Answer:
+    rows = []
+    for each in pipeline.requests:
+        blocks = " BLOCKING" if each.blocking and each.status == "proposed" else ""
+        rows.append(f"{each.id:6} {each.status:9} {each.type:13} to {each.target}: {each.title} ({each.by}){blocks}")
+        if each.decided_by:
+            rows.append(f"       {each.status} by {each.decided_by}: {each.reason}")
+    return Answer(
+        text=show_rows(rows) or 'no change request\n  make one: phase-gate request new --type scope --title "..."',
+        document={"requests": [as_dict(each) for each in pipeline.requests]},
+    )
+
+
+def _new(call: Call, change: Transaction, workflow: Workflow) -> Answer:
+    given = call.arguments
+    if given.type is None or not (given.title or "").strip():
+        raise UsageError(
+            "a change request needs a type and a title", remedy=f'--type {"|".join(CHANGE_TYPES)} --title "..."'
+        )
+    rules, pipeline = workflow.pipeline, pipeline_of(change.state)
+    assert rules is not None, "only a pipeline is asked"
+    if given.type not in rules.routes:
+        known = ", ".join(rules.routes) or "none"
+        raise NotAllowedError(
+            f"workflow {workflow.name} does not say where {given.type} requests lead", remedy=f"types: {known}"
+        )
+    title = " ".join(given.title.split())
+    same = [each for each in pipeline.pending if (each.type, each.title) == (given.type, title)]
+    if same:
+        raise NotAllowedError(f"{same[0].id} asks for the same, and waits", remedy="phase-gate request list")
+    request = Request(
+        id=f"CR-{len(pipeline.requests) + 1}",
+        type=given.type,
+        title=title,
+        target=rules.routes[given.type],
+        by=call.by(),
+        blocking=given.blocking,
+    )
+    change.record(made(request, at=change.at))
+    routing = [phase.name for phase in workflow.phases if phase.routes]
+    waits = f"it leads to {request.target} when {' or '.join(routing)} exits" if routing else "it waits for a decision"
+    held = "; until then every gate is closed" if request.blocking else ""
+    return Answer(
+        text=show_rows(
+            (
+                f"{request.id} is proposed: {waits}{held}",
+                f'  or decide now: phase-gate request approve {request.id}, or reject {request.id} --reason "..."',
+            )
+        ),
+        document=as_dict(request),
+    )
+
+
+def _decide(call: Call, project: Project, store: TaskStore, change: Transaction, workflow: Workflow) -> Answer:
+    given, state = call.arguments, change.state
+    pipeline = pipeline_of(state)
+    if given.id is None:
+        raise UsageError("which request is decided on is missing", remedy="phase-gate request list names them")
+    request = pipeline.request(given.id)
+    if request is None:
+        known = ", ".join(each.id for each in pipeline.requests) or "there is none"
+        raise UsageError(f"there is no request {shorten(given.id)}", remedy=f"known: {known}")
+    if request.status != "proposed":
+        raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate request list")
+    if given.action == "reject":
+        if not given.reason.strip():
+            raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
+        if request.fingerprint or request.blocking:
+            # What a phase has found, or what stops everybody, is no one's to wave away who only wants to go on.
+            what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
+            call.require_person(project, change.opened, what)
+        change.record(decided(request, "rejected", by=call.by(), reason=given.reason))
+        return _answer(change.state, request, f"{request.id} is rejected", "phase-gate status")
+    current = workflow.phase(state.phase or "")
+    target = workflow.phase(request.target)
+    assert current is not None, "the pipeline has not ended"
+    assert target is not None, "the file was checked"
+    if current.recovers:
+        raise NotAllowedError(
+            f"{current.name} has to end first: {request.id} would lead out of it", remedy="phase-gate recover"
+        )
+    change.record(decided(request, "approved", by=call.by(), reason=given.reason or "decided on purpose"))
+    if main_line(workflow).index(target.name) > main_line(workflow).index(current.name):
+        said = f"{request.id} is approved: {target.name}, where it leads, is still to come"
+        return _answer(change.state, request, said, "phase-gate status")
+    _enter(project, store, change, workflow, Entry(target, How.REQUEST))
+    step = enter_command(workflow, target.name, state.task)
+    return _answer(change.state, request, f"{request.id} is approved: back in {target.name}", step)
+
+
+def _enter(project: Project, store: TaskStore, change: Transaction, workflow: Workflow, entry: Entry) -> None:
+    phase: Phase = entry.phase
+    now = project.remember(workflow, phase, store, change.state, begins_cycle=False)
+    said = entry_data(change.state, workflow, phase, entry.how, artifacts=now.artifacts, commit=now.commit)
+    data = {"phase": phase.name, "how": entry.how, "remembered": dict(now.phase), "pipeline": said, "run": None}
+    change.record(Event(kind="phase-entered", data=data))
+
+
+def _answer(state: State, request: Request, said: str, step: str) -> Answer:
+    after = pipeline_of(state).request(request.id)
+    return Answer(text=show_rows((said, f"  next: {step}")), document=as_dict(after or request))

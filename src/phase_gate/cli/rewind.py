@@ -1,0 +1,79 @@
+"""`phase-gate rewind`: go back to an earlier phase, on purpose and with a reason."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.core.order import shorten, stuck_error
+from phase_gate.core.state import Event, State
+from phase_gate.core.visible import show_rows
+from phase_gate.core.words import DONE, look_command, run_command
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import PhaseOrderError, UsageError
+from phase_gate.project import rules_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("phase", metavar="PHASE", help="the earlier phase to go back to")
+    parser.add_argument("--reason", metavar="TEXT", required=True, help="why, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    if not call.arguments.reason.strip():
+        raise UsageError("going back needs a reason", remedy='add --reason "..."')
+    require_task(project, store)
+    with store.transaction() as change:
+        state = change.state
+        assert state.phase is not None, "a task that exists is in a phase"
+        refuse_while_running(store, change.opened)
+        workflow = rules_of(project, store, change.opened)
+        names = [phase.name for phase in workflow.phases]
+        wanted = workflow.phase(call.arguments.phase)
+        if wanted is None:
+            raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
+        if state.phase == DONE:
+            raise PhaseOrderError("the cycle is done: there is no way back into it", remedy="pytest --phase=red")
+        if state.is_stuck:
+            raise stuck_error(state)
+        if state.pipeline is not None:
+            names = _main_names(state, workflow, wanted)
+        if names.index(wanted.name) > names.index(state.phase):
+            raise PhaseOrderError(
+                f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
+            )
+        data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
+        remembered = project.remember(workflow, wanted, store, state, begins_cycle=False)
+        entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
+        if state.pipeline is not None:
+            from phase_gate.core.pipeline_order import entry_data
+
+            entered["pipeline"] = entry_data(
+                state, workflow, wanted, "rewind", artifacts=remembered.artifacts, commit=remembered.commit
+            )
+        change.record(
+            Event(kind="rewound", data=data),
+            Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
+        )
+        step = look_command(state.task) if wanted.tests == "none" else run_command(wanted.name, state.task)
+    return Answer(
+        text=show_rows((f"back in {wanted.name}", f"  next: {step}")),
+        document=data,
+    )
+
+
+def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
+    """Return the phases on a pipeline's way. Raises PhaseOrderError where a rewind would lead round a recovery."""
+    current = workflow.phase(state.phase or "")
+    if wanted.recovers or current is None or current.recovers:
+        raise PhaseOrderError(
+            f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
+            remedy="phase-gate recover",
+        )
+    from phase_gate.core.pipeline_order import main_line
+
+    return list(main_line(workflow))

@@ -1,0 +1,204 @@
+"""`phase-gate signal`: the explicit answer of Gate 2, for the last complete run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Literal
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._evidence import look_for, measure_now, remember_next
+from phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from phase_gate.core.evidence import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
+from phase_gate.core.forked import LATE
+from phase_gate.core.order import stuck_error
+from phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
+from phase_gate.core.state import Measurement, State
+from phase_gate.core.values import replace
+from phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
+from phase_gate.core.workflow import Phase
+from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.project import Project, rules_of
+from phase_gate.report.panel import panel_text, render_panel
+from phase_gate.storage.files import make_folder
+from phase_gate.storage.signal_file import (
+    SignalFile,
+    check_signal,
+    read_signal_file,
+    remove_signal_file,
+    write_signal_file,
+)
+from phase_gate.storage.store import TaskStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why it is done, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
+    parser.add_argument(
+        "--remaining-work", metavar="TEXT", default="none", help="what is left; anything contradicts done"
+    )
+    parser.add_argument("--next", action="store_true", help="speak of the next evaluation instead of the last run")
+    answers = parser.add_mutually_exclusive_group()
+    answers.add_argument("--not-done", action="store_true", help="say that it is explicitly not done: a veto")
+    answers.add_argument("--blocked", action="store_true", help="say that a person is needed")
+    answers.add_argument("--test-wrong", action="store_true", help="say that a test is wrong")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    signal = _read(call)
+    check_signal(signal, remaining_work=call.arguments.remaining_work)
+    if call.arguments.next:
+        return _leave_for_next(store, signal)
+    require_task(project, store)
+    evaluation = give_signal(project, store, signal)
+    return answer_with(evaluation, is_stuck=store.look().state.is_stuck)
+
+
+def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluation:
+    """Judge the last iteration with this signal, record it, and return the verdict."""
+    measured_now = measure_now(project, store)
+    remembered = remember_next(project, store, may_end=signal.answer == "done")
+    with store.transaction() as change:
+        state, opened = change.state, change.opened
+        assert state.phase is not None, "a task that exists is in a phase"
+        refuse_while_running(store, opened)
+        workflow = rules_of(project, store, opened)
+        phase = workflow.phase(state.phase)
+        if state.is_stuck:
+            raise stuck_error(state)
+        if phase is None:
+            raise NotAllowedError("the cycle is done: there is nothing to signal", remedy="pytest --phase=red")
+        if state.exited and signal.answer == "done":
+            raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
+        given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+        waiting = read_signal_file(store.signal_file, spent=state.spent)
+        tree = project.take_tree(beside=state.beside).digest
+        if phase.tests == "none" and _is_past(state):
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
+            evaluation = evaluate_without_run(
+                state,
+                workflow,
+                phase,
+                reading,
+                evidence=measured_now,
+                tree=tree,
+                at=change.at,
+                root=str(project.root),
+            )
+        else:
+            measured = _refuse_stale(state, phase, tree)
+            # A veto that waits in the file counts here as it would at the end of a run.
+            reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
+            # Documents are no part of the tree: where no test is asked for, they are looked at again.
+            evaluation = evaluate_again(
+                state,
+                workflow,
+                phase,
+                reading,
+                at=change.at,
+                root=str(project.root),
+                **_looked_again(project, state, phase, measured_now),
+            )
+        change.record(
+            *judgement_events(
+                evaluation,
+                phase,
+                at=change.at,
+                remember_next=lambda: remembered(phase),
+                state=state,
+                workflow=workflow,
+                look=look_for(project, store, state, workflow),
+            )
+        )
+    if reading.answer != "malformed":
+        remove_signal_file(store.signal_file)
+    return evaluation
+
+
+def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
+    """Return what is judged anew beside what the run has measured."""
+    if phase.tests == "none":
+        return {"evidence": now, "replaces": offered_names(project.configuration)}
+    if state.pipeline is not None:
+        return {"evidence": now, "replaces": LOOKED_AT, "drops": LOOKED_AT_SLUGS}
+    return {}
+
+
+def _is_past(state: State) -> bool:
+    """Tell whether no run is what a verdict would be about: there was none, or somebody had a later look."""
+    return state.measurement is None or state.measurement.iteration < state.iteration
+
+
+def _both(waiting: Reading, given: Reading) -> Reading:
+    # Whichever counts, the file is spent with it.
+    return replace(strictest(waiting, given), file=waiting.file)
+
+
+def _read(call: Call) -> Signal:
+    given = call.arguments
+    answer: Given = "done"
+    if given.not_done:
+        answer = "not-done"
+    elif given.blocked:
+        answer = "blocked"
+    elif given.test_wrong:
+        answer = "test-wrong"
+    return Signal(answer=answer, reason=given.reason, by=call.by())
+
+
+def _leave_for_next(store: TaskStore, signal: Signal) -> Answer:
+    opened = store.look()
+    refuse_while_running(store, opened)
+    make_folder(store.files, store.folder)
+    write_signal_file(store.signal_file, signal)
+    return Answer(
+        text=f"signal {signal.answer} waits for the next evaluation",
+        document={"answer": signal.answer, "waits_for": "next"},
+    )
+
+
+def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
+    """Return what the file that waits says to this evaluation."""
+    if waiting is None:
+        return ABSENT
+    if waiting.signal is None:
+        answer: Literal["refused", "malformed"] = "refused" if waiting.contradicts else "malformed"
+        return Reading(answer=answer, problem=waiting.problem, file=waiting.identity)
+    reading = read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
+    return replace(reading, file=waiting.identity)
+
+
+def _refuse_stale(state: State, phase: Phase, tree: str) -> Measurement:
+    """Return the iteration that a signal may speak of now. Raises StaleSignalError if there is none any more."""
+    again = f"pytest --phase={phase.name.lower()}, then signal again"
+    measured, last = state.measurement, state.last_run
+    lost = [run.id for run in state.open_runs if not run.nested]
+    if measured is None:
+        raise StaleSignalError(f"{phase.name} has no complete run that a signal could speak of", remedy=again)
+    if lost:
+        raise StaleSignalError(f"run {lost[0][:8]} began after it and never ended", remedy=again)
+    if last is not None and last.id != measured.run:
+        raise StaleSignalError(f"a run came after iteration {measured.iteration} ({last.kind})", remedy=again)
+    if state.is_forked:
+        raise StaleSignalError(LATE, remedy=again)
+    if tree != measured.tree:
+        raise StaleSignalError(
+            f"files have changed since iteration {measured.iteration}: nobody has tested them", remedy=again
+        )
+    return measured
+
+
+def _what_follows(state: State, phase: Phase) -> str:
+    return str(state.evaluation["next"]) if state.evaluation is not None else f"pytest --phase={phase.next.lower()}"
+
+
+def answer_with(evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:
+    """Return a verdict as a command's answer."""
+    closed = exit_codes.CIRCUIT_OPEN if is_stuck else exit_codes.GATE_CLOSED
+    return Answer(
+        text=panel_text(render_panel(evaluation)),
+        document=evaluation_to_json(evaluation),
+        exit_code=exit_codes.HOLDS if evaluation.can_exit else closed,
+    )

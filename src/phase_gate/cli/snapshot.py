@@ -1,0 +1,61 @@
+"""`phase-gate snapshot`: write down which tree a phase of a pipeline speaks of."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._pipeline import pipeline_of, require_pipeline
+from phase_gate.core.requirements import SNAPSHOT
+from phase_gate.core.runs import count
+from phase_gate.core.visible import show_rows
+from phase_gate.core.words import look_command
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.evidence.drift import commit_of
+from phase_gate.evidence.pipeline import tree_of
+from phase_gate.project import pipeline_rules
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.own_folders import place_below
+from phase_gate.storage.store import now
+from phase_gate.storage.tree import compile_globs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", metavar="FILE", help="where to write it, if the workflow's path is a pattern")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    require_pipeline(project, store)
+    state = store.look().state
+    pipeline = pipeline_of(state)
+    rules = pipeline_rules(store, pipeline).pipeline
+    assert rules is not None, "only a pipeline is asked"
+    wanted = [each for each in rules.artifacts.values() if each.schema == SNAPSHOT]
+    if not wanted:
+        raise NotAllowedError(
+            f"workflow {state.workflow} has no artifact with `schema: {SNAPSHOT}`", remedy="there is nothing to write"
+        )
+    path = call.arguments.output or wanted[0].path
+    if any(character in path for character in "*?["):
+        raise UsageError(f"{path} is a pattern, no file", remedy="name the file: --output FILE")
+    if not compile_globs([wanted[0].path])(path):
+        raise UsageError(f"{path} is not where {wanted[0].name} is looked for", remedy=f"use {wanted[0].path}")
+    files = project.take_tree().files
+    document = {
+        "tree": tree_of(files, rules),
+        "files": len(files),
+        "commit": commit_of(str(project.root)),
+        "task": state.task,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "attempt": pipeline.attempts.get(state.phase or "", 0),
+        "at": now(),
+    }
+    target = place_below(project.root, path, setting=f"artifact {wanted[0].name}")
+    make_folder(REAL, target.parent)
+    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
+    said = f"{path}: {count(len(files), 'file')}, as they are now"
+    return Answer(text=show_rows((said, f"  next: {look_command(state.task)}")), document={"file": path, **document})

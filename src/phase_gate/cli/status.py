@@ -1,0 +1,184 @@
+"""`phase-gate status`: where the task stands and what to type next. Only looks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.core.breaker import Status, at_time, breaker_to_json
+from phase_gate.core.metrics import show_value
+from phase_gate.core.settings import DEFAULT_WORKFLOW
+from phase_gate.core.standing import Standing, assess
+from phase_gate.core.state import State
+from phase_gate.core.values import replace
+from phase_gate.core.visible import show_rows
+from phase_gate.core.waivers import describe_override, waiver_to_json
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.project import next_commands
+from phase_gate.storage.signal_file import read_signal_file
+from phase_gate.storage.store import TaskStore, now
+
+if TYPE_CHECKING:
+    from phase_gate.core.verification_stats import Overview
+    from phase_gate.project import Project
+    from phase_gate.storage.opening import Opened
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--criteria", action="store_true", help="print the acceptance criteria and their tests")
+    parser.add_argument("--block", action="store_true", help="print the last verdict as a PRP_PHASE_STATUS block")
+    parser.add_argument("--watch", action="store_true", help="show it again whenever something changes, until Ctrl-C")
+
+
+def run(call: Call) -> Answer:
+    if not call.arguments.watch:
+        return _look(call)
+    if call.arguments.json:
+        raise UsageError(
+            "--watch is for people: it has no JSON", remedy="phase-gate status --json, as often as you like"
+        )
+    from phase_gate.cli._watch import watch
+
+    project = call.project()
+    store = call.store(project)
+    return watch(lambda: _look(call), (store.state_file, store.ledger_file, store.signal_file))
+
+
+def _look(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    opened = store.look()
+    state, lost = opened.state, store.lost_runs(opened.state)
+    tree = project.take_standing_tree(opened.state) if opened.exists else ""
+    standing = assess(state, tree=tree, at=now(), lost=lost, **next_commands(project, store, state))
+    waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
+    if call.arguments.block and state.evaluation is not None:
+        from phase_gate.report.status_block import render_status_block
+
+        return Answer(
+            text=render_status_block(_as_it_stands(state.evaluation, standing)),
+            document=_as_it_stands(state.evaluation, standing),
+            exit_code=standing.exit_code,
+        )
+    if call.arguments.criteria:
+        return _criteria(store, state, standing)
+    in_force = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
+    overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides]
+    overview = _overview(call, project)
+    document: dict[str, Any] = {
+        "task": project.task,
+        "root": str(project.root),
+        "workflow": state.workflow or project.configuration.workflow,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "exited": state.exited,
+        "forced_exit": state.forced,
+        "streak": state.streak,
+        "holds": standing.holds,
+        "reason": standing.reason,
+        "next": standing.next,
+        "facts": [
+            {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
+            for fact in state.facts
+        ],
+        "overrides": overrides,
+        "breaker": breaker_to_json(at_time(state.breaker, now())),
+        "signal_waiting": None if waiting is None else (waiting.problem or "waiting for the next evaluation"),
+        "open_runs": [run.id for run in state.open_runs if run.id not in lost],
+        "lost_runs": list(lost),
+        "last_run": None
+        if state.last_run is None
+        else {"id": state.last_run.id, "kind": state.last_run.kind, "phase": state.last_run.phase},
+        "evaluation": state.evaluation,
+        "verification": None if overview is None else overview.document,
+    }
+    rows = [("root", str(project.root)), ("task", project.task)]
+    if state.phase is not None:
+        exited = ", exited (forced)" if state.forced else ", exited" if state.exited else ""
+        rows += [
+            ("workflow", f"{state.workflow}, cycle {state.cycle}"),
+            ("phase", f"{state.phase}, iteration {state.iteration}{exited}"),
+            ("streak", f"{state.streak} green in a row"),
+        ]
+    breaker = at_time(state.breaker, now())
+    if breaker.status is not Status.CLOSED:
+        rows.append(("breaker", f"{breaker.status}: {breaker.reason}"))
+    judged = "" if state.evaluation is None else str(state.evaluation["timestamp"])
+    for fact in state.facts:
+        said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
+        # The verdict below does not know of it.
+        rows.append(("fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"))
+    rows += [
+        ("waived" if override["kind"] == "waive" else "override", describe_override(override)) for override in overrides
+    ]
+    if waiting is not None:
+        rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
+    if overview is not None:
+        rows.append(("tasks", overview.summary))
+    rows += [("verdict", standing.reason), ("next", standing.next)]
+    text = show_rows(f"{name:9}{value}" for name, value in rows)
+    route = _draw(project, store, opened, standing)
+    if route is not None:
+        drawn, document["route"] = route
+        text = f"{text}\n\n{show_rows(drawn)}"
+    return Answer(text=text, document=document, exit_code=standing.exit_code)
+
+
+def _overview(call: Call, project: Project) -> Overview | None:
+    """Return the tasks of the verification gate; None where there are none, which is told at a glance."""
+    if not os.path.isdir(project.state_folder / "tasks"):
+        return None
+    from phase_gate.storage.verifications import load_overview
+
+    found = load_overview(project.state_folder, lambda task: call.store(replace(project, task=task)), key=project.key)
+    return found if found.total else None
+
+
+def _draw(
+    project: Project, store: TaskStore, opened: Opened, standing: Standing
+) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the way through the workflow, in rows and as a document; None where the present phase says it all."""
+    state = opened.state
+    if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
+        return None
+    from phase_gate.core.route import FEW, find_route
+    from phase_gate.project import rules_of
+    from phase_gate.report.route import render_route, route_to_json
+
+    workflow = rules_of(project, store, opened)
+    verdict = state.evaluation
+    is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["satisfied"]
+    route = find_route(state, workflow, blocked=standing.is_halted or is_closed)
+    if len(workflow.phases) <= FEW and route.is_straight:
+        return None
+    recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None
+    rows = render_route(route, recoveries=recoveries if isinstance(recoveries, int) else None)
+    return rows, route_to_json(route)
+
+
+def _has_turned(state: State) -> bool:
+    """Tell whether the task has been farther than it is, without a look at the rules."""
+    return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
+
+
+def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
+    if state.criteria is None:
+        raise NotAllowedError(
+            "no complete run of this cycle was given criteria with ids",
+            remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
+        )
+    from phase_gate.report.criteria_table import render_criteria
+
+    table = store.objects.load(state.criteria)
+    return Answer(text=render_criteria(table), document=table, exit_code=standing.exit_code)
+
+
+def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
+    """Return the last verdict as it stands now: one that something came after does not let anybody exit."""
+    if standing.holds or not evaluation["can_exit"]:
+        return dict(evaluation)
+    return {**evaluation, "can_exit": False, "reason": standing.reason, "next": standing.next}

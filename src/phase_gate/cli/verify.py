@@ -1,0 +1,117 @@
+"""`phase-gate verify`: tasks that pass executor, verify command and reviewer. Each action stands in its own file."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.core.overrides import WORD
+
+#: Actions in the order of the steps: where each is, and its one line.
+ACTIONS: dict[str, tuple[str, str]] = {
+    "start": ("_verify_start.run", "Take tasks from a file, or begin an attempt of one that waits"),
+    "executor": ("_verify_executor.run", "Step 1: hand in the executor's report"),
+    "run": ("_verify_run.run", "Step 2: run the task's verify command"),
+    "bundle": ("_verify_bundle.run", "Print what the reviewer looks at (step 3 is phase-gate review)"),
+    "commit": ("_verify_commit.run", "Commit the files of an approved task, and nothing else"),
+    "status": ("_verify_show.status", "Say where a task stands, or all of them"),
+    "stats": ("_verify_show.stats", "Show the statistics of all tasks"),
+    "failures": ("_verify_show.failures", "List what failed, the latest first"),
+    "feedback": ("_verify_show.feedback", "Print the text for the next attempt"),
+    "result": ("_verify_show.result", "Print the result of the gate with its evidence chain"),
+    "resume": ("_verify_override.resume", "Go on after a halt: a person, with a reason"),
+    "skip": ("_verify_override.skip", "Complete a task unverified: a person, with a kind and a reason"),
+    "force": ("_verify_override.force", "Complete a task against everything: a person, with a word"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
+    for name, (_, summary) in ACTIONS.items():
+        action = actions.add_parser(
+            name,
+            help=summary,
+            description=f"{summary}.",
+            allow_abbrev=False,
+            formatter_class=parser.formatter_class,
+        )
+        action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer as JSON")
+        action.add_argument("--task", metavar="NAME", default=argparse.SUPPRESS, help="which task, by name or folder")
+        action.add_argument("--dir", metavar="DIR", default=argparse.SUPPRESS, help="other state folder")
+        _OWN.get(name, _none)(action)
+
+
+def run(call: Call) -> Answer:
+    module, _, function = ACTIONS[call.arguments.action][0].partition(".")
+    act: Callable[[Call], Answer] = getattr(importlib.import_module(f"phase_gate.cli.{module}"), function)
+    return act(call)
+
+
+def _none(parser: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def _start(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--task-file", metavar="FILE", help="one task or several, as XML or YAML (phase-gate schema task)"
+    )
+    parser.add_argument("--wave", metavar="NAME", help="the group that the tasks run with; three that fail halt it")
+    for step, words in (("executor", "the executor"), ("verify", "the verify command"), ("review", "the reviewer")):
+        parser.add_argument(f"--timeout-{step}", metavar="S", type=float, help=f"seconds for {words}")
+    parser.add_argument("--untimed", action="store_true", help="people are at work: no clock for executor and reviewer")
+    _person(parser)
+
+
+def _executor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="the report as YAML (phase-gate schema executor-result); - for input"
+    )
+    parser.add_argument("--by", metavar="NAME", help="who executed it; the user's name by default")
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--timeout", metavar="S", type=float, help="seconds for this run, up to the maximum")
+
+
+def _commit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--message", "-m", metavar="TEXT", help="the first line of the message; the task's name by default"
+    )
+
+
+def _feedback(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prompt", action="store_true", help="the text alone, to be piped into an agent")
+
+
+def _person(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who answers for it")
+
+
+def _resume(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--wave", metavar="NAME", help="the halted wave; else the task")
+    _person(parser)
+
+
+def _skip(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kind", metavar="KIND", help="unavailable, false-negative or time-pressure (user risk)")
+    _person(parser)
+
+
+def _force(parser: argparse.ArgumentParser) -> None:
+    _person(parser)
+    parser.add_argument("--word", metavar=WORD, help="the word itself, where nobody can be asked for it")
+
+
+_OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "start": _start,
+    "executor": _executor,
+    "run": _run,
+    "commit": _commit,
+    "feedback": _feedback,
+    "resume": _resume,
+    "skip": _skip,
+    "force": _force,
+}

@@ -1,0 +1,117 @@
+"""The tree of a condition and its canonical text.
+
+A tree is made by `_condition_parser` and read by `conditions`; nothing is parsed or evaluated here.
+Its parts are named tuples: dataclasses would take several times as long to import, in every active run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from phase_gate.core.metrics import MetricValue
+
+Word = Literal["AND", "OR", "NOT"]
+
+
+class Operand(NamedTuple):
+    """A name, or a literal value where `name` is empty; `offset` is where the source has it."""
+
+    name: str
+    value: MetricValue
+    offset: int
+
+
+class Leaf(NamedTuple):
+    """One comparison; without an operator, a boolean that stands for itself."""
+
+    left: Operand
+    operator: str = ""
+    #: One operand; after `in` one or more literals; none without an operator.
+    right: tuple[Operand, ...] = ()
+
+
+class Group(NamedTuple):
+    """Parts joined by a word: two or more for AND and OR, one for NOT."""
+
+    word: Word
+    parts: tuple[Leaf | Group, ...]
+
+
+Node = Leaf | Group
+
+
+def join(word: Word, parts: Iterable[Node]) -> Node:
+    """Return the parts joined by AND or OR; parts that are joined by the same word become one group."""
+    flat: list[Node] = []
+    for part in parts:
+        if isinstance(part, Group) and part.word == word:
+            flat.extend(part.parts)
+        else:
+            flat.append(part)
+    return flat[0] if len(flat) == 1 else Group(word, tuple(flat))
+
+
+def strip_negations(node: Node) -> tuple[Node, int]:
+    """Return what is below the NOTs in front, and how many of them there are."""
+    count = 0
+    while isinstance(node, Group) and node.word == "NOT":
+        node, count = node.parts[0], count + 1
+    return node, count
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Yield the comparisons from left to right."""
+    if isinstance(node, Leaf):
+        yield node
+    else:
+        for part in node.parts:
+            yield from leaves(part)
+
+
+def name_operands(leaf: Leaf) -> Iterator[Operand]:
+    """Yield the operands of a comparison that are names."""
+    return (operand for operand in (leaf.left, *leaf.right) if operand.name)
+
+
+def render(node: Node) -> str:
+    """Return the canonical text: one line, words in upper case, no parentheses but the needed ones."""
+    if isinstance(node, Leaf):
+        return render_leaf(node, render_operand)
+    # Looser words than the own one need parentheses. A NOT in front never does: it binds closest.
+    looser = {"AND": ("OR",), "OR": (), "NOT": ("AND", "OR")}[node.word]
+    parts = [
+        f"({render(part)})" if isinstance(part, Group) and part.word in looser else render(part) for part in node.parts
+    ]
+    return f"NOT {parts[0]}" if node.word == "NOT" else f" {node.word} ".join(parts)
+
+
+def render_leaf(leaf: Leaf, write: Callable[[Operand], str]) -> str:
+    """Return the text of a comparison, its operands written by `write`."""
+    left = write(leaf.left)
+    if not leaf.operator:
+        return left
+    right = ", ".join(map(write, leaf.right))
+    return f"{left} in [{right}]" if leaf.operator == "in" else f"{left} {leaf.operator} {right}"
+
+
+def render_operand(operand: Operand) -> str:
+    return operand.name or render_value(operand.value)
+
+
+def render_value(value: MetricValue) -> str:
+    """Return a value as a condition spells it."""
+    if isinstance(value, str):
+        return _quote(value)
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _quote(text: str) -> str:
+    for character, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t")):
+        text = text.replace(character, escape)
+    if not text.isprintable():
+        # Never from a literal, for those are printable: a value could hold the codes that steer a terminal.
+        text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    return f'"{text}"'

@@ -1,0 +1,241 @@
+"""What a verdict says to people: the reason in one sentence, and the next command to type.
+
+Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from phase_gate.core.breaker import Breaker, describe_wait
+from phase_gate.core.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
+from phase_gate.core.runs import count
+from phase_gate.core.signals import Reading
+from phase_gate.core.values import Value
+from phase_gate.core.words import DONE, look_command, run_command, signal_command
+from phase_gate.core.workflow import Phase, Workflow
+
+if TYPE_CHECKING:
+    from phase_gate.core.conditions import Clause
+    from phase_gate.core.evaluation import Gate1Result, Subject
+    from phase_gate.core.findings import Finding
+
+#: Findings that the reason names; the report has them all.
+_NAMED = 3
+
+
+class Advice(Value, kw_only=False):
+    reason: str
+    next: str
+
+
+def advise(
+    workflow: Workflow,
+    phase: Phase,
+    subject: Subject,
+    gate_1: Gate1Result,
+    reading: Reading,
+    metrics: Metrics,
+    findings: tuple[Finding, ...] = (),
+) -> Advice:
+    """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
+    again = look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
+    if subject.iteration is None:
+        return Advice(f"go on: this run does not count ({subject.kind}): {subject.why}", again)
+    if reading.answer in ("blocked", "test-wrong"):
+        return Advice(
+            f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject)
+        )
+    if not gate_1.satisfied:
+        reason, following = what_gate_1_misses(phase, gate_1, metrics, again, findings)
+        prefix = "signal came too early" if reading.is_done else "go on"
+        return Advice(f"{prefix}: {reason}", following)
+    if reading.is_done:
+        return Advice(*_both_hold(workflow, phase, subject))
+    if reading.answer == "not-done":
+        said = f" ({reading.reason})" if reading.reason else ""
+        return Advice(f"go on: Gate 1 holds, but the signal says not done{said}", again)
+    if reading.answer == "absent":
+        return Advice("Gate 1 holds; Gate 2 waits for the exit signal", signal_command(subject.task))
+    if reading.answer == "held":
+        return Advice("Gate 1 holds; the signal goes with the last confirming run", again)
+    return Advice(
+        f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}", signal_command(subject.task)
+    )
+
+
+def advise_halt(breaker: Breaker, subject: Subject, otherwise: str) -> Advice:
+    """Return what an open circuit says to people."""
+    task = "" if subject.task == "default" else f" --task={subject.task}"
+    wait = describe_wait(breaker, subject.at)
+    reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed"
+    return Advice(f"{reason}, or {wait} of rest. Else: {otherwise}", f"phase-gate breaker status{task}")
+
+
+def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str]:
+    first = run_command(workflow.first.name, subject.task)
+    if phase.next == DONE:
+        return f"both gates hold: {phase.name} has exited, the cycle is done", f"{first} starts the next cycle"
+    following = run_command(phase.next, subject.task)
+    if phase.may_end_cycle:
+        following = f"{following}, or {first} for the next cycle"
+    return f"both gates hold: {phase.name} has exited", following
+
+
+def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> str:
+    if reading.answer == "test-wrong":
+        return f"{run_command(workflow.first.name, subject.task)} after correcting the test"
+    return f"help, then {run_command(subject.phase, subject.task)}"
+
+
+def what_gate_1_misses(
+    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
+) -> tuple[str, str]:
+    """Return what keeps Gate 1 closed, the first of it, and what to type."""
+    for guard in gate_1.guards:
+        if not guard.holds:
+            return f"{guard.name}: {guard.detail}{_names(guard.name, findings)}", guard.remedy or again
+    for clause in gate_1.clauses:
+        if clause.satisfied is not True and clause.group is None:
+            return _explain_clause(phase, clause, metrics, findings), _declare_or_run([clause], again)
+    groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
+    if groups:
+        ways = (groups[0].group or "").replace(" OR ", ", ")
+        places = metrics.get("improvements_found")
+        if isinstance(places, int) and places > 0 and any("no_more_improvements" in clause.text for clause in groups):
+            # A tool has just said that there is something to do: nobody is asked to declare that there is not.
+            found = f"{count(places, 'place')} could still be better"
+            return f"{found}; or one of these has to hold: {ways}", again
+        return f"one of these has to hold: {ways}", _declare_or_run(groups, again)
+    return f"{gate_1.name} is not met", again
+
+
+def _names(guard: str, findings: tuple[Finding, ...]) -> str:
+    """Return what the guard's findings are about, the first three by name."""
+    named = [finding.id or finding.file or finding.detail for finding in findings if finding.belongs_to(guard)]
+    return f" ({_first(named)})" if named else ""
+
+
+def _name_files(metric: str, findings: tuple[Finding, ...]) -> str:
+    """Return the files that keep a metric from being what is wanted, the first three by name."""
+    slug, words = _SPOKEN_OF_BY.get(metric, ("", ""))
+    named = [finding.place for finding in findings if finding.slug == slug and finding.file]
+    return f"{words}{_first(named)}" if named else ""
+
+
+def _first(named: list[str]) -> str:
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f"{', '.join(named[:_NAMED])}{more}"
+
+
+def _declare_or_run(clauses: list[Clause], again: str) -> str:
+    for clause in clauses:
+        if not CLAIM_METRICS.isdisjoint(clause.unknown):
+            return "phase-gate claim FILE, with what the agent printed"
+        name, _, rest = clause.text.partition(" == ")
+        if rest == "true" and name in clause.unknown and name not in METRIC_TYPES:
+            return f'phase-gate declare {name}=true --reason "..."'
+    return again
+
+
+def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
+    for name, explain in _IN_WORDS.items():
+        if name in clause.values and not clause.unknown:
+            words = explain(phase, metrics, clause)
+            if words:
+                return words + _name_files(name, findings)
+    if clause.unknown:
+        return f"not measured: {', '.join(clause.unknown)}"
+    return f"{clause.text} is not met ({clause.shown})"
+
+
+def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    have = clause.values["consecutive_green_runs"]
+    needs = [value for name, value in clause.values.items() if name != "consecutive_green_runs"]
+    if not needs and (literal := re.fullmatch(r"consecutive_green_runs >= (\d+)", clause.text)):
+        needs = [int(literal.group(1))]
+    if not isinstance(have, int) or len(needs) != 1 or not isinstance(needs[0], int) or needs[0] <= have:
+        return ""
+    if metrics.get("tests_flaky"):
+        return f"{count(int(metrics['tests_flaky'] or 0), 'test')} passed only after a rerun: the streak starts anew"
+    missing = needs[0] - have
+    run = "one more green run" if missing == 1 else f"{missing} more green runs"
+    return f"{run} on this tree {'is' if missing == 1 else 'are'} needed: run again"
+
+
+def _passing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    passing = metrics.get("tests_passing")
+    if phase.tests == "failing" and isinstance(passing, int) and passing > 0:
+        return (
+            f"{count(passing, 'test')} already {'passes' if passing == 1 else 'pass'}, but a new test must fail first"
+        )
+    skipped = metrics.get("tests_newly_skipped")
+    if phase.tests == "passing" and isinstance(skipped, int) and skipped > 0:
+        return f"{count(skipped, 'test')} newly skipped: a skipped test proves nothing"
+    return ""
+
+
+def _failing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    failing, total = metrics.get("tests_failing"), metrics.get("tests_total")
+    if phase.tests == "failing" or not isinstance(failing, int) or not isinstance(total, int) or not failing:
+        return _passing_words(phase, metrics, clause)
+    return f"{failing} of {count(total, 'test')} {'fails' if failing == 1 else 'fail'}"
+
+
+def _total_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    total, criteria = metrics.get("tests_total"), metrics.get("criteria_count")
+    if total == 0:
+        if phase.tests == "failing" and metrics.get("suite_total"):
+            return "no new or changed test: write the test for this step first"
+        return "no test counts: nothing measured is never enough"
+    if "criteria_count" in clause.values:
+        return f"{count(int(total or 0), 'test')} for {criteria} criteria"
+    return ""
+
+
+def _document_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    have = clause.values["docs_generated"]
+    needs = [value for name, value in clause.values.items() if name != "docs_generated"]
+    if len(needs) != 1 or not isinstance(have, int) or not isinstance(needs[0], int) or have >= needs[0]:
+        return ""
+    return f"{have} of {count(needs[0], 'document')} written or changed in this cycle"
+
+
+def _diagram_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    total, valid = metrics.get("diagrams_total"), metrics.get("diagrams_valid")
+    if total == 0:
+        return "there is no diagram in the documents"
+    if not isinstance(total, int) or not isinstance(valid, int) or valid >= total:
+        return ""
+    broken = total - valid
+    return f"{broken} of {count(total, 'diagram')} {'is' if broken == 1 else 'are'} broken"
+
+
+def _decision_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    return "" if metrics.get("has_adr") else "there is no architecture decision record, like docs/adr/0001-title.md"
+
+
+def _c4_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    return "" if metrics.get("has_c4_diagrams") else "there is no C4 diagram, like one that begins with C4Context"
+
+
+_IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
+    "consecutive_green_runs": _streak_words,
+    "tests_failing": _failing_words,
+    "tests_passing": _passing_words,
+    "tests_total": _total_words,
+    "docs_generated": _document_words,
+    "diagrams_valid": _diagram_words,
+    "diagrams_total": _diagram_words,
+    "has_adr": _decision_words,
+    "has_c4_diagrams": _c4_words,
+}
+
+#: Findings that say which files a clause is about, and the words in front of them.
+_SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
+    "docs_generated": ("document-not-counted", "; not counted: "),
+    "diagrams_valid": ("diagram-broken", ": "),
+    "has_adr": ("decision-incomplete", "; incomplete: "),
+}

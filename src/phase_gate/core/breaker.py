@@ -1,0 +1,246 @@
+"""The circuit breaker: it halts work in a phase that goes round in circles.
+
+Pure, with the time as an argument. Only complete runs count, each on a new tree; what waits for a signal or for a
+person is no stagnation. `TRANSITIONS` is the whole of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from phase_gate.core.runs import count
+from phase_gate.core.values import Value, as_dict, field, replace
+
+#: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.
+_REMEMBERED = 256
+
+_BLOCKED = "in a row that the exit gate blocked"
+
+
+class Status(StrEnum):
+    CLOSED = "closed"
+    #: The next counted run decides.
+    HALF_OPEN = "half-open"
+    OPEN = "open"
+
+
+class Happening(StrEnum):
+    #: Gate 1 holds, or a set of failing tests that was not there before, or more tests pass than ever.
+    PROGRESS = "progress"
+    STALLED = "stalled"
+    #: Stalled, and one more would be the limit.
+    LAST_CHANCE = "last chance"
+    LIMIT = "limit reached"
+    COOLED_DOWN = "cooled down"
+    RESET = "reset by a person"
+
+
+#: What becomes of a state; what is not in it can't happen, or changes nothing.
+TRANSITIONS: Mapping[tuple[Status, Happening], Status] = {
+    (Status.CLOSED, Happening.PROGRESS): Status.CLOSED,
+    (Status.CLOSED, Happening.STALLED): Status.CLOSED,
+    (Status.CLOSED, Happening.LAST_CHANCE): Status.HALF_OPEN,
+    (Status.CLOSED, Happening.LIMIT): Status.OPEN,
+    (Status.HALF_OPEN, Happening.PROGRESS): Status.CLOSED,
+    (Status.HALF_OPEN, Happening.STALLED): Status.OPEN,
+    (Status.HALF_OPEN, Happening.LAST_CHANCE): Status.OPEN,
+    (Status.HALF_OPEN, Happening.LIMIT): Status.OPEN,
+    (Status.OPEN, Happening.PROGRESS): Status.OPEN,
+    (Status.OPEN, Happening.STALLED): Status.OPEN,
+    (Status.OPEN, Happening.LAST_CHANCE): Status.OPEN,
+    (Status.OPEN, Happening.LIMIT): Status.OPEN,
+    (Status.OPEN, Happening.COOLED_DOWN): Status.HALF_OPEN,
+    (Status.OPEN, Happening.RESET): Status.HALF_OPEN,
+}
+
+
+class Limits(Value):
+    """How often something may happen in a row; 0 switches it off."""
+
+    no_progress: int = 5
+    same_error: int = 5
+    #: Claims of completion that the exit gate blocked.
+    exit_blocked: int = 5
+    #: Seconds after which an open circuit lets one run try.
+    cool_down: float = 1800.0
+
+
+class RunSeen(Value):
+    """What the breaker looks at in a complete run."""
+
+    tree: str
+    #: What keeps the gate closed: failing tests, guards that do not hold.
+    obstacles: frozenset[str]
+    passing: int
+    #: The errors, blanked of what differs from run to run; empty if there are none.
+    errors: str = ""
+    #: Gate 1 holds: whatever is missing then is somebody's signal.
+    holds: bool = False
+    #: Somebody said that a person is needed.
+    needs_person: bool = False
+
+
+class Breaker(Value):
+    status: Status = Status.CLOSED
+    limits: Limits = field(default_factory=Limits)
+    no_progress: int = 0
+    same_error: int = 0
+    exit_blocked: int = 0
+    #: Runs that crashed, were lost or interrupted: they say nothing about the work.
+    infrastructure: int = 0
+    #: Hashes of the sets of obstacles that were there in this phase entry.
+    seen: tuple[str, ...] = ()
+    best_passing: int = -1
+    errors: str = ""
+    tree: str = ""
+    opened_at: str = ""
+    reason: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status is Status.OPEN
+
+
+def breaker_to_json(breaker: Breaker) -> dict[str, Any]:
+    return {**as_dict(breaker), "limits": as_dict(breaker.limits), "seen": list(breaker.seen)}
+
+
+def breaker_from_json(document: Mapping[str, Any]) -> Breaker:
+    limits = Limits(**document["limits"])
+    return Breaker(
+        **{**document, "status": Status(document["status"]), "limits": limits, "seen": tuple(document["seen"])}
+    )
+
+
+def at_time(breaker: Breaker, at: str) -> Breaker:
+    """Return the breaker as it is at that time: an open one cools down."""
+    if not breaker.is_open or _cools_until(breaker) > _moment(at):
+        return breaker
+    return _move(breaker, Happening.COOLED_DOWN, at)
+
+
+def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> Breaker:
+    """Return the breaker after a complete run."""
+    breaker = at_time(replace(breaker, limits=limits), at)
+    if breaker.is_open:
+        if _moment(at) < _moment(breaker.opened_at):
+            # The clock went back: nobody waits for longer than the cool-down.
+            return replace(breaker, opened_at=at)
+        return breaker
+    if run.holds or not run.obstacles:
+        return _recovered(breaker, run)
+    if run.needs_person or run.tree == breaker.tree:
+        return breaker
+    obstacles = _hash(run.obstacles)
+    gains = run.passing > breaker.best_passing
+    is_new = obstacles not in breaker.seen
+    is_same_error = bool(run.errors) and run.errors == breaker.errors and not gains
+    breaker = replace(
+        breaker,
+        no_progress=0 if gains or is_new else breaker.no_progress + 1,
+        # One that comes once is no repetition.
+        same_error=max(2, breaker.same_error + 1) if is_same_error else 0,
+        seen=breaker.seen if not is_new else (*breaker.seen, obstacles)[-_REMEMBERED:],
+        best_passing=max(breaker.best_passing, run.passing),
+        errors=run.errors,
+        tree=run.tree,
+    )
+    counts = {
+        f"{count(breaker.no_progress, 'complete run')} without progress": (breaker.no_progress, limits.no_progress),
+        f"the same error {breaker.same_error} times": (breaker.same_error, limits.same_error),
+    }
+    return _judge(breaker, counts, at=at, is_progress=gains or is_new)
+
+
+def observe_blocked_claim(breaker: Breaker, limits: Limits, *, at: str) -> Breaker:
+    """Return the breaker after a claim of completion that the exit gate did not let pass."""
+    breaker = at_time(replace(breaker, limits=limits), at)
+    if breaker.is_open:
+        return breaker
+    blocked = breaker.exit_blocked + 1
+    left = limits.exit_blocked - blocked
+    if not limits.exit_blocked or (breaker.status is Status.HALF_OPEN and left > 0):
+        # Only a run decides about what a run has brought about; and a claim is never progress.
+        return replace(breaker, exit_blocked=blocked)
+    counts = {f"{count(blocked, 'claim')} {_BLOCKED}": (blocked, limits.exit_blocked)}
+    return _judge(replace(breaker, exit_blocked=blocked), counts, at=at, is_progress=False)
+
+
+def observe_passed_claim(breaker: Breaker) -> Breaker:
+    """Return the breaker after a claim that passed: it takes back what claims have brought about, and nothing else."""
+    if breaker.status is Status.HALF_OPEN and breaker.reason.endswith(_BLOCKED):
+        breaker = replace(breaker, status=Status.CLOSED, reason="", opened_at="")
+    return replace(breaker, exit_blocked=0)
+
+
+def observe_crash(breaker: Breaker) -> Breaker:
+    """Return the breaker after a run that says nothing about the work."""
+    return replace(breaker, infrastructure=breaker.infrastructure + 1)
+
+
+def reset(breaker: Breaker, *, at: str) -> Breaker:
+    """Return the breaker after a person let it try again."""
+    return _move(breaker, Happening.RESET, at)
+
+
+def _recovered(breaker: Breaker, run: RunSeen) -> Breaker:
+    """Return a closed breaker without what counted against the work; the claims have a count of their own."""
+    return Breaker(
+        limits=breaker.limits,
+        exit_blocked=breaker.exit_blocked,
+        infrastructure=breaker.infrastructure,
+        seen=breaker.seen,
+        best_passing=max(breaker.best_passing, run.passing),
+        tree=run.tree,
+    )
+
+
+def _judge(breaker: Breaker, counts: Mapping[str, tuple[int, int]], *, at: str, is_progress: bool) -> Breaker:
+    """Return the breaker after something was counted.
+
+    :param counts: reasons with how often it was so, and how often it may be.
+    """
+    counted = {reason: limit - often for reason, (often, limit) in counts.items() if limit and often}
+    reason, left = min(counted.items(), key=lambda row: row[1], default=("", 0))
+    if counted and left <= 0:
+        return replace(_move(breaker, Happening.LIMIT, at), reason=reason)
+    if not counted or (is_progress and breaker.status is Status.HALF_OPEN):
+        return _move(replace(breaker, same_error=0), Happening.PROGRESS, at)
+    return replace(_move(breaker, Happening.LAST_CHANCE if left == 1 else Happening.STALLED, at), reason=reason)
+
+
+def _move(breaker: Breaker, happening: Happening, at: str) -> Breaker:
+    status = TRANSITIONS[breaker.status, happening]
+    opens = status is Status.OPEN and not breaker.is_open
+    keeps = status is not Status.CLOSED
+    return replace(
+        breaker,
+        status=status,
+        opened_at=at if opens else breaker.opened_at if keeps else "",
+        reason=breaker.reason if keeps else "",
+    )
+
+
+def _cools_until(breaker: Breaker) -> datetime:
+    return _moment(breaker.opened_at) + timedelta(seconds=breaker.limits.cool_down)
+
+
+def describe_wait(breaker: Breaker, at: str) -> str:
+    """Say how long an open circuit stays open by itself."""
+    left = _cools_until(breaker) - _moment(at)
+    minutes = min(left.total_seconds(), breaker.limits.cool_down) / 60
+    return f"{minutes:.0f} min" if minutes >= 1 else "less than a minute"
+
+
+def _moment(at: str) -> datetime:
+    """Return the time in UTC, whatever zone it was written in."""
+    found = datetime.fromisoformat(at)
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _hash(obstacles: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(obstacles)).encode("utf-8", "surrogatepass")).hexdigest()[:16]

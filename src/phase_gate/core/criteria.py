@@ -1,0 +1,246 @@
+"""The acceptance criteria of a task, and which tests show them.
+
+Pure. In the first phase a criterion is shown by a new test that fails; later by tests that pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal
+
+from phase_gate.core.findings import Finding, cap_findings
+from phase_gate.core.inventory import bare_id
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.outcomes import SKIPPED, Bucket, Judgement, Outcomes
+from phase_gate.core.runs import count
+from phase_gate.core.values import Value, as_dict, field, replace
+from phase_gate.core.waivers import Waiver, covered_by
+
+GUARD = "criteria-covered"
+
+#: How a criterion stands: shown by older tests already; by tests that fail, or that pass; not; not, and a person let
+#: that pass.
+Standing = Literal["met before", "failing", "passing", "open", "waived"]
+
+#: Of a test that is there and says nothing about its criterion, and of one that passes.
+_SILENT, _HOLDS = SKIPPED, frozenset({Bucket.PASSED, Bucket.FLAKY, Bucket.XPASSED})
+
+
+class Criterion(Value):
+    id: str
+    text: str = ""
+    file: str = ""
+    line: int | None = None
+
+
+class LeftOut(Value):
+    """A line of a Markdown file that looks like a criterion, and is not taken for one."""
+
+    line: int
+    text: str
+
+
+class Criteria(Value):
+    """A bare number, or a list with ids."""
+
+    count: int = 1
+    listed: tuple[Criterion, ...] = ()
+    #: The file that they stand in, relative to the root.
+    file: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(each.id for each in self.listed)
+
+
+class Links(Value):
+    """What the session shows about tests and criteria."""
+
+    #: Ids of criteria by test.
+    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What a test checks, as a hash: tests that share it are copies of each other.
+    likeness: Mapping[str, str] = field(default_factory=dict)
+
+
+class CriterionRow(Value):
+    """One line of the traceability table."""
+
+    id: str
+    text: str
+    file: str
+    line: int | None
+    standing: Standing
+    #: Why it is not as the phase wants it; empty if it is.
+    why: str
+    #: Tests with how they ended.
+    tests: Mapping[str, str]
+
+
+class Traced(Value):
+    metrics: Mapping[str, MetricValue]
+    rows: tuple[CriterionRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def table_to_json(criteria: Criteria, rows: Iterable[CriterionRow], *, phase: str) -> dict[str, Any]:
+    """Return the table as `phase-gate status --criteria` shows it."""
+    return {
+        "file": criteria.file,
+        "phase": phase,
+        "criteria": [{**as_dict(row), "tests": dict(row.tests)} for row in rows],
+        "left_out": [as_dict(each) for each in criteria.left_out],
+    }
+
+
+def trace_criteria(
+    criteria: Criteria,
+    links: Links,
+    judged: Judgement,
+    outcomes: Outcomes,
+    *,
+    in_first_phase: bool,
+    waivers: Iterable[Waiver] = (),
+    at: str = "",
+) -> Traced:
+    """Return how each criterion stands after a run."""
+    if not criteria.listed:
+        return _trace_number(criteria, links, judged, in_first_phase=in_first_phase)
+    by_criterion: dict[str, list[str]] = {each: [] for each in criteria.ids}
+    for test_id, named in links.criteria.items():
+        for name in named:
+            if name in by_criterion and test_id in outcomes:
+                by_criterion[name].append(test_id)
+    copies = _find_copies(judged.failing & judged.targets, links) if in_first_phase else {}
+    rows, holding = [], set[str]()
+    for each in criteria.listed:
+        tests = {test_id: outcomes[test_id] for test_id in sorted(by_criterion[each.id])}
+        if tests and not _what_is_wrong(tests, judged):
+            holding.add(each.id)
+        if in_first_phase:
+            standing, why = _in_first_phase(each, tests, judged, links, copies)
+        else:
+            standing, why = _in_later_phase(tests, judged)
+        rows.append(
+            CriterionRow(
+                id=each.id,
+                text=each.text,
+                file=each.file,
+                line=each.line,
+                standing=standing,
+                why=why,
+                tests={test_id: str(bucket) for test_id, bucket in tests.items()},
+            )
+        )
+    findings = _open(rows)
+    open_now = len(findings)
+    if findings and covered_by(waivers, GUARD, cap_findings(findings), at=at):
+        # Nobody waits for their tests any more. The findings stay: that they are waived has to be seen.
+        rows = [replace(row, standing="waived") if row.standing == "open" else row for row in rows]
+    left = [row for row in rows if row.standing not in ("met before", "waived")]
+    metrics: dict[str, MetricValue] = {
+        "criteria_count": len(left),
+        "criteria_covered": sum(bool(row.tests) for row in left),
+        "criteria_failing": sum(not judged.failing.isdisjoint(row.tests) for row in left),
+        "criteria_passing": sum(row.id in holding for row in left),
+        "criteria_open": open_now,
+    }
+    return Traced(metrics=metrics, rows=tuple(rows), findings=(*findings, *_unknown(criteria, links, outcomes)))
+
+
+def _trace_number(criteria: Criteria, links: Links, judged: Judgement, *, in_first_phase: bool) -> Traced:
+    """Of a bare number it is only known that as many different tests have to fail."""
+    failing = judged.failing & judged.targets
+    different = len({_likeness(test_id, links) for test_id in failing})
+    missing = max(0, criteria.count - different) if in_first_phase else 0
+    metrics: dict[str, MetricValue] = {"criteria_count": criteria.count, "criteria_open": 0}
+    if not missing or different == len(failing):
+        return Traced(metrics=metrics)  # too few tests are what the phase's condition speaks of
+    detail = f"{criteria.count} criteria, and {count(different, 'different test')}: a copy of a test shows nothing more"
+    finding = Finding(slug=GUARD, tier="hard", detail=detail)
+    return Traced(metrics={**metrics, "criteria_open": missing}, findings=(finding,))
+
+
+def _in_first_phase(
+    criterion: Criterion, tests: Outcomes, judged: Judgement, links: Links, copies: Mapping[str, str]
+) -> tuple[Standing, str]:
+    if not tests:
+        return "open", "no test is marked with it"
+    if judged.targets.isdisjoint(tests) and not _what_is_wrong(tests, judged):
+        return "met before", ""
+    red = [test_id for test_id in tests if test_id in copies]
+    # A copy shows what its original shows: only the criteria that the original is marked with, too.
+    if any(criterion.id in links.criteria.get(copies[each], ()) for each in red):
+        return "failing", ""
+    if red:
+        return "open", f"its test {red[0]} is a copy of {copies[red[0]]}, which is marked with another"
+    too_early = {each: bucket for each, bucket in tests.items() if each in judged.passing & judged.targets}
+    if too_early:
+        # Not open: there is a test, and that it passes is the condition's business.
+        return "passing", _name(too_early)
+    return "open", f"none of its tests is new and fails: {_name(tests)}"
+
+
+def _in_later_phase(tests: Outcomes, judged: Judgement) -> tuple[Standing, str]:
+    if not tests:
+        return "open", "no test is marked with it"
+    failing = {test_id: bucket for test_id, bucket in tests.items() if test_id in judged.failing}
+    if failing:
+        # Not open: there is a test, and what it says is the condition's business.
+        return "failing", _name(failing)
+    wrong = _what_is_wrong(tests, judged)
+    return ("open", wrong) if wrong else ("passing", "")
+
+
+def _what_is_wrong(tests: Outcomes, judged: Judgement) -> str:
+    """Say why these tests do not show that a criterion is met; empty if they do."""
+    # A test that is skipped here, as it was before, is silent: the others speak.
+    silent = {each: bucket for each, bucket in tests.items() if bucket in _SILENT and each in judged.exempt}
+    if len(silent) == len(tests):
+        return f"none of its tests ran: {_name(tests)}"
+    wrong = {each: bucket for each, bucket in tests.items() if each not in silent and bucket not in _HOLDS}
+    return f"not all of its tests pass: {_name(wrong)}" if wrong else ""
+
+
+def _name(tests: Outcomes) -> str:
+    """Return the first of the tests with its outcome, and how many more there are."""
+    first = next(iter(tests))
+    more = f", and {len(tests) - 1} more" if len(tests) > 1 else ""
+    return f"{first} ({tests[first]}){more}"
+
+
+def _likeness(test_id: str, links: Links) -> str:
+    """Return what the test checks, with its parameters: another parameter is another test."""
+    parameters = test_id[len(bare_id(test_id)) :]
+    return links.likeness.get(test_id, test_id) + parameters
+
+
+def _find_copies(failing: Collection[str], links: Links) -> dict[str, str]:
+    """Return each test with the one that it is a copy of; the first by name is the original, and its own."""
+    originals: dict[str, str] = {}
+    return {test_id: originals.setdefault(_likeness(test_id, links), test_id) for test_id in sorted(failing)}
+
+
+def _open(rows: Iterable[CriterionRow]) -> list[Finding]:
+    return [
+        Finding(slug=GUARD, tier="hard", id=row.id, file=row.file, line=row.line, detail=row.why)
+        for row in rows
+        if row.standing == "open"
+    ]
+
+
+def _unknown(criteria: Criteria, links: Links, outcomes: Outcomes) -> list[Finding]:
+    known = frozenset(criteria.ids)
+    return [
+        Finding(
+            slug="criterion-unknown",
+            tier="advisory",
+            id=test_id,
+            file=test_id.partition("::")[0],
+            detail=f"is marked with {name}, which is not in {criteria.file}",
+        )
+        for test_id, named in sorted(links.criteria.items())
+        if test_id in outcomes
+        for name in named
+        if name not in known
+    ]

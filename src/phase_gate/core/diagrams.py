@@ -1,0 +1,198 @@
+"""Find diagrams, and tell which of them are C4 diagrams and which have nothing in them.
+
+Pure. Whether a diagram is valid is for its own parser to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from phase_gate.core.document_files import DIAGRAM_SUFFIXES, Language
+from phase_gate.core.pages import Page
+from phase_gate.core.values import Value
+
+_LANGUAGES: Mapping[str, Language] = {
+    "mermaid": "Mermaid",
+    "plantuml": "PlantUML",
+    "puml": "PlantUML",
+    "uml": "PlantUML",
+    "c4plantuml": "PlantUML",
+    "structurizr": "Structurizr",
+}
+#: What a document that may have a diagram has in it somewhere, in lower case.
+WORDS = ("mermaid", "plantuml", "puml", "uml", "structurizr")
+
+
+class Diagram(Value):
+    file: str
+    #: Of its first line, in the file.
+    line: int
+    language: Language
+    text: str
+
+
+class Flaw(Value, kw_only=False):
+    """What is wrong with a diagram, and in which line of the file."""
+
+    why: str
+    line: int
+
+
+class Checked(Value):
+    """What is known about a diagram: a flaw, or none; or why nobody could tell."""
+
+    diagram: Diagram
+    flaw: Flaw | None = None
+    unknown: str = ""
+
+    @property
+    def is_valid(self) -> bool:
+        return self.flaw is None and not self.unknown
+
+
+def find_on_page(page: Page, file: str) -> Iterator[Diagram]:
+    """Yield the diagrams of a document."""
+    for block in page.blocks:
+        language = _LANGUAGES.get(block.language)
+        if language == "PlantUML":
+            yield from _split_plantuml(block.text, file, block.line, wrap=True)
+        elif language is not None:
+            yield Diagram(file=file, line=block.line, language=language, text=block.text)
+
+
+def find_in_file(text: str, file: str) -> Iterator[Diagram]:
+    """Yield the diagrams of a file that is one, by its suffix."""
+    language = DIAGRAM_SUFFIXES[file[file.rindex(".") :].lower()]
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if language == "PlantUML":
+        yield from _split_plantuml(text, file, 1, wrap=False)
+    elif language == "Mermaid" or _WORKSPACE.match(strip_dsl(text)):
+        yield Diagram(file=file, line=1, language=language, text=text)
+
+
+# --- Mermaid
+
+_FRONT = re.compile(r"\A\s*---[ \t]*\n.*?\n[ \t]*---[ \t]*(?:\n|\Z)", re.S)
+_MERMAID_NOISE = re.compile(r"%%\{.*?(?:\}%%|\Z)|^[ \t]*%%[^\n]*$", re.S | re.M)
+_MERMAID_C4 = re.compile(r"C4(?:Context|Container|Component|Dynamic|Deployment)\b")
+_C4_ELEMENT = re.compile(
+    r"^[ \t]*(?:(?:Person|System|SystemDb|SystemQueue|Container|ContainerDb|ContainerQueue|Component|ComponentDb"
+    r"|ComponentQueue)(?:_Ext)?|Deployment_Node|Node|Node_L|Node_R|\w*Boundary)\s*\(",
+    re.M,
+)
+#: Lines that name a diagram, and draw nothing.
+_TITLE = re.compile(r"^[ \t]*(?:title\b[^\n]*|acc(?:Title|Descr)\s*:[^\n]*|accDescr\s*\{[^{}]*\})[ \t]*$", re.M)
+
+
+def mermaid_body(text: str) -> str:
+    """Return the diagram without front matter, directives and comments."""
+    return blank_noise(text).strip()
+
+
+def blank_noise(text: str) -> str:
+    """Return the same with every line in its place."""
+    return _MERMAID_NOISE.sub(_newlines, _FRONT.sub(_newlines, text))
+
+
+def _newlines(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
+
+
+# --- PlantUML
+
+_START = re.compile(r"^[ \t]*@start(\w+)", re.M)
+_END = re.compile(r"^[ \t]*@end\w+.*$", re.M)
+_PLANTUML_C4 = re.compile(
+    r"^[ \t]*!include(?:url|_once|_many)?\s+(?:<C4/C4\w*>|\S*C4_\w+(?:\.puml)?)[ \t]*$", re.M | re.I
+)
+_PLANTUML_NOISE = re.compile(r"/'.*?(?:'/|\Z)|^[ \t]*(?:'|@start|@end|!|title\b|skinparam\b)[^\n]*$", re.S | re.M)
+
+
+def _split_plantuml(text: str, file: str, line: int, *, wrap: bool) -> Iterator[Diagram]:
+    """Yield each `@startuml … @enduml`; a block in a document may do without them."""
+    starts = list(_START.finditer(text))
+    if not starts and wrap:
+        # No line of its own for the start: what the parser says about lines stays right.
+        yield Diagram(file=file, line=line, language="PlantUML", text=text)
+    counted = 0
+    for index, start in enumerate(starts):
+        # From where the last one began: a file may hold thousands.
+        line, counted = line + text.count("\n", counted, start.start()), start.start()
+        limit = starts[index + 1].start() if index + 1 < len(starts) else len(text)
+        end = _END.search(text, start.end(), limit)
+        yield Diagram(
+            file=file,
+            line=line,
+            language="PlantUML",
+            text=text[start.start() : limit if end is None else end.end()],
+        )
+
+
+def has_start(diagram: Diagram) -> bool:
+    return _START.match(diagram.text) is not None
+
+
+def has_end(diagram: Diagram) -> bool:
+    return _END.search(diagram.text) is not None
+
+
+# --- Structurizr
+
+_STRING_OR_COMMENT = re.compile(
+    r'""".*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|/\*.*?(?:\*/|\Z)|^[ \t]*(?://|#)[^\n]*', re.S | re.M
+)
+_WORKSPACE = re.compile(r"\s*+(?:![^\n]*+\n\s*+)*+workspace\b", re.I)
+_VIEW = re.compile(r"^[ \t]*(?:systemLandscape|systemContext|container|component|dynamic|deployment)\b", re.M | re.I)
+
+
+def strip_dsl(text: str) -> str:
+    """Return Structurizr DSL with its texts emptied and its comments gone; line ends stay."""
+    return _STRING_OR_COMMENT.sub(
+        lambda found: ('""' if found[0].startswith('"') else "") + "\n" * found[0].count("\n"), text
+    )
+
+
+def block_of(text: str, name: str) -> str | None:
+    """Return what stands between the braces of a named block in stripped DSL; None without such a block."""
+    found = re.search(rf"\b{name}\b[^\n{{}}]{{0,500}}\{{", text, re.I)
+    if found is None:
+        return None
+    depth = 1
+    for index in range(found.end(), len(text)):
+        depth += {"{": 1, "}": -1}.get(text[index], 0)
+        if depth == 0:
+            return text[found.end() : index]
+    return text[found.end() :]
+
+
+# --- all
+
+
+def is_c4(diagram: Diagram) -> bool:
+    """Tell whether a diagram is a C4 diagram with something in it."""
+    if diagram.language == "Mermaid":
+        body = mermaid_body(diagram.text)
+        return _MERMAID_C4.match(body) is not None and _C4_ELEMENT.search(body) is not None
+    if diagram.language == "PlantUML":
+        return _PLANTUML_C4.search(diagram.text) is not None and _C4_ELEMENT.search(diagram.text) is not None
+    views = block_of(strip_dsl(diagram.text), "views")
+    return views is not None and _VIEW.search(views) is not None
+
+
+def is_empty(diagram: Diagram) -> bool:
+    """Tell whether a diagram draws nothing, as far as its language goes."""
+    if diagram.language == "Mermaid":
+        head, _, rest = _TITLE.sub("", mermaid_body(diagram.text)).strip().partition("\n")
+        # `graph TD; A --> B` has it all in one line.
+        return not rest.strip() and not re.search(r";\s*\S", head)
+    if diagram.language == "PlantUML":
+        return not _PLANTUML_NOISE.sub("", diagram.text).strip()
+    return not strip_dsl(diagram.text).strip()
+
+
+def refuse_empty(checked: Checked) -> Checked:
+    """Return the verdict; one that draws nothing is no diagram, whatever its parser says."""
+    if checked.flaw is None and is_empty(checked.diagram):
+        return Checked(diagram=checked.diagram, flaw=Flaw("there is nothing in it", checked.diagram.line))
+    return checked

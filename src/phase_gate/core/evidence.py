@@ -1,0 +1,145 @@
+"""What is measured beside the tests: which names, by whom, and what a look gave. Pure: who looks is in `evidence`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from phase_gate.core.metrics import PIPELINE_METRICS
+from phase_gate.core.values import Value, field
+
+if TYPE_CHECKING:
+    from phase_gate.core.findings import Finding
+    from phase_gate.core.metrics import MetricValue
+    from phase_gate.core.settings import Configuration
+    from phase_gate.core.workflow import Phase, Workflow
+
+#: Since when a provider compares.
+Since = Literal["cycle", "phase"]
+
+#: What only a tool can say of the code.
+QUALITY_METRICS = frozenset({"quality_before", "quality_after", "quality_delta", "improvements_found"})
+#: With what a person may declare as well.
+_QUALITY = QUALITY_METRICS | {"no_more_improvements_identified"}
+
+#: What a pipeline gives, checks left out: they belong to one run, and the rest is looked at anew for every verdict.
+LOOKED_AT = PIPELINE_METRICS - {"checks_failed", "checks_missing"}
+#: What it finds, in the same sense.
+LOOKED_AT_SLUGS = frozenset(
+    {
+        "constitution-kept",
+        "rules-kept",
+        "artifacts-made",
+        "consensus-reached",
+        "as-approved",
+        "root-cause-known",
+        "no-blocking-issue",
+        "no-pending-request",
+        "change-requested",
+    }
+)
+
+#: The names that each provider measures, in the order in which they are asked.
+PROVIDED: Mapping[str, frozenset[str]] = {
+    # Only remembers, for the one that follows: what a cycle has changed.
+    "sources": _QUALITY,
+    "quality": _QUALITY,
+    "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
+    "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
+    "pipeline": LOOKED_AT,
+}
+
+#: Providers that compare with how things were, and since when.
+SINCE: Mapping[str, Since] = {"git": "phase", "sources": "cycle", "quality": "phase", "documents": "cycle"}
+
+#: Those of them whose phase begins where the one before ended, however much later its first run is.
+SINCE_EXIT = frozenset({"quality"})
+
+#: What providers find. A later look replaces what an earlier one has found.
+EVIDENCE_SLUGS = frozenset(
+    {
+        "command-failed",
+        "could-improve",
+        "quality-worse",
+        "document-not-counted",
+        "diagram-broken",
+        "decision-incomplete",
+        "link-broken",
+        "checks-passed",
+        *LOOKED_AT_SLUGS,
+    }
+)
+
+
+class Table(Value):
+    """Something to look at beside the verdict: all cells are text, the first column names the row."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def tables_to_json(tables: Iterable[Table]) -> list[dict[str, Any]]:
+    return [
+        {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
+        for table in tables
+    ]
+
+
+def tables_from_json(documents: Iterable[Mapping[str, Any]]) -> tuple[Table, ...]:
+    return tuple(
+        Table(title=each["title"], columns=tuple(each["columns"]), rows=tuple(tuple(row) for row in each["rows"]))
+        for each in documents
+    )
+
+
+class Measured(Value):
+    """What a look gave. A name that is missing is unknown, and unknown opens nothing."""
+
+    metrics: Mapping[str, MetricValue] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    #: What could not be looked at, and why.
+    warnings: tuple[str, ...] = ()
+    #: What the next run's look is to be compared with, as JSON.
+    remembered: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Remembered(Value):
+    """How things were when a cycle and a phase began, as digests of stored objects by provider."""
+
+    cycle: Mapping[str, str] = field(default_factory=dict)
+    phase: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    #: What only a pipeline asks for: digests of artifacts and of the constitution's files, empty for what is not
+    #: there; the commit that is checked out; the object with the rules; what the root-cause record says.
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    constitution: Mapping[str, str] = field(default_factory=dict)
+    commit: str = ""
+    rules: str = ""
+    root_cause: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING_REMEMBERED = Remembered()
+
+
+def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
+    """Return the names that decide about a phase: those of its condition, and of its guards."""
+    guards = (workflow.guards[name].condition.names for name in phase.gate_1.guards if name in workflow.guards)
+    checks = () if phase.requires is None else phase.requires.checks
+    return phase.gate_1.condition.names.union(*guards, (f"{name}_ok" for name in checks))
+
+
+def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> tuple[str, ...]:
+    """Return the providers that some of these names come from."""
+    return tuple(name for name, names in _offered(configuration).items() if not wanted.isdisjoint(names))
+
+
+def offered_names(configuration: Configuration) -> frozenset[str]:
+    """Return every name that a look at the project can measure."""
+    return frozenset().union(*_offered(configuration).values())
+
+
+def _offered(configuration: Configuration) -> dict[str, frozenset[str]]:
+    return {**PROVIDED, "commands": frozenset(command.metric for command in configuration.commands)}

@@ -1,0 +1,190 @@
+"""RED for a reason: why a test failed, and whether that is a reason to write code.
+
+Pure. The shell describes the exception, where it came from and what the test's source says; the class follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal
+
+from phase_gate.core.values import Value
+
+
+class Reason(StrEnum):
+    """Why a test failed. The first five are reasons to write code; the others are not."""
+
+    ASSERTION = "assertion"
+    RAISES_NOT_MET = "raises-not-met"
+    PROJECT_ERROR = "project-error"
+    #: An exception in the test, from using what project code gave.
+    MISUSE = "misuse"
+    STRUCTURAL = "structural"
+
+    SYNTAX_ERROR = "syntax-error"
+    MISSING_FIXTURE = "missing-fixture"
+    FOREIGN_MODULE = "foreign-module"
+    STUB = "stub"
+    NO_CHECK = "no-check"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    TEARDOWN_ONLY = "teardown-only"
+    TEST_ERROR = "test-error"
+    #: pytest itself refuses to run it: an argument that it does not take, a fixture that is called, no plugin for it.
+    BROKEN_TEST = "broken-test"
+    #: Reported as failed without an exception that anybody saw: a strict xpass, or somebody's own report.
+    UNEXPLAINED = "unexplained"
+
+
+ACCEPTED = frozenset({Reason.ASSERTION, Reason.RAISES_NOT_MET, Reason.PROJECT_ERROR, Reason.MISUSE, Reason.STRUCTURAL})
+
+#: What to do about a refused one.
+REMEDIES: Mapping[Reason, str] = {
+    Reason.SYNTAX_ERROR: "mend the syntax",
+    Reason.MISSING_FIXTURE: "write the fixture that it asks for",
+    Reason.FOREIGN_MODULE: "install the module that it imports",
+    Reason.STUB: "write the check: a stub fails whatever the code does",
+    Reason.NO_CHECK: "assert something about the code that is to come",
+    Reason.TIMEOUT: "let it fail by a check, not by waiting",
+    Reason.CRASH: "let it fail by a check: a crash says nothing",
+    Reason.TEARDOWN_ONLY: "its call passed: let the test itself fail",
+    Reason.TEST_ERROR: "mend the test: the error comes from its own code",
+    Reason.BROKEN_TEST: "mend the test: pytest can't run it as it stands",
+    Reason.UNEXPLAINED: "let it fail by an exception: nobody saw one",
+}
+
+Place = Literal["test", "project", "foreign"]
+#: Whose a module is that could not be imported.
+Owner = Literal["project", "standard library", "declared", "installed"]
+Statement = Literal["assert", "constant assert", "raise", "other"]
+
+
+class FailureFacts(Value):
+    """What one failing stage showed."""
+
+    stage: str
+    #: Names of the exception's class and its bases, the class itself first.
+    exception: tuple[str, ...]
+    message: str = ""
+    #: Whose code the innermost frame that is ours or the test's belongs to.
+    place: Place = "foreign"
+    #: What the statement there does.
+    statement: Statement = "other"
+    #: `pytest.fail` or `self.fail`, called by the test itself.
+    is_explicit_fail: bool = False
+    #: pytest failed it by itself, and not for a `pytest.raises` or `warns` that was not met.
+    is_refused_by_pytest: bool = False
+    #: It runs only if something turns out so: under an `if`, in an `except`, after a `return` that was not taken.
+    is_conditional: bool = False
+    #: The name of a module that could not be imported, or that lacks a name; and whose it is.
+    missing: str = ""
+    missing_owner: Owner | None = None
+    #: An attribute or name that an object of the project's does not have.
+    lacks_attribute: bool = False
+    uses_project: bool = False
+    #: The test's body asserts something that is not constant.
+    has_check: bool = True
+    file: str = ""
+    line: int | None = None
+    helpers: tuple[str, ...] = ()
+
+
+class Failure(Value):
+    reason: Reason
+    detail: str = ""
+    file: str = ""
+    line: int | None = None
+    #: For a structural one: the module that has to be found inside the root once the code is there.
+    missing: str = ""
+    #: An assertion, wherever it stands, and not code that went wrong.
+    by_check: bool = False
+    #: Functions of the sources that checked on the test's behalf, as `file::name`.
+    helpers: tuple[str, ...] = ()
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.reason in ACCEPTED
+
+
+def classify_failure(facts: FailureFacts) -> Failure:
+    """Return the class of a failure."""
+    message = facts.message.strip()
+    return Failure(
+        reason=_reason(facts),
+        detail=_shorten(f"{facts.exception[0]}: {message}" if message else facts.exception[0]),
+        file=facts.file,
+        line=facts.line,
+        missing=facts.missing if facts.missing_owner == "project" else "",
+        by_check="AssertionError" in facts.exception or facts.exception[0] == "Failed",
+        helpers=facts.helpers,
+    )
+
+
+def _reason(facts: FailureFacts) -> Reason:
+    names = facts.exception
+    if facts.stage == "crash":
+        return Reason.CRASH
+    if facts.stage == "teardown":
+        return Reason.TEARDOWN_ONLY
+    if "SyntaxError" in names:
+        return Reason.SYNTAX_ERROR
+    if "FixtureLookupError" in names:
+        return Reason.MISSING_FIXTURE
+    if facts.message.startswith("Timeout ") and names[0] in ("Failed", "TimeoutError"):
+        return Reason.TIMEOUT
+    if "ImportError" in names or (facts.lacks_attribute and facts.place != "project"):
+        return _structural(facts)
+    if facts.is_explicit_fail:
+        # `if got != want: pytest.fail()` is a check, spelled out.
+        return Reason.ASSERTION if facts.is_conditional else Reason.STUB
+    if names[0] == "Failed":
+        is_broken = facts.is_refused_by_pytest or facts.place == "foreign"
+        return Reason.BROKEN_TEST if is_broken else Reason.RAISES_NOT_MET
+    if facts.place == "project":
+        return Reason.PROJECT_ERROR
+    if facts.statement == "constant assert" or (facts.statement == "raise" and not facts.is_conditional):
+        return Reason.STUB
+    if "AssertionError" in names or "DocTestFailure" in names or "MultipleDoctestFailures" in names:
+        return Reason.ASSERTION
+    if facts.place == "test" and not facts.uses_project:
+        return Reason.TEST_ERROR
+    return Reason.MISUSE if facts.uses_project else Reason.TEST_ERROR
+
+
+def _structural(facts: FailureFacts) -> Reason:
+    if facts.missing_owner is not None and facts.missing_owner != "project":
+        return Reason.FOREIGN_MODULE
+    if not facts.has_check:
+        return Reason.NO_CHECK
+    return Reason.STRUCTURAL
+
+
+def _shorten(text: str) -> str:
+    line = text.splitlines()[0]
+    return line if len(line) <= 120 else f"{line[:117]}..."
+
+
+def failure_to_json(failure: Failure) -> dict[str, object]:
+    return {
+        "reason": str(failure.reason),
+        "detail": failure.detail,
+        "file": failure.file,
+        "line": failure.line,
+        "missing": failure.missing,
+        "by_check": failure.by_check,
+        "helpers": list(failure.helpers),
+    }
+
+
+def failure_from_json(row: Mapping[str, object]) -> Failure:
+    line = row["line"]
+    return Failure(
+        reason=Reason(str(row["reason"])),
+        detail=str(row["detail"]),
+        file=str(row["file"]),
+        line=line if isinstance(line, int) else None,
+        missing=str(row["missing"]),
+        by_check=bool(row["by_check"]),
+        helpers=tuple(map(str, row["helpers"])) if isinstance(row["helpers"], list) else (),
+    )

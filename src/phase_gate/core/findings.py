@@ -1,0 +1,88 @@
+"""Findings: what is odd or wrong about the evidence, with a tier.
+
+Pure values. A hard finding goes with a guard that closes the gate; an advisory one is shown and never closes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from phase_gate.core.values import Value, as_dict
+
+Tier = Literal["hard", "advisory"]
+
+#: Findings of one slug that a report names; the metrics have the full number.
+NAMED_AT_MOST = 20
+
+
+class Finding(Value):
+    slug: str
+    tier: Tier
+    detail: str
+    id: str = ""
+    file: str = ""
+    line: int | None = None
+    #: The guard that it belongs to, where that is not its slug.
+    guard: str = ""
+    #: What the finding is about, as a hash: a waiver covers this and nothing that comes later.
+    proof: str = ""
+
+    def belongs_to(self, guard: str) -> bool:
+        return guard in (self.guard or self.slug, self.slug)
+
+    @property
+    def place(self) -> str:
+        """What it is about, as one would type it: a test's id, or the file with its line."""
+        return self.id or (f"{self.file}:{self.line}" if self.file and self.line else self.file)
+
+    @property
+    def key(self) -> str:
+        return "|".join((self.slug, self.id, self.file, self.proof or self.detail))
+
+
+def findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [as_dict(finding) for finding in findings]
+
+
+def findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    return tuple(Finding(**row) for row in rows)
+
+
+def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[Finding, ...]:
+    """Return one finding a test, in order."""
+    return tuple(
+        Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail)
+        for test_id in sorted(ids)
+    )
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """Return the place of a finding in its document."""
+    return Finding(**row).place
+
+
+def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
+    """Tell whether a note says the same already, so that people need not read an advisory finding, too."""
+    return finding["tier"] == "advisory" and finding["detail"] in notes
+
+
+def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return at most so many of each slug as a report names; one more stands for all the others.
+
+    That one carries a hash of what it stands for, so that a waiver covers those and no later ones.
+    """
+    by_slug: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_slug.setdefault(finding.slug, []).append(finding)
+    capped: list[Finding] = []
+    for slug, rows in by_slug.items():
+        capped += rows[:NAMED_AT_MOST]
+        rest = rows[NAMED_AT_MOST:]
+        if rest:
+            proof = hashlib.sha256("\n".join(finding.key for finding in rest).encode("utf-8", "replace")).hexdigest()
+            capped.append(
+                Finding(slug=slug, guard=rest[0].guard, tier=rest[0].tier, detail=f"and {len(rest)} more", proof=proof)
+            )
+    return tuple(capped)

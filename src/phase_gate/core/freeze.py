@@ -1,0 +1,240 @@
+"""The freeze at the first phase's exit: the tests, and what gives them their meaning.
+
+Pure. From then on a test that is gone, altered, or means something else closes the gate; new ones may come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from phase_gate.core.findings import Finding
+from phase_gate.core.inventory import Inventory, TestFile, bare_name, join_id
+from phase_gate.core.module_code import ModuleStatement, find_changes
+from phase_gate.core.pieces import PieceFile, find_altered_pieces, pieces_from_json, pieces_to_json
+from phase_gate.core.values import Value, field
+
+
+class SupportFile(Value):
+    """A file that tests use: its content, and for Python the hashes of its statements."""
+
+    content: str
+    statements: tuple[str, ...] | None = None
+    #: Fixtures that its own fixtures ask for.
+    requests: tuple[str, ...] = ()
+
+
+class Meaning(Value):
+    """Everything beside the tests' own bodies that decides what they say, at one moment."""
+
+    #: Statements of the files with tests whose content is not the frozen one.
+    modules: Mapping[str, tuple[ModuleStatement, ...]] = field(default_factory=dict)
+    #: Content and, for Python, statements of the files that tests use.
+    support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]] = field(default_factory=dict)
+    #: Files beside them that a run has written: they are its output, and never frozen.
+    written: frozenset[str] = frozenset()
+    #: Files that are tests themselves, and that the run began with in another form.
+    rewritten: tuple[str, ...] = ()
+    #: pytest's settings and our own rules, by name.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    #: Pieces of tests in the sources, by file.
+    pieces: Mapping[str, PieceFile] = field(default_factory=dict)
+
+
+class Frozen(Value):
+    """What was so when the tests were frozen."""
+
+    inventory: Inventory
+    support: Mapping[str, SupportFile]
+    settings: Mapping[str, str]
+    pieces: Mapping[str, PieceFile] = field(default_factory=dict)
+
+
+def freeze(inventory: Inventory, meaning: Meaning) -> Frozen:
+    return Frozen(
+        inventory=inventory,
+        support={
+            path: SupportFile(
+                content=content,
+                statements=None if rows is None else _hashes(rows),
+                requests=tuple(sorted({name for row in rows or () for name in row.requests})),
+            )
+            for path, (content, rows) in meaning.support.items()
+        },
+        settings=dict(meaning.settings),
+        pieces=dict(meaning.pieces),
+    )
+
+
+def _hashes(rows: tuple[ModuleStatement, ...]) -> tuple[str, ...]:
+    return tuple(row.hash for row in rows)
+
+
+def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
+    """Return a hash of the code, not of the text: what is reformatted under a waiver is still what was waived."""
+    return hashlib.sha256("\n".join(_hashes(rows)).encode()).hexdigest()
+
+
+def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
+    """Return what changed about the frozen tests and the code and data around them."""
+    findings = _altered_bodies(frozen.inventory, inventory)
+    for path, now in meaning.modules.items():
+        before = frozen.inventory.files.get(path)
+        if before is not None:
+            proof = _hash_code(now)
+            names = frozenset(name.partition("::")[0] for name in before.bodies)
+            what = "the code around its tests changed"
+            asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
+            findings += _code_changes(path, before.statements, now, what, proof, tests=names, requested=asked)
+    for path, file in frozen.support.items():
+        found = meaning.support.get(path)
+        if found is None:
+            findings.append(_altered(path, "a file that the tests use is gone"))
+        elif found[0] != file.content:
+            if file.statements is not None and found[1] is not None:
+                asked = _requested_below(path, frozen)
+                what = "a file that the tests use changed"
+                findings += _code_changes(path, file.statements, found[1], what, _hash_code(found[1]), requested=asked)
+            else:
+                findings.append(_altered(path, "a file that the tests use changed", proof=found[0]))
+    findings += [_altered(path, "a file of tests changed while the run went on") for path in meaning.rewritten]
+    folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
+    for path in meaning.support:
+        if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
+            findings.append(_altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0]))
+    findings += find_altered_pieces(frozen.pieces, meaning.pieces)
+    return findings + _find_hiding(frozen, inventory, meaning)
+
+
+def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
+    findings = []
+    for path, file in frozen.files.items():
+        found = now.files.get(path)
+        if found is None or found.content == file.content:
+            continue
+        if not path.endswith(".py"):
+            # A text with examples, say: the file itself is the test.
+            findings.append(_altered(path, "a file of tests is not the one that was frozen", proof=found.content))
+            continue
+        present = {bare_name(name) for name in found.ids}
+        # One without a body here was inherited, or made at run time: one that stands here by now takes its place.
+        for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
+            if name in present and found.bodies.get(name, "") != body:
+                findings.append(
+                    Finding(
+                        slug="tests-unchanged",
+                        tier="hard",
+                        id=join_id(path, name),
+                        file=path,
+                        detail="its body is not the one that was frozen",
+                        proof=found.bodies.get(name, ""),
+                    )
+                )
+    return findings
+
+
+def _code_changes(
+    path: str,
+    before: tuple[str, ...],
+    now: tuple[ModuleStatement, ...],
+    what: str,
+    proof: str,
+    *,
+    tests: Collection[str] = frozenset(),
+    requested: Collection[str] = frozenset(),
+) -> list[Finding]:
+    return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests, requested)]
+
+
+def _requested_below(path: str, frozen: Frozen) -> set[str]:
+    """Return the fixtures that are asked for below a file's folder: that is how far a conftest reaches."""
+    home = path.rpartition("/")[0]
+    files: list[tuple[str, TestFile | SupportFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
+    return {asked for name, file in files if not home or name.startswith(f"{home}/") for asked in file.requests}
+
+
+def _module_name(path: str, packages: Collection[str]) -> str:
+    """Return the name that a file is imported by: dotted as far up as there are packages."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    start = len(parts) - 1
+    while start > 0 and "/".join(parts[:start]) in packages:
+        start -= 1
+    return ".".join(parts[start:])
+
+
+def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
+    """Return new modules of a name that tests have been importing another one by."""
+    present = {path for path in (*meaning.support, *inventory.files) if path.endswith(".py")}
+    packages = {path.removesuffix("/__init__.py") for path in present if path.endswith("/__init__.py")}
+    before = {_module_name(path, packages): path for path in frozen.support if path.endswith(".py")}
+    findings = []
+    for path in sorted(present - {*frozen.support, *frozen.inventory.files}):
+        hidden = before.get(_module_name(path, packages))
+        if hidden is not None and not path.endswith("conftest.py"):
+            proof = meaning.support[path][0] if path in meaning.support else inventory.files[path].content
+            findings.append(_altered(path, f"a new module of the same name as {hidden}", proof=proof))
+    return findings
+
+
+def _altered(path: str, detail: str, line: int | None = None, proof: str = "") -> Finding:
+    return Finding(slug="tests-unchanged", tier="hard", file=path, line=line, detail=detail, proof=proof)
+
+
+def _is_above(conftest: str, folders: set[str]) -> bool:
+    home = conftest.rpartition("/")[0]
+    return any(not home or folder == home or folder.startswith(f"{home}/") for folder in folders)
+
+
+def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[Finding]:
+    """Return the settings that are not what they were: pytest's and our own."""
+    return [
+        Finding(
+            slug="rules-unchanged",
+            tier="hard",
+            id=name,
+            detail=f"was {_show(frozen.settings.get(name))}, is {_show(settings.get(name))}",
+            proof=hashlib.sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
+        )
+        for name in sorted({*frozen.settings, *settings})
+        if frozen.settings.get(name) != settings.get(name)
+    ]
+
+
+def _show(value: str | None) -> str:
+    if value is None:
+        return "not set"
+    return repr(value if len(value) <= 60 else f"{value[:57]}...")
+
+
+def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
+    """Return the freeze as a document; the inventory stands in it by its own digest."""
+    return {
+        "inventory": inventory,
+        "support": {
+            path: {
+                "content": file.content,
+                "statements": None if file.statements is None else list(file.statements),
+                "requests": list(file.requests),
+            }
+            for path, file in frozen.support.items()
+        },
+        "settings": dict(frozen.settings),
+        "pieces": pieces_to_json(frozen.pieces),
+    }
+
+
+def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Frozen:
+    return Frozen(
+        inventory=inventory,
+        support={
+            path: SupportFile(
+                content=row["content"],
+                statements=None if row["statements"] is None else tuple(row["statements"]),
+                requests=tuple(row.get("requests", ())),
+            )
+            for path, row in document["support"].items()
+        },
+        settings=document["settings"],
+        pieces=pieces_from_json(document.get("pieces", {})),
+    )

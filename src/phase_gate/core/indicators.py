@@ -1,0 +1,117 @@
+"""Signs that work is complete: words that an agent uses, and what was measured.
+
+Pure. Words are looked for sentence by sentence; one that denies, asks, sets a condition or speaks of what is to come is
+no sign. What is not known is no sign either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal
+
+from phase_gate.core.phrases import Span, compile_phrase
+from phase_gate.core.values import Value
+
+#: The source document's six.
+DEFAULT_PATTERNS = (
+    "<promise>COMPLETE</promise>",
+    "all tasks.*completed",
+    "implementation.*finished",
+    "ready for review",
+    "no remaining work",
+    "all acceptance criteria.*met",
+)
+
+#: In front of a match, or inside of it: what is said is not so, not yet, or not known.
+_DENIED = re.compile(
+    r"\b(?:not|never|cannot|isnt|arent|dont|hardly|neither|nor|without|unable|nearly|almost|partially|partly|mostly|"
+    r"until|unless|before|once|when|whenever|if|whether|assuming|provided|suppose|as soon as|"
+    r"will|would|should|could|might|may|shall|must|to be|to get|going to|"
+    r"needs? to|have to|has to|plan(?:ning)? to|want to|let me|next|todo|to do|soon|later|expect|hope|"
+    r"far from|no way|nowhere near|fails? to|failed to|yet to|"
+    r"instead of|rather than|claims?|claimed|says?|said|print|output|outputting|write|respond with)\b|"
+    r"n['’]t\b|['’]ll\b|['’]d\b",
+    re.IGNORECASE,
+)
+#: Behind a match: it takes part of it back.
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|never|except|excepting|but|apart from|other than|besides|however|although|though|only|if|once|when|"
+    r"after|unless|until|as soon as|yet|soon|later|tomorrow|false|minus|pending)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+class Indicator(Value):
+    """One sign, whether it is there, and how that is known."""
+
+    name: str
+    kind: Literal["pattern", "evidence"]
+    #: None: not known, which is no sign.
+    present: bool | None
+    detail: str = ""
+
+
+#: Characters of prose that are searched, the last ones: more than anybody says about being done, and a log is cut.
+MAX_PROSE = 200_000
+
+
+def find_phrase(pattern: str, prose: str) -> str | None:
+    """Return the first sentence that says it and means it; None if there is none.
+
+    :param prose: one sentence a line.
+    """
+    if len(prose) > MAX_PROSE:
+        # From the next sentence on: half of one may say the opposite.
+        prose = prose[-MAX_PROSE:].partition("\n")[2]
+    # It begins with a word's beginning: "incomplete" is not "complete".
+    phrase = compile_phrase(pattern, flags="i", before=r"(?<!\w)")
+    for sentence in prose.split("\n"):
+        if any(_is_meant(sentence, span) for span in phrase.spans(sentence)):
+            return sentence.strip()
+    return None
+
+
+def _is_meant(sentence: str, span: Span) -> bool:
+    if sentence.rstrip().endswith("?"):
+        return False
+    denied, taken_back = _twists(sentence)
+    # Nothing in front of the words or within them, and nothing behind them.
+    return denied > span.end and taken_back < span.end
+
+
+@lru_cache(maxsize=1024)
+def _twists(sentence: str) -> tuple[int, int]:
+    """Return where the first word that denies ends, and where the last one that takes back begins."""
+    denied = _DENIED.search(sentence)
+    taken_back = max((found.start() for found in _TAKEN_BACK.finditer(sentence)), default=-1)
+    return len(sentence) + 1 if denied is None else denied.end(), taken_back
+
+
+def find_patterns(patterns: Iterable[str], prose: str) -> tuple[Indicator, ...]:
+    """Return each pattern once, with the sentence that it was found in."""
+    rows = []
+    for pattern in dict.fromkeys(patterns):
+        sentence = find_phrase(pattern, prose)
+        detail = "" if sentence is None else sentence if len(sentence) <= 80 else f"{sentence[:79]}…"
+        rows.append(Indicator(name=pattern, kind="pattern", present=sentence is not None, detail=detail))
+    return tuple(rows)
+
+
+def count_present(indicators: Iterable[Indicator]) -> int:
+    return sum(each.present is True for each in indicators)
+
+
+# --- a plan
+
+_BOX = re.compile(r"[ \t]*+(?:[-*+•]|\d{1,4}[.)])?+[ \t]*+\[(?P<mark>[ xX✓✔~-]?)\](?=[ \t]|$)")
+
+
+def plan_is_ticked(text: str) -> tuple[bool | None, str]:
+    """Tell whether every box of a plan is ticked, and how many there are; None if it has no boxes."""
+    marks = [found["mark"] for line in text.split("\n") if (found := _BOX.match(line)) is not None]
+    ticked = sum(mark in ("x", "X", "✓", "✔") for mark in marks if mark)
+    if not marks:
+        return None, "no boxes in it"
+    return ticked == len(marks), f"{ticked} of {len(marks)} boxes are ticked"

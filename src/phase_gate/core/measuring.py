@@ -1,0 +1,285 @@
+"""What a run measured: its metrics, its findings, and what has to be said beside them.
+
+Pure. A name that is not among the metrics was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from phase_gate.core.criteria import Traced
+from phase_gate.core.failures import REMEDIES, Failure, Reason
+from phase_gate.core.findings import Finding, cap_findings, name_tests
+from phase_gate.core.freeze import find_altered, find_changed_settings
+from phase_gate.core.gone import find_gone
+from phase_gate.core.inventory import join_id
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
+from phase_gate.core.record import RunRecord
+from phase_gate.core.runs import Classified, Green, Kind, count
+from phase_gate.core.selection import Audit
+from phase_gate.core.state import OpenRun, State
+from phase_gate.core.values import replace
+from phase_gate.core.waivers import Waiver, covered_by
+from phase_gate.core.workflow import Phase, Workflow
+
+_UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
+_NO_NEW_SKIPS = "no-new-skips"
+GREEN_WITHOUT_CHANGE = "green-without-change"
+
+
+#: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
+_TIME_TAKEN, _SUDDENLY = 2.0, 20
+
+
+def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
+    return {} if green_tree is None else {"code_as_tested": green_tree == tree}
+
+
+def measure(
+    state: State,
+    phase: Phase,
+    record: RunRecord,
+    judged: Judgement,
+    audit: Audit,
+    classified: Classified,
+    past: References,
+    traced: Traced,
+    *,
+    streak: int,
+    iteration: int | None,
+) -> dict[str, MetricValue]:
+    """Return every metric of the run; a name that is not in it was not measured."""
+    in_scope = judged.targets if phase.scope == "targets" else None
+
+    def scoped(ids: frozenset[str]) -> int:
+        return len(ids if in_scope is None else ids & in_scope)
+
+    buckets = list(record.outcomes.values())
+    passing, failing, newly = scoped(judged.passing), scoped(judged.failing), scoped(judged.newly_skipped)
+    green_tree = {Green.GREEN: record.tree, Green.ODD: state.green_tree}.get(judged.green)
+    metrics: dict[str, MetricValue] = {
+        "tests_total": passing + failing + newly,
+        "tests_passing": passing,
+        "tests_failing": failing,
+        "suite_total": len(judged.passing) + len(judged.failing) + len(judged.newly_skipped),
+        "suite_passing": len(judged.passing),
+        "suite_failing": len(judged.failing),
+        "tests_skipped": buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF),
+        "tests_newly_skipped": len(judged.newly_skipped | judged.excused),
+        "tests_xfailed": buckets.count(Bucket.XFAILED),
+        "tests_xpassed": buckets.count(Bucket.XPASSED),
+        "tests_errors": buckets.count(Bucket.ERROR),
+        "tests_flaky": len(judged.flaky),
+        "tests_known_failing": len(judged.known_failing),
+        "tests_not_run": buckets.count(Bucket.NOT_RUN),
+        "tests_deselected": record.deselected,
+        "tests_unselected": len(audit.unselected),
+        "tests_missing": len(audit.missing),
+        "tests_uncollectable": buckets.count(Bucket.UNCOLLECTABLE),
+        "collection_errors": len(record.collection_errors),
+        "baseline_total": judged.baseline_total,
+        "baseline_failing": len(judged.baseline_failing),
+        "consecutive_green_runs": streak,
+        **traced.metrics,
+        "signals_premature": state.signals_premature,
+        "run_complete": classified.kind is Kind.COMPLETE,
+        "run_kind": str(classified.kind),
+        "duration_s": round(record.duration_s, 3),
+        **code_as_tested(green_tree, record.tree),
+        **record.evidence,
+    }
+    if phase.scope != "targets":
+        metrics |= {
+            "tests_altered": len(find_altered_in(record, past)),
+            "rules_changed": len(find_rules_changed(record, past)),
+            "red_seen": state.red_exited or not state.vanished,
+            "red_resolved_elsewhere": len(resolved_elsewhere(record)),
+        }
+    metrics["outcomes_doubtful"] = len(record.doubts)
+    if phase.tests == "failing":
+        metrics["tests_refused"] = len(refused_targets(record, judged))
+    if iteration is not None:
+        metrics["iteration"] = iteration
+    return metrics
+
+
+def refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
+    """Return the failing targets that failed for no accepted reason."""
+    return {
+        test_id: failure
+        for test_id in sorted(judged.failing & judged.targets)
+        if not (failure := record.failures.get(test_id, _UNEXPLAINED)).is_accepted
+    }
+
+
+def find_findings(
+    record: RunRecord,
+    judged: Judgement,
+    audit: Audit,
+    classified: Classified,
+    past: References,
+    *,
+    phase: Phase,
+    state: State,
+    run: OpenRun,
+    traced: Traced,
+    unseen: tuple[str, ...] = (),
+) -> tuple[Finding, ...]:
+    """Return what is wrong with the evidence (hard), and what only looks odd (advisory).
+
+    :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
+    """
+    unmoved = judged.passing & past.red.keys() if record.is_as_in_red else frozenset()
+    unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
+    return (
+        *unfinished,
+        *(() if phase.scope == "targets" else _frozen_findings(record, past, state, phase, unseen)),
+        *record.doubts,
+        *(_refusals(record, judged) if phase.tests == "failing" else ()),
+        *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
+        *_new_skips(judged),
+        *traced.findings,
+        *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
+        *name_tests("tests-gone", "advisory", _gone(record, classified, past), "known before this cycle, and gone now"),
+        *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
+        *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
+        *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
+        *name_tests(GREEN_WITHOUT_CHANGE, "advisory", unmoved, "was red, is green, and no file has changed in between"),
+        *name_tests(
+            "two-outcomes",
+            "advisory",
+            {*_two_outcomes(record, past, state, run)} - unmoved,
+            "another outcome on the same tree",
+        ),
+        *_too_fast(record, state),
+    )
+
+
+def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
+    """Has a suite that took its time become instantaneous, with all of its tests?"""
+    before = {} if state.measurement is None else state.measurement.metrics
+    took, tests = before.get("duration_s"), before.get("tests_total")
+    if not isinstance(took, (int, float)) or not isinstance(tests, int) or took < _TIME_TAKEN:
+        return ()
+    if len(record.outcomes) < tests or record.duration_s * _SUDDENLY > took:
+        return ()
+    detail = f"the suite took {took:.1f} s last time and {record.duration_s:.2f} s now, with no test less"
+    return (Finding(slug="suite-too-fast", tier="advisory", detail=detail),)
+
+
+def excuse_skips(judged: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
+    """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
+    if not covered_by(waivers, _NO_NEW_SKIPS, cap_findings(_new_skips(judged)), at=at):
+        return judged
+    return replace(
+        judged, newly_skipped=frozenset(), exempt=judged.exempt | judged.newly_skipped, excused=judged.newly_skipped
+    )
+
+
+def _new_skips(judged: Judgement) -> tuple[Finding, ...]:
+    # The excused ones, too: that they are waived has to be seen.
+    skipped = judged.newly_skipped | judged.excused
+    return name_tests(_NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before")
+
+
+def find_altered_in(record: RunRecord, past: References) -> list[Finding]:
+    own = [] if past.frozen is None else find_altered(past.frozen, record.inventory, record.meaning)
+    return [*own, *record.altered_elsewhere]
+
+
+def find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
+    return [] if past.frozen is None else find_changed_settings(past.frozen, record.meaning.settings)
+
+
+def resolved_elsewhere(record: RunRecord) -> list[str]:
+    """Return the modules that a structural red missed and that somebody else's code now provides."""
+    return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
+
+
+def _frozen_findings(
+    record: RunRecord, past: References, state: State, phase: Phase, unseen: tuple[str, ...]
+) -> list[Finding]:
+    findings = [*find_altered_in(record, past), *find_rules_changed(record, past)]
+    findings += [
+        Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
+        for module in resolved_elsewhere(record)
+    ]
+    # A workflow without a red phase has nobody to ask for one.
+    if not state.red_exited and "red-was-seen" in phase.gate_1.guards:
+        why = "".join(unseen) or "this cycle began without RED"
+        if state.vanished:
+            why = "the state folder vanished in the middle of a cycle"
+        findings.append(Finding(slug="red-was-seen", tier="hard" if state.vanished else "advisory", detail=why))
+    return findings
+
+
+def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
+    rows = refused_targets(record, judged).items()
+    return [
+        Finding(
+            slug="red-for-a-reason",
+            tier="hard",
+            id=test_id,
+            file=failure.file,
+            line=failure.line,
+            detail=": ".join(filter(None, (failure.reason, failure.detail))) + f"; {REMEDIES[failure.reason]}",
+        )
+        for test_id, failure in rows
+    ]
+
+
+def _gone(record: RunRecord, classified: Classified, past: References) -> list[str]:
+    # Where not all of it ran, what was moved can't be told from what is gone.
+    if classified.kind is not Kind.COMPLETE or not record.missing_since or past.baseline is None:
+        return []
+    return find_gone(past.baseline.inventory, record.missing_since, record.inventory)
+
+
+def _hidden(record: RunRecord) -> list[str]:
+    return [join_id(path, name) for path, file in record.inventory.files.items() for name in file.hidden]
+
+
+def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:
+    # The tree that the last complete run left is only known for sure while no other run came after it.
+    is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
+    if past.latest is None or not is_latest or state.tree != run.tree:
+        return []
+    return [
+        test_id
+        for test_id, bucket in record.outcomes.items()
+        if test_id in past.latest.ids
+        and bucket is not Bucket.NOT_RUN
+        and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
+    ]
+
+
+def note_unseen(state: State, workflow: Workflow) -> tuple[str, ...]:
+    first = workflow.first
+    if first.tests == "failing" and first.name not in state.visited:
+        return (f"{first.name} was never seen in this cycle: nothing shows that these tests can fail",)
+    return ()
+
+
+def take_notes(record: RunRecord, judged: Judgement, classified: Classified, run: OpenRun) -> tuple[str, ...]:
+    notes = []
+    if run.overlaps:
+        notes.append("another run of this task was open at the same time: the streak is not extended")
+    if record.narrowed_by and classified.kind is Kind.COMPLETE:
+        notes.append(f"narrowed: {'; '.join(record.narrowed_by)}")
+    exempt = [record.outcomes[test_id] for test_id in judged.exempt - judged.excused]
+    skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
+    marked = len(exempt) - skipped
+    shown = [
+        count(number, noun)
+        for number, noun in (
+            (skipped, "known skip"),
+            (record.skipped_modules, "skipped module"),
+            (marked, "known xfail"),
+            (len(judged.known_failing), "known failure"),
+        )
+        if number
+    ]
+    if shown:
+        notes.append(f"exempt: {', '.join(shown)}")
+    return tuple(notes)

@@ -1,0 +1,217 @@
+"""The code around tests: what gives them their meaning, statement by statement.
+
+Pure. Imports, constants, helpers, fixtures and class code of a file that holds tests, or that tests use. What was there
+must stay; what is added may come if it can't change the meaning of what was there.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from phase_gate.core.body_hash import HASH_LENGTH, hash_body
+from phase_gate.core.fixtures import provided_name, requested_names
+from phase_gate.core.imported import ImportedNames
+from phase_gate.core.values import Value
+
+#: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
+_READ_BY_PYTEST = frozenset(
+    {
+        "pytestmark",
+        "pytest_plugins",
+        "collect_ignore",
+        "collect_ignore_glob",
+        "setup_module",
+        "teardown_module",
+        "setup_function",
+        "teardown_function",
+        "setUpModule",
+        "tearDownModule",
+        "__test__",
+        "__tracebackhide__",
+    }
+)
+
+#: Ways to bind, in passing, what no assignment names.
+_CHANGES_OTHERS = frozenset(
+    {"setattr", "delattr", "exec", "eval", "globals", "vars", "modules", "__setattr__", "__setitem__", "__dict__"}
+)
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class ModuleStatement(Value, kw_only=False):
+    """One statement at the module's level, its tests left out."""
+
+    hash: str
+    line: int
+    binds: frozenset[str]
+    #: Whether it is of a kind that can come without changing what was there.
+    is_harmless: bool
+    #: The name of the fixture that it defines.
+    provides: str = ""
+    #: The fixtures that it asks for itself.
+    requests: frozenset[str] = frozenset()
+    #: Data in other modules that the parameters of its fixture come from, as `module:name`.
+    rows_from: tuple[str, ...] = ()
+
+
+def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStatement, ...]:
+    """Return the statements of a module without its tests, which are given by their bare names."""
+    omitted = _test_nodes(tree.body, "", tests)
+    names = ImportedNames(tree)
+    found = []
+    for statement in tree.body:
+        if id(statement) in omitted or _is_docstring(statement, tree):
+            continue
+        for part in _split_import(statement):
+            binds = frozenset(_bound_names(part))
+            text = f"{getattr(part, 'name', '')} {hash_body(part, omitted)}"
+            found.append(
+                ModuleStatement(
+                    hash=hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH],
+                    line=statement.lineno,
+                    binds=binds,
+                    is_harmless=_is_harmless(part, binds),
+                    provides=provided_name(part),
+                    requests=requested_names(part),
+                    rows_from=tuple(sorted(set(names.rows_of(part)))),
+                )
+            )
+    return tuple(found)
+
+
+def _split_import(statement: ast.stmt) -> list[ast.stmt]:
+    """Return one import a name: a new test mostly adds a name to a line that is there, and sorters merge lines."""
+    match statement:
+        case ast.Import(names=names):
+            return [ast.Import([alias]) for alias in names]
+        case ast.ImportFrom(module=module, names=names, level=level):
+            return [ast.ImportFrom(module, [alias], level) for alias in names]
+    return [statement]
+
+
+def _test_nodes(body: list[ast.stmt], prefix: str, tests: Collection[str]) -> set[int]:
+    """Return the tests' own nodes, and the classes in which nothing else is: one more of those is no change."""
+    omitted: set[int] = set()
+    for node in body:
+        if isinstance(node, _Function) and f"{prefix}{node.name}" in tests:
+            omitted.add(id(node))
+        elif isinstance(node, ast.ClassDef):
+            inner = _test_nodes(node.body, f"{prefix}{node.name}::", tests)
+            omitted |= inner
+            rest = [each for each in node.body if id(each) not in inner and not _is_text(each)]
+            if inner and not (rest or node.bases or node.keywords or node.decorator_list):
+                omitted.add(id(node))
+    return omitted
+
+
+def find_changes(
+    frozen: Iterable[str],
+    now: Sequence[ModuleStatement],
+    tests: Collection[str] = frozenset(),
+    requested: Collection[str] = frozenset(),
+) -> tuple[int, ...]:
+    """Return the lines that change the meaning of what was frozen; 0 stands for something that is gone.
+
+    :param tests: names in the module that frozen tests stand under, theirs or their classes'.
+    :param requested: fixtures that frozen tests ask for: one more of that name would come between.
+    """
+    missing = Counter(frozen)
+    added = []
+    for statement in now:
+        if missing[statement.hash]:
+            missing[statement.hash] -= 1
+        else:
+            added.append(statement)
+    bound = Counter(name for statement in now for name in statement.binds)
+    lines = [
+        statement.line
+        for statement in added
+        # A second binding of a name replaces what tests have been using under it, or a test itself.
+        if not statement.is_harmless
+        or statement.provides in requested
+        or any(bound[name] > 1 or name in tests for name in statement.binds)
+    ]
+    if +missing:
+        lines.insert(0, 0)
+    return tuple(lines)
+
+
+def _is_docstring(statement: ast.stmt, tree: ast.Module) -> bool:
+    return statement is tree.body[0] and _is_text(statement)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
+    if any(name in _READ_BY_PYTEST or name.startswith("pytest_") for name in binds) or _reaches_out(statement):
+        return False
+    if isinstance(statement, ast.Import):
+        return True
+    if isinstance(statement, ast.ImportFrom):
+        return "*" not in binds
+    if isinstance(statement, _Function):
+        return not _is_autouse(statement)
+    if isinstance(statement, ast.ClassDef):
+        # Its body runs at import, too.
+        return all(
+            isinstance(inner, ast.Pass | _Function)
+            or _is_text(inner)
+            or _is_harmless(inner, frozenset(f".{name}" for name in _bound_names(inner)))
+            for inner in statement.body
+        )
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        # A value under a new name; not an attribute or item of something that is there already.
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return all(isinstance(target, ast.Name | ast.Tuple | ast.List) for target in targets) and bool(binds)
+    if isinstance(statement, ast.If):
+        # `if TYPE_CHECKING:` and the like, as long as nothing else happens inside.
+        return all(
+            _is_harmless(inner, frozenset(_bound_names(inner))) for inner in (*statement.body, *statement.orelse)
+        )
+    return False
+
+
+def _reaches_out(statement: ast.stmt) -> bool:
+    """Tell whether running the definition or assignment changes other things: `_ = setattr(price, ...)`."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        if (isinstance(node, ast.Name) and node.id in _CHANGES_OTHERS) or (
+            isinstance(node, ast.Attribute) and node.attr in _CHANGES_OTHERS
+        ):
+            return True
+        # What a function does is done when somebody calls it.
+        deferred = {id(inner) for inner in node.body} if isinstance(node, _Function) else set()
+        if isinstance(node, ast.Lambda):
+            deferred = {id(node.body)}
+        pending += [inner for inner in ast.iter_child_nodes(node) if id(inner) not in deferred]
+    return False
+
+
+def _is_autouse(function: _Function) -> bool:
+    for mark in function.decorator_list:
+        for keyword in getattr(mark, "keywords", ()):
+            if keyword.arg == "autouse" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):
+                return True
+    return False
+
+
+def _bound_names(statement: ast.stmt) -> Iterable[str]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(statement, ast.If):
+        for inner in (*statement.body, *statement.orelse):
+            yield from _bound_names(inner)
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id

@@ -1,0 +1,31 @@
+"""Names of people and agents: when two of them are one.
+
+Pure. A reviewer who differs from the executor by a capital, a wide letter or a character without a look is the
+executor. Letters of other scripts that only look alike are not recognised.
+"""
+
+from __future__ import annotations
+
+from phase_gate.core.visible import strip_unseen
+
+
+def same_name(a: str, b: str) -> bool:
+    """Tell whether two names are one and the same."""
+    return name_key(a) == name_key(b)
+
+
+def name_key(name: str) -> str:
+    """Return what names are compared by: NFKC, casefolded, one space between words, nothing invisible."""
+    import unicodedata  # here, not above: most starts compare no names
+
+    # Twice: what casefold makes of some letters is not normalized (U+0345, for one).
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    words = (strip_unseen(word) for word in folded.split())
+    return " ".join(word for word in words if word)
+
+
+def find_name_fault(name: str) -> str:
+    """Return what is wrong with a name; empty if nothing is."""
+    # Joiners too, wherever they stand: a name with one and a name without look the same.
+    odd = next((each for each in name if not strip_unseen(each)), None)
+    return "" if odd is None else f"the character U+{ord(odd):04X} in it can't be seen"

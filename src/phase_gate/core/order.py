@@ -1,0 +1,264 @@
+"""Which phase may follow which: the phase order of a task.
+
+Pure. Given the state and the workflow, say how a run in a phase begins, or refuse it and say what is missing.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
+from phase_gate.core.forked import LATE
+from phase_gate.core.state import Event, State
+from phase_gate.core.values import Value, as_dict, replace
+from phase_gate.core.words import DONE
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.errors import PhaseOrderError, UsageError
+
+#: The name on the command line that stands for "where the task is, or goes next".
+AUTO = "AUTO"
+
+
+class How(StrEnum):
+    """How a run in a phase begins."""
+
+    STAY = "stay"
+    #: The first phase of a task that has no state yet.
+    BEGIN = "begin"
+    NEXT = "next"
+    NEW_CYCLE = "new-cycle"
+    #: Back to the first phase in the middle of a cycle; takes effect when a complete run ends.
+    REWIND = "rewind"
+    #: In a pipeline: a change request leads back, and a recovery leads on.
+    REQUEST = "request"
+    RECOVERED = "recovered"
+
+
+class Entry(Value, kw_only=False):
+    phase: Phase
+    how: How
+
+    @property
+    def begins_cycle(self) -> bool:
+        return self.how in (How.BEGIN, How.NEW_CYCLE)
+
+    @property
+    def enters(self) -> bool:
+        return self.how not in (How.STAY, How.REWIND)
+
+
+def named_phase(workflow: Workflow, requested: str) -> Phase | None:
+    """Return the phase of that name, None for `auto`. Raises UsageError for an unknown one, whatever the state is."""
+    if requested.upper() == AUTO:
+        return None
+    phase = workflow.phase(requested)
+    if phase is None:
+        raise UsageError(
+            f"unknown phase {shorten(requested)} in workflow {workflow.name}",
+            remedy=f"use one of: {', '.join(each.name.lower() for each in workflow.phases)}, auto",
+        )
+    return phase
+
+
+def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
+    """Return how a run in `requested` begins. Raises UsageError for an unknown phase, PhaseOrderError for a refusal."""
+    phase = named_phase(workflow, requested)
+    if phase is None:
+        return _decide_auto(state, workflow)
+    if state.phase is None:
+        return _decide_first(workflow, phase)
+    if phase.name == state.phase:
+        return Entry(phase, How.STAY)
+    current = workflow.phase(state.phase)
+    if state.is_stuck:
+        raise stuck_error(state)
+    if current is None and state.phase != DONE:
+        raise _unknown_current(state, workflow)
+    if current is not None and state.exited:
+        name, how = way_on(state, workflow, current)
+        if phase.name == name:
+            return Entry(phase, how)
+    if phase is workflow.first:
+        return _decide_return(state, workflow)
+    raise _refusal(state, workflow, phase)
+
+
+def _decide_auto(state: State, workflow: Workflow) -> Entry:
+    if state.phase is None:
+        return Entry(workflow.first, How.BEGIN)
+    if state.phase == DONE:
+        raise PhaseOrderError(
+            f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
+            remedy=f"pytest --phase={workflow.first.name.lower()} starts the next cycle",
+        )
+    if state.is_stuck:
+        raise stuck_error(state)
+    current = workflow.phase(state.phase)
+    if current is None:
+        raise _unknown_current(state, workflow)
+    name, how = way_on(state, workflow, current)
+    following = workflow.phase(name)
+    if state.exited and following is not None:
+        return Entry(following, how)
+    return Entry(current, How.STAY)
+
+
+def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
+    """Return which phase follows the present one once it has exited, and how it is entered."""
+    if state.pipeline is None:
+        return current.next, How.NEXT
+    from phase_gate.core.pipeline_order import following  # no other workflow pays for it
+
+    way = following(state.pipeline, workflow, current)
+    return way.phase, How(way.how)
+
+
+def stuck_error(state: State) -> PhaseOrderError:
+    reason = "" if state.pipeline is None else f": {state.pipeline.stuck}"
+    task = "" if state.task == "default" else f" --task {state.task}"
+    return PhaseOrderError(f"the pipeline is stuck{reason}", remedy=f"phase-gate recover{task} says what is needed")
+
+
+def _decide_first(workflow: Workflow, phase: Phase) -> Entry:
+    if workflow.start == "any" or phase is workflow.first:
+        return Entry(phase, How.BEGIN)
+    raise PhaseOrderError(
+        f"workflow {workflow.name} begins with {workflow.first.name}, not with {phase.name}",
+        remedy=f"pytest --phase={workflow.first.name.lower()}",
+    )
+
+
+def may_end_here(state: State, workflow: Workflow) -> bool:
+    """Tell whether the cycle is over, or may be: it is done, or has exited a phase that may end it."""
+    if state.phase == DONE:
+        return True
+    current = workflow.phase(state.phase or "")
+    return current is not None and state.exited and current.may_end_cycle
+
+
+def _decide_return(state: State, workflow: Workflow) -> Entry:
+    first = workflow.first
+    if may_end_here(state, workflow):
+        return Entry(first, How.NEW_CYCLE)
+    if workflow.rewind_by_option:
+        return Entry(first, How.REWIND)
+    raise PhaseOrderError(
+        f"{state.phase} has not ended the cycle, and workflow {workflow.name} does not go back by option",
+        remedy=f'phase-gate rewind {first.name} --reason "..."',
+    )
+
+
+def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
+    names = [each.name for each in workflow.phases]
+    first = workflow.first.name.lower()
+    if state.phase == DONE:
+        return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=f"pytest --phase={first}")
+    current = workflow.phase(state.phase or "")
+    if current is None:
+        return _unknown_current(state, workflow)
+    if phase.recovers or current.recovers:
+        return PhaseOrderError(
+            f"{phase.name} does not follow {current.name}: only a failing gate and its recovery lead there",
+            remedy="phase-gate recover",
+        )
+    if names.index(phase.name) < names.index(current.name):
+        return PhaseOrderError(
+            f"{phase.name} lies before {current.name}, where the task is",
+            remedy=f'phase-gate rewind {phase.name} --reason "..."',
+        )
+    if state.exited:
+        name = way_on(state, workflow, current)[0]
+        return PhaseOrderError(
+            f"{phase.name} does not follow {current.name}: {name} does",
+            remedy=f"pytest --phase={name.lower()}"
+            if name != DONE
+            else f"pytest --phase={first} starts the next cycle",
+        )
+    return PhaseOrderError(
+        f"{phase.name} can't begin: {current.name} has not exited ({what_is_missing(state)})",
+        remedy=what_to_do(state, current),
+    )
+
+
+def entry_events(
+    state: State,
+    entry: Entry,
+    workflow: Workflow,
+    *,
+    run: str | None,
+    allow_non_interactive: bool,
+    remembered: Remembered = NOTHING_REMEMBERED,
+) -> list[Event]:
+    """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
+    events: list[Event] = []
+    if entry.begins_cycle:
+        latest = state.latest
+        data = {
+            "cycle": state.cycle + 1,
+            "workflow": workflow.name,
+            "baseline": None if latest is None else as_dict(latest),
+            "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
+            "allow_non_interactive": allow_non_interactive,
+            # Of the first one in a folder: a cycle was open in the folder that was here before.
+            "vanished": state.vanished and state.cycle == 0,
+            "remembered": dict(remembered.cycle),
+            "run": run,
+        }
+        if workflow.pipeline is not None:
+            data["pipeline"] = {"constitution": dict(remembered.constitution), "rules": remembered.rules}
+        events.append(Event(kind="cycle-began", data=data))
+    if entry.enters:
+        data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
+        if workflow.pipeline is not None:
+            data["pipeline"] = _pipeline_entry(state, entry, workflow, remembered)
+            events += _routed(state, entry, workflow)
+        events.append(Event(kind="phase-entered", data=data))
+    return events
+
+
+def _pipeline_entry(state: State, entry: Entry, workflow: Workflow, remembered: Remembered) -> dict[str, Any]:
+    from phase_gate.core.pipeline_order import entry_data
+
+    began = replace(state, pipeline=None) if entry.begins_cycle else state
+    return entry_data(began, workflow, entry.phase, entry.how, artifacts=remembered.artifacts, commit=remembered.commit)
+
+
+def _routed(state: State, entry: Entry, workflow: Workflow) -> list[Event]:
+    """Return what becomes of the requests that lead here: to follow one is to approve it."""
+    current = workflow.phase(state.phase or "")
+    if entry.how is not How.REQUEST or current is None or state.pipeline is None:
+        return []
+    from phase_gate.core.pipeline_order import following
+    from phase_gate.core.pipeline_verdict import decided
+
+    reason = f"leads from {current.name} to {entry.phase.name}"
+    requests = following(state.pipeline, workflow, current).requests
+    return [decided(request, "approved", by=current.name, reason=reason) for request in requests]
+
+
+def what_is_missing(state: State) -> str:
+    """Return why the present phase has not exited, in a clause."""
+    if state.evaluation is None or state.evaluation.get("phase") != state.phase:
+        return "no complete run in it yet"
+    if state.evaluation_is_stale:
+        return LATE if state.is_forked else "a run came after its last verdict"
+    return str(state.evaluation["reason"])
+
+
+def what_to_do(state: State, current: Phase) -> str:
+    if state.evaluation is not None and state.evaluation.get("phase") == state.phase and not state.evaluation_is_stale:
+        return str(state.evaluation["next"])
+    return f"pytest --phase={current.name.lower()}"
+
+
+def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
+    return PhaseOrderError(
+        f"the task is in {state.phase}, which workflow {workflow.name} does not have",
+        remedy=f"go on with the workflow that the cycle began with: --phase-workflow={state.workflow}",
+    )
+
+
+def shorten(name: str) -> str:
+    """Return a name as it may stand in a message: quoted, and cut if somebody typed a novel."""
+    return repr(name if len(name) <= 40 else f"{name[:37]}...")

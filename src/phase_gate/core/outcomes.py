@@ -1,0 +1,249 @@
+"""What each test's outcome counts as: passing, failing, exempt, or neither.
+
+Pure. Every id has exactly one bucket; what that bucket is worth depends on what was so before this cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+from phase_gate.core.freeze import Frozen
+from phase_gate.core.inventory import Inventory, bare_id, bare_name, split_id
+from phase_gate.core.runs import Green
+from phase_gate.core.values import Value, field
+
+
+class Bucket(StrEnum):
+    """How a test ended, worst stage of all its reports."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    FLAKY = "flaky"
+    SKIPPED = "skipped"
+    #: Skipped, and the test carries a skipif mark.
+    SKIPPED_IF = "skipped-if"
+    NOT_RUN = "not-run"
+    UNCOLLECTABLE = "uncollectable"
+
+
+FAILING = frozenset({Bucket.FAILED, Bucket.ERROR, Bucket.UNCOLLECTABLE})
+SKIPPED = frozenset({Bucket.SKIPPED, Bucket.SKIPPED_IF})
+XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
+
+#: Ids with their buckets. In stored snapshots the plainly passed ones are left out.
+Outcomes = Mapping[str, Bucket]
+
+
+class Past(Value, kw_only=False):
+    """Tests and outcomes of an earlier run."""
+
+    inventory: Inventory
+    outcomes: Outcomes
+    ids: Collection[str]
+    #: Platform, Python and packages then; empty where nobody wrote it down.
+    surroundings: str = ""
+
+    @classmethod
+    def of(cls, inventory: Inventory, outcomes: Outcomes) -> Past:
+        return cls(inventory, outcomes, frozenset(inventory.ids()))
+
+
+class References(Value):
+    """What this run's outcomes are compared with."""
+
+    baseline: Past | None = None
+    #: The first complete run of the cycle; None while this run may be it.
+    first: Past | None = None
+    #: The last complete run, of whatever phase.
+    latest: Past | None = None
+    known: Inventory | None = None
+    known_ids: Collection[str] = frozenset()
+    #: Bodies at git's HEAD by path and bare name; empty where there is no git.
+    head: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Ids that the cycle is about, from its first phase; None while in it.
+    targets: Collection[str] | None = None
+    recovered: Collection[str] = frozenset()
+    frozen: Frozen | None = None
+    #: The freeze that a rewind took back: what was in it, is unaltered and passes is not what RED is about any more.
+    withdrawn: Inventory | None = None
+    #: Bodies of tests that failed for a reason in this cycle.
+    red: Mapping[str, str] = field(default_factory=dict)
+    #: Platform, Python and packages now.
+    surroundings: str = ""
+
+
+class Judgement(Value):
+    """Each id of the run in exactly one of the first six sets."""
+
+    passing: frozenset[str]
+    failing: frozenset[str]
+    known_failing: frozenset[str]
+    exempt: frozenset[str]
+    newly_skipped: frozenset[str]
+    odd: frozenset[str]
+    flaky: frozenset[str]
+    targets: frozenset[str]
+    baseline_total: int
+    baseline_failing: frozenset[str]
+    recovered: frozenset[str]
+    #: Exempt only because a person let these skips pass.
+    excused: frozenset[str] = frozenset()
+
+    @property
+    def green(self) -> Green:
+        if self.failing or self.newly_skipped or self.flaky:
+            return Green.NOT_GREEN
+        return Green.ODD if self.odd or not self.passing else Green.GREEN
+
+
+def judge_outcomes(outcomes: Outcomes, inventory: Inventory, past: References, *, in_first_phase: bool) -> Judgement:
+    """Sort every id by what its outcome counts as."""
+    if in_first_phase:
+        targets = frozenset(
+            test_id for test_id, bucket in outcomes.items() if _is_target(test_id, bucket, inventory, past)
+        )
+    else:
+        targets = frozenset(past.targets or ())
+    sets: dict[str, set[str]] = {
+        name: set() for name in ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd", "not_run")
+    }
+    # Nearly all of them: taken out in one go, as this is what a run of a big suite pays for.
+    passing = frozenset(test_id for test_id, bucket in outcomes.items() if bucket is Bucket.PASSED)
+    others = outcomes.items() if len(passing) < len(outcomes) else ()
+    for test_id, bucket in others:
+        if bucket is not Bucket.PASSED:
+            sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
+    passing |= sets["passing"]
+    return Judgement(
+        passing=passing,
+        failing=frozenset(sets["failing"]),
+        known_failing=frozenset(sets["known_failing"]),
+        exempt=frozenset(sets["exempt"]),
+        newly_skipped=frozenset(sets["newly_skipped"]),
+        odd=frozenset(sets["odd"]),
+        flaky=frozenset(test_id for test_id, bucket in others if bucket is Bucket.FLAKY),
+        targets=targets,
+        baseline_total=0 if past.baseline is None else len(past.baseline.ids),
+        baseline_failing=frozenset(
+            test_id for test_id in sets["failing"] if _was_passing(test_id, inventory, past.baseline)
+        ),
+        recovered=frozenset(
+            test_id
+            for test_id, bucket in (past.baseline.outcomes if past.baseline is not None else {}).items()
+            if bucket in FAILING and test_id in passing
+        ),
+    )
+
+
+def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]) -> str:
+    if bucket is Bucket.FLAKY:
+        return "passing"
+    if bucket in FAILING:
+        return "known_failing" if _is_known_failure(test_id, inventory, past) else "failing"
+    if bucket in SKIPPED:
+        return "exempt" if _skip_is_exempt(test_id, bucket, inventory, past, targets) else "newly_skipped"
+    if bucket in XMARKED:
+        if _xmark_is_exempt(test_id, past):
+            return "exempt"
+        return "failing" if bucket is Bucket.XFAILED else "odd"
+    return "not_run"
+
+
+def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: References) -> bool:
+    baseline = past.baseline
+    if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
+        return False
+    if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
+        # What passes by now was red, and is done; what still fails is still the step, under whatever rules.
+        return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
+    # An old test that still passes is not what this step is about, whoever wrote it and wherever it was merged from.
+    return not (bucket is Bucket.PASSED and _is_as_at_head(test_id, inventory, past))
+
+
+def _is_in(test_id: str, inventory: Inventory) -> bool:
+    path, name = split_id(test_id)
+    file = inventory.files.get(path)
+    return file is not None and (name in file.ids or bare_name(name) in file.bodies)
+
+
+def _is_as_at_head(test_id: str, inventory: Inventory, past: References) -> bool:
+    path, name = split_id(test_id)
+    at_head = past.head.get(path, {}).get(bare_name(name))
+    return at_head is not None and at_head == inventory.body(test_id)
+
+
+def _same_body(test_id: str, now: Inventory, then: Inventory) -> bool:
+    return now.body(test_id) == then.body(test_id)
+
+
+def _is_known_failure(test_id: str, inventory: Inventory, past: References) -> bool:
+    baseline = past.baseline
+    return (
+        baseline is not None
+        and baseline.outcomes.get(test_id) in FAILING
+        and test_id not in past.recovered
+        and _same_body(test_id, inventory, baseline.inventory)
+    )
+
+
+def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> bool:
+    return (
+        baseline is not None
+        and test_id in baseline.ids
+        and baseline.outcomes.get(test_id, Bucket.PASSED) is Bucket.PASSED
+        and _same_body(test_id, inventory, baseline.inventory)
+    )
+
+
+def _xmark_is_exempt(test_id: str, past: References) -> bool:
+    reference = past.baseline or past.first
+    return reference is None or reference.outcomes.get(test_id) in XMARKED
+
+
+def _is_among(test_id: str, ids: Collection[str]) -> bool:
+    """Tell whether the test is there, or was counted from its source, where its parameters do not show."""
+    return test_id in ids or bare_id(test_id) in ids
+
+
+def _was_uncollectable(test_id: str, past: References) -> bool:
+    return past.first is not None and past.first.outcomes.get(bare_id(test_id)) is Bucket.UNCOLLECTABLE
+
+
+def _same_red_body(test_id: str, inventory: Inventory, past: References) -> bool:
+    red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
+    return bool(red) and inventory.body(test_id) == red
+
+
+def _skip_is_exempt(
+    test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
+) -> bool:
+    by_condition = bucket is Bucket.SKIPPED_IF
+    if _is_among(test_id, past.red):
+        # It was red: it has to become green, not silent. While its module could not be imported, its marks were silent.
+        return by_condition and _was_uncollectable(test_id, past) and _same_red_body(test_id, inventory, past)
+    baseline = past.baseline
+    if baseline is not None and test_id in baseline.ids:
+        if baseline.outcomes.get(test_id) in SKIPPED:
+            return True
+        return by_condition and _same_body(test_id, inventory, baseline.inventory) and _moved_on(baseline, past)
+    if past.first is None or past.first.outcomes.get(test_id) in SKIPPED:
+        return True
+    if _is_among(test_id, targets):
+        return False
+    if not _is_among(test_id, past.known_ids):
+        return True
+    if past.known is None or not _same_body(test_id, inventory, past.known):
+        return False
+    return by_condition and _moved_on(past.first, past)
+
+
+def _moved_on(then: Past, past: References) -> bool:
+    """Tell whether platform, Python or packages are others: then a condition that was there before may hold now.
+
+    Anything else that a condition can ask for, a variable or a file, is in the hands of whoever wants the skip.
+    """
+    return not then.surroundings or then.surroundings != past.surroundings

@@ -1,0 +1,100 @@
+"""What a person decides against the evidence: on the record, and shown in every later verdict of the cycle.
+
+Pure. Whether it is a person who asks is the command's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from phase_gate.core.evidence import tables_from_json
+from phase_gate.core.findings import findings_from_json
+from phase_gate.core.order import way_on
+from phase_gate.core.signals import ABSENT
+from phase_gate.core.state import Event, State
+from phase_gate.core.values import replace
+from phase_gate.core.words import DONE, run_command
+from phase_gate.core.workflow import Phase, Workflow
+
+Kind = Literal[
+    "skip", "force", "breaker-reset", "constitution-accept", "restart", "amend", "rollback-accept", "key-adopt"
+]
+
+#: What has to be typed before everything is overridden.
+WORD = "OVERRIDE"
+
+#: Words that give no reason. Whoever overrides has to say why this time is different.
+_EXCUSES = re.compile(
+    r"(?:it|this|that|the code|code)?\s*(?:just|probably|should|surely)?\s*"
+    r"(?:works?|is fine|looks? (?:good|fine|ok)(?: to me)?|is ok|is done|done|ok|okay|fine|lgtm|good enough|"
+    r"trust me|n/?a|none|"
+    r"no reason|because|tbd|todo|x+|-+|\.+|test(?:ing)?|skip|force|override|(?:small|minor|trivial|tiny) change|"
+    r"no time|(?:the )?(?:tests?|gate|verif\w+) takes? too long|"
+    r"later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
+    re.IGNORECASE,
+)
+#: Characters: whoever writes more has said something.
+_LONGEST_EXCUSE = 200
+
+
+def is_excuse(reason: str) -> bool:
+    """Tell whether the words give no reason at all."""
+    words = " ".join(reason.split())
+    return len(words) <= _LONGEST_EXCUSE and _EXCUSES.fullmatch(words) is not None
+
+
+def override_record(kind: Kind, state: State, *, reason: str, by: str, at: str) -> dict[str, Any]:
+    return {"kind": kind, "phase": state.phase, "iteration": state.iteration, "reason": reason, "by": by, "at": at}
+
+
+def forced_events(
+    state: State, workflow: Workflow, phase: Phase, record: Mapping[str, Any], *, root: str
+) -> tuple[Evaluation, list[Event]]:
+    """Return the verdict of a phase that a person ends, and what is recorded about it."""
+    at, measured = str(record["at"]), state.measurement
+    subject = Subject.about(
+        state,
+        phase,
+        iteration=state.iteration,
+        run=None if measured is None else measured.run,
+        at=at,
+        root=root,
+    )
+    evaluation = evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics={} if measured is None else measured.metrics,
+        facts=state.facts,
+        reading=ABSENT,
+        findings=() if measured is None else findings_from_json(measured.findings),
+        notes=() if measured is None else measured.notes,
+        tables=() if measured is None else tables_from_json(measured.tables),
+        waivers=state.waivers,
+        overrides=(*state.overrides, record),
+    )
+    word = "skipped" if record["kind"] == "skip" else "forced"
+    name = way_on(state, workflow, phase)[0]
+    following = run_command(workflow.first.name if name == DONE else name, state.task)
+    evaluation = replace(
+        evaluation,
+        forced_exit=True,
+        reason=f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}",
+        next=following,
+    )
+    data = {
+        "phase": phase.name,
+        "iteration": state.iteration,
+        "next": name,
+        "forced": True,
+        # Without a complete run there is nothing to freeze: the next phase's first run is what it is held to.
+        "freezes": phase.scope == "targets" and state.to_freeze is not None,
+    }
+    return evaluation, [
+        Event(kind="overridden", data=dict(record), at=at),
+        Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at),
+        Event(kind="phase-exited", data=data, at=at),
+    ]

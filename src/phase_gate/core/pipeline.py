@@ -1,0 +1,246 @@
+"""The part of a task's state that only pipelines have, and how events change it.
+
+Pure, and imported only where a cycle runs through a pipeline. Which phase follows which is `core.pipeline_order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from phase_gate.core.names import same_name
+from phase_gate.core.values import Value, as_dict, field, replace
+
+if TYPE_CHECKING:
+    from phase_gate.core.state import Event
+
+Choice = Literal["approve", "conditional", "reject"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+RequestStatus = Literal["proposed", "approved", "rejected"]
+
+#: Entries of phases that are remembered for drawings: more than any budget of recoveries needs.
+_STEPS = 200
+
+
+class Vote(Value):
+    """What one reviewer said of one version, in one attempt."""
+
+    by: str
+    vote: Choice
+    confidence: float
+    phase: str
+    attempt: int
+    #: Digests of what was voted on, by artifact.
+    on: Mapping[str, str]
+    reason: str = ""
+    at: str = ""
+
+
+class Request(Value):
+    """A change that somebody, or something, asks for."""
+
+    id: str
+    type: str
+    title: str
+    #: The phase that it leads to.
+    target: str
+    status: RequestStatus = "proposed"
+    by: str = ""
+    at: str = ""
+    #: Closes every gate until somebody decides.
+    blocking: bool = False
+    #: What it is about, as a hash: the same one is never made twice. Empty: a person made it.
+    fingerprint: str = ""
+    decided_by: str = ""
+    reason: str = ""
+
+
+class Failure(Value):
+    """A gate that failed, and used up a recovery."""
+
+    phase: str
+    reason: str
+    at: str = ""
+    #: Names of the guards, and texts of the clauses, that did not hold.
+    unmet: tuple[str, ...] = ()
+    #: Failing tests and checks; None if it failed for want of something else, and says nothing about them.
+    failing: int | None = None
+    #: What the root-cause record said by then.
+    root_cause: str = ""
+    human_input: str = ""
+
+
+class Step(Value, kw_only=False):
+    """A phase that was entered, and how."""
+
+    phase: str
+    how: str
+
+
+class Pipeline(Value):
+    #: Digests of the constitution's files, as they were recorded or accepted; empty for one that was missing.
+    constitution: Mapping[str, str] = field(default_factory=dict)
+    #: Object with the rules that the cycle began with.
+    rules: str = ""
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    #: Contents of artifacts that belong to earlier attempts, by artifact.
+    old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What artifacts were when the recovery began: what is made in it belongs to the attempt that follows.
+    at_failure: Mapping[str, str] = field(default_factory=dict)
+    #: Those of the present phase.
+    votes: tuple[Vote, ...] = ()
+    #: What the reviewers agreed on, by artifact.
+    approved: Mapping[str, str] = field(default_factory=dict)
+    #: The commit that the plan was approved on.
+    base: str = ""
+    requests: tuple[Request, ...] = ()
+    failed_phase: str = ""
+    failures: tuple[Failure, ...] = ()
+    recoveries: int = 0
+    #: Rewinds that were taken, each with the failure that it was for.
+    rewinds: tuple[str, ...] = ()
+    #: Where the phase leads that has exited.
+    leads_to: str = ""
+    #: Why the pipeline is stuck; empty: it is not.
+    stuck: str = ""
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        return tuple(request for request in self.requests if request.status == "proposed")
+
+    def request(self, name: str) -> Request | None:
+        return next((each for each in self.requests if each.id.upper() == name.upper()), None)
+
+    def knows(self, fingerprint: str) -> bool:
+        """Tell whether a request about the very same thing was made before, whatever became of it."""
+        return any(each.fingerprint == fingerprint for each in self.requests)
+
+
+# --- JSON
+
+
+def pipeline_to_json(pipeline: Pipeline) -> dict[str, Any]:
+    document = as_dict(pipeline)
+    for name in ("votes", "requests", "steps"):
+        document[name] = [as_dict(each) for each in document[name]]
+    document["failures"] = [{**as_dict(each), "unmet": list(each.unmet)} for each in pipeline.failures]
+    document["old"] = {name: list(digests) for name, digests in pipeline.old.items()}
+    document["rewinds"] = list(pipeline.rewinds)
+    return {name: value for name, value in document.items() if value}
+
+
+def pipeline_from_json(document: Mapping[str, Any]) -> Pipeline:
+    given = dict(document)
+    given["votes"] = tuple(Vote(**row) for row in given.get("votes", ()))
+    given["requests"] = tuple(Request(**row) for row in given.get("requests", ()))
+    given["steps"] = tuple(Step(**row) for row in given.get("steps", ()))
+    given["failures"] = tuple(_failure(row) for row in given.get("failures", ()))
+    given["old"] = {name: tuple(digests) for name, digests in given.get("old", {}).items()}
+    given["rewinds"] = tuple(given.get("rewinds", ()))
+    return Pipeline(**given)
+
+
+def _failure(row: Mapping[str, Any]) -> Failure:
+    return Failure(**{**row, "unmet": tuple(row.get("unmet", ()))})
+
+
+# --- events
+
+
+def begin(data: Mapping[str, Any]) -> Pipeline:
+    """Return the pipeline of a new cycle."""
+    return Pipeline(constitution=data["constitution"], rules=data["rules"])
+
+
+def change(pipeline: Pipeline, event: Event) -> Pipeline:
+    """Return the pipeline after an event; most kinds change nothing here."""
+    apply = _CHANGES.get(event.kind)
+    return pipeline if apply is None else apply(pipeline, event)
+
+
+def _entered(pipeline: Pipeline, event: Event) -> Pipeline:
+    phase, how = event.data["phase"], event.data["how"]
+    data = event.data.get("pipeline", {})
+    old = dict(pipeline.old)
+    for name, digests in data.get("old", {}).items():
+        old[name] = tuple(dict.fromkeys((*old.get(name, ()), *(each for each in digests if each))))
+    anew = data.get("anew", ())
+    return replace(
+        pipeline,
+        attempts={**pipeline.attempts, phase: pipeline.attempts.get(phase, 0) + 1},
+        steps=(*pipeline.steps, Step(phase, how))[-_STEPS:],
+        old=old,
+        votes=(),
+        approved={name: digest for name, digest in pipeline.approved.items() if name not in anew},
+        at_failure=data.get("at_failure", pipeline.at_failure),
+        base=data.get("base", pipeline.base),
+        leads_to="",
+        failed_phase="" if how == "recovered" else pipeline.failed_phase,
+    )
+
+
+def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
+    rewind = event.data.get("rewind")
+    return replace(
+        pipeline,
+        leads_to=event.data["next"],
+        approved={**pipeline.approved, **event.data.get("approved", {})},
+        rewinds=pipeline.rewinds if rewind is None else (*pipeline.rewinds, rewind),
+    )
+
+
+def _voted(pipeline: Pipeline, event: Event) -> Pipeline:
+    vote = Vote(**event.data, at=event.at)
+    others = (each for each in pipeline.votes if not same_name(each.by, vote.by))
+    return replace(pipeline, votes=(*others, vote))
+
+
+def _request_made(pipeline: Pipeline, event: Event) -> Pipeline:
+    return replace(pipeline, requests=(*pipeline.requests, Request(**event.data, at=event.at)))
+
+
+def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
+    data = event.data
+    return replace(
+        pipeline,
+        requests=tuple(
+            replace(each, status=data["status"], decided_by=data["by"], reason=data["reason"])
+            if each.id == data["id"]
+            else each
+            for each in pipeline.requests
+        ),
+    )
+
+
+def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
+    failure = replace(_failure(event.data["failure"]), at=event.at)
+    return replace(
+        pipeline,
+        failures=(*pipeline.failures, failure),
+        failed_phase=event.data["failed_phase"],
+        recoveries=pipeline.recoveries + bool(event.data["uses_recovery"]),
+    )
+
+
+def _stuck(pipeline: Pipeline, event: Event) -> Pipeline:
+    return replace(pipeline, stuck=event.data["reason"])
+
+
+def _constitution_accepted(pipeline: Pipeline, event: Event) -> Pipeline:
+    return replace(pipeline, constitution=event.data["constitution"])
+
+
+_CHANGES: Mapping[str, Callable[[Pipeline, Event], Pipeline]] = {
+    "phase-entered": _entered,
+    "phase-exited": _exited,
+    "voted": _voted,
+    "request-made": _request_made,
+    "request-decided": _request_decided,
+    "gate-failed": _gate_failed,
+    "stuck": _stuck,
+    "constitution-accepted": _constitution_accepted,
+}
+
+#: Kinds that only a pipeline has.
+EVENT_KINDS = frozenset(_CHANGES) - {"phase-entered", "phase-exited"}

@@ -1,0 +1,204 @@
+"""Hold what was seen of a project against what a phase of its pipeline requires: metrics, and findings in words.
+
+Pure. `evidence.pipeline` looks; here is decided what that means for this attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from phase_gate.core.consensus import count_votes
+from phase_gate.core.evidence import Measured
+from phase_gate.core.findings import Finding
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.pipeline import Pipeline
+from phase_gate.core.pipeline_documents import REQUESTING_KINDS, AuditFinding
+from phase_gate.core.pipeline_findings import measure_drift, measure_recovery
+from phase_gate.core.pipeline_look import Look, fault_of, fingerprint, hard
+from phase_gate.core.pipeline_order import requires_of
+from phase_gate.core.pipeline_verdict import CHANGE_REQUESTED
+from phase_gate.core.requirements import DRIFT, settle
+from phase_gate.core.runs import count
+from phase_gate.core.workflow import Phase, Workflow
+
+
+def measure(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+    """Return what the look means in this phase, in this attempt."""
+    parts = [
+        _constitution(look, pipeline),
+        _rules(look),
+        _artifacts(look, pipeline, workflow, phase),
+        _approved(look, pipeline, phase),
+        _consensus(look, pipeline, workflow, phase),
+        _requests(look, pipeline, phase),
+        measure_recovery(look, pipeline, workflow, phase),
+        measure_drift(look, workflow, phase),
+    ]
+    metrics: dict[str, MetricValue] = {
+        "attempt": pipeline.attempts.get(phase.name, 0),
+        "recoveries": pipeline.recoveries,
+    }
+    for part in parts:
+        metrics |= part.metrics
+    return Measured(
+        metrics=metrics,
+        findings=tuple(finding for part in parts for finding in part.findings),
+        warnings=tuple(text for part in parts for text in part.warnings),
+    )
+
+
+def with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
+    """Return what was measured with what the phase's checks came to. One without a result has not passed."""
+    failed, missing = [], []
+    for name in checks:
+        result = measured.metrics.get(f"{name}_ok")
+        if result is False:
+            failed.append(name)
+        elif result is not True:
+            missing.append(name)
+    findings = [hard("checks-passed", name, "it failed") for name in failed]
+    findings += [
+        hard("checks-passed", name, f"no result: evidence.commands.{name} gave none, or is not set") for name in missing
+    ]
+    return Measured(
+        metrics={**measured.metrics, "checks_failed": len(failed), "checks_missing": len(missing)},
+        findings=(*measured.findings, *findings),
+        notes=measured.notes,
+        tables=measured.tables,
+        warnings=measured.warnings,
+        remembered=measured.remembered,
+    )
+
+
+def _constitution(look: Look, pipeline: Pipeline) -> Measured:
+    findings = []
+    for path, now in look.constitution.items():
+        recorded = pipeline.constitution.get(path, "")
+        if not recorded:
+            words = "was never recorded: it was not there when the pipeline began"
+        elif not now:
+            words = "is missing"
+        elif now != recorded:
+            words = "was changed since the pipeline began"
+        else:
+            continue
+        findings.append(hard("constitution-kept", path, words, proof=now))
+    return Measured(metrics={"constitution_intact": not findings}, findings=tuple(findings))
+
+
+def _rules(look: Look) -> Measured:
+    findings = [hard("rules-kept", name, "is not what it was when the pipeline began") for name in look.changed_rules]
+    return Measured(metrics={"pipeline_rules_changed": len(findings)}, findings=tuple(findings))
+
+
+def _artifacts(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+    assert workflow.pipeline is not None, "only a pipeline is asked"
+    findings = []
+    for name in requires_of(phase).artifacts:
+        seen, described = look.artifacts[name], workflow.pipeline.artifacts[name]
+        fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=look.tree)
+        if fault:
+            findings.append(hard("artifacts-made", name, f"({described.path}) {fault}", proof=seen.digest))
+    return Measured(metrics={"artifacts_missing": len(findings)}, findings=tuple(findings))
+
+
+def _approved(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
+    findings = []
+    for name in requires_of(phase).approved:
+        agreed, now = pipeline.approved.get(name), look.artifacts[name].digest
+        if agreed is None:
+            findings.append(hard("as-approved", name, "has no consensus in this attempt", proof=now))
+        elif agreed != now:
+            findings.append(hard("as-approved", name, "was changed after the reviewers agreed on it", proof=now))
+    return Measured(metrics={"artifacts_unapproved": len(findings)}, findings=tuple(findings))
+
+
+def _consensus(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+    consensus = requires_of(phase).consensus
+    if consensus is None:
+        return Measured()
+    on = {name: look.artifacts[name].digest for name in consensus.on}
+    tally = count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on)
+    threshold, voters = settle(consensus.threshold, workflow), int(settle(consensus.voters, workflow))
+    reached = tally.score is not None and tally.score >= threshold and len(tally.counted) >= voters
+    metrics: dict[str, MetricValue] = {"consensus_voters": len(tally.counted), "consensus_reached": reached}
+    if tally.score is not None:
+        metrics["consensus_score"] = tally.score
+    if reached:
+        return Measured(metrics=metrics)
+    said = []
+    if tally.score is None:
+        said.append(f"no vote on {', '.join(consensus.on)} as it is now")
+    elif tally.score < threshold:
+        said.append(f"the score is {tally.score:.2f}, {threshold:g} is needed")
+    if len(tally.counted) < voters:
+        said.append(f"{count(len(tally.counted), 'voter')}, {voters} are needed")
+    words = {"reject": "rejects", "conditional": "agrees on a condition"}
+    said += [
+        f"{vote.by} {words[vote.vote]}: {vote.reason or 'no reason given'}"
+        for vote in tally.counted
+        if vote.vote in words
+    ]
+    said += [f"the vote of {vote.by} is on another version" for vote in tally.outdated]
+    proof = fingerprint(*on.values())
+    return Measured(
+        metrics=metrics, findings=tuple(hard("consensus-reached", "", text, proof=proof + text) for text in said)
+    )
+
+
+def _requests(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
+    """What waits for a decision, what blocks, and what an audit asks for."""
+    pending = pipeline.pending
+    findings = [hard("no-pending-request", each.id, f"{each.type}: {each.title}") for each in pending]
+    blocking: list[Finding] = []
+    if not phase.routes and not phase.recovers:  # there they lead back by themselves, and here they wait
+        blocking += [
+            hard("no-blocking-issue", each.id, f"{each.type}: {each.title}") for each in pending if each.blocking
+        ]
+    asked: list[Finding] = []
+    for report in phase.raises:
+        if report != DRIFT and look.artifacts[report].document is not None:
+            for issue in look.artifacts[report].document:
+                if issue.blocks:
+                    (asked if _asks(issue, pipeline) else blocking).append(_issue(issue, report))
+    # One that a person rejected has been decided on.
+    rejected = {each.fingerprint for each in pipeline.requests if each.status == "rejected"}
+    blocking = [each for each in blocking if each.proof not in rejected or not each.proof]
+    return Measured(
+        metrics={"requests_pending": len(pending), "blocking_issues": len(blocking)},
+        findings=(*findings, *blocking, *(_as_request(each) for each in asked)),
+    )
+
+
+def _asks(issue: AuditFinding, pipeline: Pipeline) -> bool:
+    """Tell whether an audit's finding leads back by a request; one that did so before, and is still there, blocks."""
+    known = [each for each in pipeline.requests if each.fingerprint == _mark(issue)]
+    return issue.kind in REQUESTING_KINDS and not any(each.status == "approved" for each in known)
+
+
+def _mark(issue: AuditFinding) -> str:
+    return fingerprint("audit", issue.kind, issue.id)
+
+
+def _issue(issue: AuditFinding, report: str) -> Finding:
+    detail = f"{issue.kind}: {issue.title}"
+    return Finding(
+        slug="no-blocking-issue",
+        tier="hard",
+        id=issue.id,
+        file=issue.file,
+        line=issue.line,
+        detail=f"{detail} ({report})",
+        proof=_mark(issue),
+    )
+
+
+def _as_request(issue: Finding) -> Finding:
+    return Finding(
+        slug=CHANGE_REQUESTED,
+        tier="advisory",
+        # What to change is agreed on where the architecture is.
+        id="architecture",
+        detail=f"{issue.id}: {issue.detail}",
+        proof=issue.proof,
+    )

@@ -1,0 +1,249 @@
+"""What a verdict means in a pipeline: requests that it raises, the recovery or the end that a failing gate leads to.
+
+Pure. `decide` looks at a verdict; its words (`with_pipeline`) and its events (`pipeline_events`) both come from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from phase_gate.core.advice import what_gate_1_misses
+from phase_gate.core.evaluation import Evaluation
+from phase_gate.core.evidence import Remembered
+from phase_gate.core.pipeline import Failure, Pipeline, Request, change
+from phase_gate.core.pipeline_order import (
+    Way,
+    budget,
+    entry_data,
+    following,
+    main_line,
+    requires_of,
+    rewind_key,
+)
+from phase_gate.core.state import Event, State
+from phase_gate.core.values import Value, as_dict, replace
+from phase_gate.core.words import DONE, STUCK, look_command, run_command
+from phase_gate.core.workflow import Phase, Workflow
+
+#: The finding that asks for a change: `id` is its type, `proof` what makes it the same one.
+CHANGE_REQUESTED = "change-requested"
+
+
+class Plan(Value):
+    """What follows from a verdict."""
+
+    requests: tuple[Request, ...] = ()
+    failure: Failure | None = None
+    #: Why there is no recovery left for the failure; empty: there is.
+    stuck: str = ""
+    way: Way | None = None
+
+
+def decide(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Plan:
+    """Return what follows from a verdict that counts."""
+    pipeline = state.pipeline
+    assert pipeline is not None, "only a pipeline is asked"
+    if evaluation.subject.iteration is None:
+        return Plan()
+    requests = _raised(evaluation, pipeline, workflow)
+    if evaluation.can_exit:
+        seen = replace(pipeline, requests=(*pipeline.requests, *requests))
+        if phase.recovers:
+            target = str(evaluation.metrics.get("recovery_target") or pipeline.failed_phase)
+            return Plan(requests=requests, way=Way(phase=target, how="recovered"))
+        return Plan(requests=requests, way=following(seen, workflow, phase))
+    if phase.on_failure and evaluation.is_premature:
+        failure = describe_failure(evaluation, phase)
+        return Plan(requests=requests, failure=failure, stuck=why_stuck(pipeline, workflow, failure))
+    return Plan(requests=requests)
+
+
+def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> tuple[Request, ...]:
+    rules = workflow.pipeline
+    assert rules is not None, "only a pipeline is asked"
+    raised: list[Request] = []
+    for finding in evaluation.findings:
+        is_new = not pipeline.knows(finding.proof) and all(each.fingerprint != finding.proof for each in raised)
+        if finding.slug == CHANGE_REQUESTED and finding.proof and is_new and finding.id in rules.routes:
+            number = len(pipeline.requests) + len(raised) + 1
+            raised.append(
+                Request(
+                    id=f"CR-{number}",
+                    type=finding.id,
+                    title=finding.detail,
+                    target=rules.routes[finding.id],
+                    by=evaluation.subject.phase,
+                    fingerprint=finding.proof,
+                )
+            )
+    return tuple(raised)
+
+
+def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
+    gate = evaluation.gate_1
+    unmet = [guard.name for guard in gate.guards if not guard.holds]
+    unmet += [clause.text for clause in gate.clauses if clause.satisfied is not True and clause.group is None]
+    measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
+    failing = sum(value for value in measured if isinstance(value, int))
+    reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings)[0]
+    return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
+
+
+def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
+    """Say why a failure ends the pipeline; nothing where a recovery may follow."""
+    allowed = budget(workflow)
+    best = best_attempt(pipeline, failure.phase)
+    if best is not None and failure.failing is not None and failure.failing > best:
+        return (
+            f"{failure.phase} is worse than in an earlier attempt: {failure.failing} tests and checks fail, "
+            f"and at best it was {best}"
+        )
+    if pipeline.recoveries >= allowed:
+        return f"all {allowed} recoveries are used up"
+    return ""
+
+
+def best_attempt(pipeline: Pipeline, phase: str) -> int | None:
+    """Return how few tests and checks failed at best where this phase failed before; None if nobody knows."""
+    counts = [each.failing for each in pipeline.failures if each.phase == phase and each.failing is not None]
+    return min(counts) if counts else None
+
+
+def furthest_failure(pipeline: Pipeline, workflow: Workflow) -> Failure | None:
+    """Return the failure of the attempt that came furthest, with the fewest that failed."""
+    line = main_line(workflow)
+    known = [each for each in pipeline.failures if each.phase in line]
+    return max(known, key=lambda each: (line.index(each.phase), -(each.failing or 0)), default=None)
+
+
+# --- words
+
+
+def with_pipeline(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
+    """Return the verdict with what follows from it in its words."""
+    pipeline = state.pipeline
+    assert pipeline is not None, "only a pipeline is asked"
+    plan = decide(evaluation, state, workflow, phase)
+    notes = [f"{each.id} ({each.type}) asks for a change: {each.title}" for each in plan.requests]
+    if notes:
+        evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
+    task = "" if state.task == "default" else f" --task {state.task}"
+    if plan.failure is not None:
+        failed = f"the gate of {phase.name} failed: {plan.failure.reason}"
+        if plan.stuck:
+            reason = f"{STUCK}: {failed}; {plan.stuck}. A person is needed"
+        else:
+            number, allowed = pipeline.recoveries + 1, budget(workflow)
+            reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
+        return replace(evaluation, reason=reason, next=f"phase-gate recover{task}")
+    if plan.way is None:
+        return evaluation
+    if plan.way.phase == DONE:
+        first = look_command(state.task) if workflow.first.tests == "none" else run_command("auto", state.task)
+        return replace(evaluation, next=f"{first} starts the next cycle")
+    reason = f"both gates hold: {phase.name} has exited{describe_way(plan.way)}"
+    return replace(evaluation, reason=reason, next=enter_command(workflow, plan.way.phase, state.task))
+
+
+def describe_way(way: Way) -> str:
+    """Return where it goes on, as far as that is not the usual way."""
+    if way.how == "recovered":
+        return f"; back to {way.phase}"
+    if way.requests:
+        named = ", ".join(f"{each.id} ({each.type})" for each in way.requests)
+        return f"; {named} {'leads' if len(way.requests) == 1 else 'lead'} back to {way.phase}"
+    return ""
+
+
+def enter_command(workflow: Workflow, name: str, task: str) -> str:
+    """Return what to type to enter a phase."""
+    phase = workflow.phase(name)
+    return look_command(task) if phase is None or phase.tests == "none" else run_command(name, task)
+
+
+# --- events
+
+
+def pipeline_events(
+    evaluation: Evaluation,
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    *,
+    at: str,
+    look: Callable[[Phase], Remembered],
+) -> tuple[list[Event], dict[str, Any]]:
+    """Return the events that follow from a verdict, and what its exit says where it exits.
+
+    :param look: looks at the project as it is when the given phase is entered.
+    """
+    plan = decide(evaluation, state, workflow, phase)
+    events = [made(request, at=at) for request in plan.requests]
+    if plan.failure is not None:
+        entered = workflow.phase(phase.on_failure)
+        assert entered is not None, "the file was checked"
+        return [*events, *failure_events(state, workflow, phase, plan, look(entered), at=at)], {}
+    if plan.way is None:
+        return events, {}
+    said: dict[str, Any] = {"next": plan.way.phase}
+    pipeline = state.pipeline
+    assert pipeline is not None, "only a pipeline is asked"
+    if phase.recovers and plan.way.phase != pipeline.failed_phase:
+        said["rewind"] = rewind_key(pipeline, plan.way.phase)
+    consensus = requires_of(phase).consensus
+    if consensus is not None:
+        now = look(phase).artifacts
+        on = {name: now.get(name, "") for name in consensus.on}
+        if any(dict(vote.on) == on for vote in pipeline.votes):
+            said["approved"] = on
+    return events, said
+
+
+def made(request: Request, *, at: str) -> Event:
+    data = {name: value for name, value in as_dict(request).items() if name not in ("at", "decided_by", "reason")}
+    return Event(kind="request-made", data=data, at=at)
+
+
+def decided(request: Request, status: str, *, by: str, reason: str, at: str = "") -> Event:
+    return Event(kind="request-decided", data={"id": request.id, "status": status, "by": by, "reason": reason}, at=at)
+
+
+def _root_cause(pipeline: Pipeline, now: Remembered) -> dict[str, str]:
+    """Return what is known of the cause; a record that was left from something else says nothing about this."""
+    record = now.root_cause
+    if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
+        return {}
+    return {"root_cause": record["summary"], "human_input": record["human_input"]}
+
+
+def failure_events(
+    state: State, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
+) -> list[Event]:
+    """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
+    pipeline = state.pipeline
+    assert pipeline is not None, "only a pipeline is asked"
+    assert plan.failure is not None, "a gate failed"
+    failure = replace(plan.failure, **_root_cause(pipeline, now))
+    data = {
+        "phase": phase.name,
+        "reason": failure.reason,
+        "failure": {**as_dict(failure), "unmet": list(failure.unmet)},
+        "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
+        "uses_recovery": not plan.stuck,
+    }
+    events = [Event(kind="gate-failed", data=data, at=at)]
+    if plan.stuck:
+        return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
+    entered = workflow.phase(phase.on_failure)
+    assert entered is not None, "the file was checked"
+    after = replace(state, pipeline=change(pipeline, events[0]))
+    said = entry_data(after, workflow, entered, "failure", artifacts=now.artifacts, commit=now.commit)
+    entry: Mapping[str, Any] = {
+        "phase": entered.name,
+        "how": "failure",
+        "remembered": dict(now.phase),
+        "pipeline": said,
+        "run": None,
+    }
+    return [*events, Event(kind="phase-entered", data=entry, at=at)]

@@ -1,0 +1,242 @@
+"""What a project may set, as values; without a file, the defaults.
+
+Light on purpose: commands that only look need the defaults and never the parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from phase_gate.core.values import Value, as_dict, field
+
+if TYPE_CHECKING:
+    from phase_gate.core.breaker import Limits
+    from phase_gate.core.conditions import Condition
+    from phase_gate.core.exit_status import ExitMeaning
+    from phase_gate.core.hook_answers import Until
+    from phase_gate.core.metrics import MetricType, MetricValue
+    from phase_gate.core.workflow import Guard
+
+FILE_NAME = "phase-gate.yaml"
+
+DEFAULT_WORKFLOW = "tdd"
+
+#: Seconds: a run's two writes take milliseconds, so whoever holds the lock for longer is stuck.
+DEFAULT_LOCK_TIMEOUT = 10.0
+
+#: What documents are called unless the project says otherwise; they are no part of the tested tree.
+DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
+
+#: Texts that are no documentation, though they look like documents: change notes, licences, instructions to tools,
+#: templates, and what tests read.
+DEFAULT_NO_DOCUMENTS = (
+    *("CHANGELOG*", "CHANGES*", "HISTORY.*", "NEWS.*", "changelog.*", "changes.*", "release-notes*"),
+    *("changelog/**", "changelog.d/**", "changes/**", "newsfragments/**"),
+    *("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*", "AUTHORS*", "CODE_OF_CONDUCT*"),
+    *("AGENTS.md", "CLAUDE.md", "GEMINI.md", "TODO.*", ".*/**"),
+    *("template.md", "template-*.md", "*-template.md", "adr-template*.md"),
+    *("test/**", "tests/**", "**/test/**", "**/tests/**"),
+)
+
+#: Where decision records are kept, by adr-tools, MADR and those who do as they do.
+DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-records/**")
+
+#: Different words: less than three sentences say nothing that a heading could not say.
+DEFAULT_MINIMUM_WORDS = 20
+
+
+class PhaseOverlay(Value):
+    """What a project does to one phase: one more condition (or another one), more guards."""
+
+    condition: Condition | None = None
+    guards: tuple[str, ...] = ()
+    replace: bool = False
+    breaker: Limits | None = None
+
+
+class Overlay(Value):
+    """What a project lays over a workflow; `places` maps dotted keys to `file:line:column`, for messages."""
+
+    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
+    metrics: Mapping[str, MetricType] = field(default_factory=dict)
+    guards: Mapping[str, Guard] = field(default_factory=dict)
+    phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    #: What is said otherwise about artifacts of a pipeline, by their names.
+    artifacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Other files that may not change while a pipeline runs; None: the workflow's.
+    constitution: tuple[str, ...] | None = None
+    #: `required_green_runs: auto`: as many as this suite's own history asks for.
+    green_runs_auto: bool = False
+
+    def place(self, key: str) -> str:
+        return self.places.get(key, key)
+
+
+class RunDefaults(Value):
+    """What options of `pytest --phase` are when the call leaves them out."""
+
+    task: str | None = None
+    exit: ExitMeaning = "gate1"
+    confirm: bool = False
+    #: A number, or the path of a file with ids.
+    criteria: int | str | None = None
+    report: tuple[str, ...] = ()
+    dir: str | None = None
+    #: Whether to tell the CI system that we run in: summary, outputs, annotations.
+    ci: Literal["auto", "off"] = "auto"
+
+
+class EvidenceCommand(Value):
+    """A command of the project whose exit code is evidence."""
+
+    name: str
+    #: As written; split into words unless it is for a shell.
+    run: str
+    timeout: float = 120.0
+    shell: bool = False
+
+    @property
+    def metric(self) -> str:
+        return f"{self.name}_ok"
+
+    @property
+    def text(self) -> str:
+        """In one line, for people."""
+        return " ".join(self.run.split())
+
+    @property
+    def rule(self) -> str:
+        """What may not change in the middle of a cycle; how long it may take, may."""
+        return f"{self.text} (by a shell)" if self.shell else self.text
+
+
+class QualitySettings(Value):
+    """What counts as code that could be better; without a file, the defaults of those who make such tools."""
+
+    enabled: bool = True
+    #: Globs of the files to look at; none: all that are neither tests nor documents.
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    #: The limits of one function. Length is counted in statements, nesting in levels of indentation.
+    max_cyclomatic: int = 10
+    max_cognitive: int = 15
+    max_length: int = 50
+    max_nesting: int = 4
+    #: As many statements in a row are a copy if they stand elsewhere, too.
+    duplicate_lines: int = 6
+    lint: bool = True
+
+    @property
+    def rule(self) -> str:
+        """In one line: it may not change in the middle of a cycle."""
+        return ", ".join(f"{name}: {_show(value)}" for name, value in as_dict(self).items())
+
+
+def _show(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+class EvidenceChecks(Value):
+    """Which measurements may be signs of completion."""
+
+    tests: bool = True
+    build: bool = False
+    acceptance_criteria: bool = True
+    clean_git: bool = False
+
+
+class ExitGate(Value):
+    """When a claim of completion passes."""
+
+    enabled: bool = True
+    indicator_threshold: int = 2
+    require_explicit_signal: bool = True
+    evidence_checks: EvidenceChecks = field(default_factory=EvidenceChecks)
+    #: None: the six of the source document.
+    patterns: tuple[str, ...] | None = None
+    #: A file whose boxes are all ticked is a sign, too.
+    plan_file: str | None = None
+    #: Thresholds by kind of task.
+    thresholds: Mapping[str, int] = field(default_factory=dict)
+    #: Whether a claim may ask to leave the threshold out.
+    honour_override: bool = False
+    #: Whether a claim may be taken for the signal of Gate 2.
+    as_signal: bool = False
+
+
+class ConfidenceRules(Value):
+    enabled: bool = True
+    #: From here on it is a confident completion; below `low` it is none at all.
+    threshold: int = 70
+    low: int = 50
+    #: So many claims with little behind them, and a person is asked.
+    repeated: int = 3
+    keywords: tuple[str, ...] = ("complete", "done", "finished", "all.*pass")
+    #: Moved into the folder when its work is done.
+    task_file: str | None = None
+    done_folder: str = "done"
+
+
+class DocumentRules(Value):
+    """What counts as a document, and as a decision record: globs, and how much has to stand in it."""
+
+    #: None: the project's `docs`, as far as they are texts.
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
+    minimum_words: int = DEFAULT_MINIMUM_WORDS
+    decisions: tuple[str, ...] = DEFAULT_DECISIONS
+    #: Seconds that PlantUML may take, for all diagrams together.
+    timeout: float = 120.0
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """What may not change in the middle of a cycle, where it is not as usual; how long it may take, may."""
+        usual = DocumentRules()
+        return {
+            name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            for name in ("include", "exclude", "minimum_words", "decisions")
+            if (value := getattr(self, name)) != getattr(usual, name)
+        }
+
+
+class AgentSettings(Value):
+    """What the hooks of coding agents are told."""
+
+    #: How far an agent has to come before it may stop.
+    until: Until = "cycle"
+
+
+class VerificationSettings(Value):
+    """How tasks of the verification gate are treated, where neither the call nor the task says otherwise."""
+
+    #: Seconds by step: executor, verify, review.
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    #: Executor and reviewer are people: nobody waits for them with a clock.
+    untimed: bool = False
+    #: Where the state of all tasks is written for people, from the root; None: into the state folder.
+    state_file: str | None = None
+
+
+class Configuration(Value):
+    """What the project's file says; without a file, this without arguments."""
+
+    workflow: str = DEFAULT_WORKFLOW
+    run: RunDefaults = field(default_factory=RunDefaults)
+    overlay: Overlay = field(default_factory=Overlay)
+    #: Seconds to wait for somebody else's lock.
+    lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    docs: tuple[str, ...] = DEFAULT_DOCS
+    freeze: tuple[str, ...] = ()
+    #: What we run ourselves, for evidence.
+    commands: tuple[EvidenceCommand, ...] = ()
+    quality: QualitySettings = field(default_factory=QualitySettings)
+    documents: DocumentRules = field(default_factory=DocumentRules)
+    allow_non_interactive: bool = False
+    exit_gate: ExitGate = field(default_factory=ExitGate)
+    confidence: ConfidenceRules = field(default_factory=ConfidenceRules)
+    agents: AgentSettings = field(default_factory=AgentSettings)
+    verification: VerificationSettings = field(default_factory=VerificationSettings)

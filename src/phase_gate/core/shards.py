@@ -1,0 +1,176 @@
+"""One run of many shards: whether they belong together, and what they showed together.
+
+Pure. Refuses, by its name, whatever leaves a doubt that every collected test ran once, on the same code, by the same
+rules. Who split the suite, and how, does not matter: what was run is compared with what was collected.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from phase_gate.core.outcomes import Bucket
+from phase_gate.core.runs import count
+from phase_gate.core.session_facts import SessionFacts
+from phase_gate.core.shard_merging import merge_shards
+from phase_gate.core.shard_record import Shard, Split
+from phase_gate.errors import ShardError
+
+#: Names in one message; the rest is counted.
+_NAMED = 5
+
+
+def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
+    """Return what the shards showed together. Raises ShardError, with names, if they are not one whole run."""
+    shards = _refuse_gaps(shards)
+    _refuse_mixed(shards)
+    _refuse_unfinished(shards)
+    return merge_shards(shards, deselected=_deselected(shards))
+
+
+# --- do they belong together? ----------------------------------------------------------------------------------------
+
+
+def _refuse_gaps(shards: Sequence[Shard]) -> list[Shard]:
+    """Return each shard once, in order."""
+    _refuse_odd(shards, "the number of shards", lambda shard: shard.split.total, lambda shard: str(shard.split))
+    by_index: dict[int, Shard] = {}
+    for shard in shards:
+        before = by_index.setdefault(shard.split.index, shard)
+        if before.id != shard.id:  # a copy of the same file does no harm
+            raise ShardError(
+                f"{shard.name} is there twice: {before.file} and {shard.file}",
+                remedy="remove what is left of an earlier run, or give each shard its own number",
+            )
+    total = shards[0].split.total
+    missing = [str(Split(index, total)) for index in range(1, total + 1) if index not in by_index]
+    if missing:
+        raise ShardError(
+            f"{_plural('shard', missing)} {_listed(missing)} of the run {'is' if len(missing) == 1 else 'are'} missing",
+            remedy="let every shard run, keep its record, and combine them all",
+        )
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def _refuse_mixed(shards: Sequence[Shard]) -> None:
+    for shard in shards:
+        if shard.facts is None:
+            raise ShardError(
+                f"{shard.name} began at {shard.began} and never ended: it crashed, or was stopped",
+                remedy="run that shard again",
+            )
+    alike: tuple[tuple[str, Callable[[Shard], str]], ...] = (
+        ("the task", lambda shard: shard.task),
+        ("the phase", lambda shard: shard.phase),
+        ("the commit", lambda shard: shard.commit[:12] or "none"),
+        ("the sources", lambda shard: shard.tree.partition(":")[2][:12]),
+        ("Python", lambda shard: ".".join(shard.python.split(".")[:2])),
+        ("pytest", lambda shard: shard.pytest),
+        ("the criteria", lambda shard: ", ".join(shard.criteria) or "none"),
+    )
+    for what, show in alike:
+        _refuse_odd(shards, what, show, show)
+    _refuse_odd(shards, "the workflow", lambda shard: repr(shard.workflow), lambda shard: "")
+    for name in sorted({name for shard in shards for name in _settings(shard)}):
+        _refuse_odd(
+            shards,
+            f"the setting {name!r}",
+            lambda shard, name=name: _settings(shard).get(name),  # type: ignore[misc]
+            lambda shard, name=name: repr(_settings(shard).get(name, "not set")),  # type: ignore[misc]
+        )
+    _refuse_odd(
+        shards,
+        "the collection",
+        lambda shard: (shard.collection, shard.shown.collection_errors),
+        lambda shard: _describe_collection(shard, shards),
+    )
+
+
+def _refuse_odd(
+    shards: Sequence[Shard], what: str, key: Callable[[Shard], Hashable], show: Callable[[Shard], str]
+) -> None:
+    """Refuse shards of which one has another value than most, and name it."""
+    values = [key(shard) for shard in shards]
+    usual, times = Counter(values).most_common(1)[0]
+    if times == len(values):
+        return
+    ordinary = shards[values.index(usual)]
+    odd = next(shard for shard, value in zip(shards, values, strict=True) if value != usual)
+    mine, others = (f" ({text})" if text else "" for text in (show(odd), show(ordinary)))
+    raise ShardError(
+        f"{odd.name}{mine} and {ordinary.name}{others} are not of one run: they differ in {what}",
+        remedy="let all shards run on one commit, with the same settings, and combine only those",
+    )
+
+
+def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
+    """Say what a shard collected; and, where that are few, what no other one did."""
+    errors = shard.shown.collection_errors
+    failed = f", {_listed(errors)} not imported" if errors else ""
+    elsewhere = next((each.collected for each in shards if each.collection != shard.collection), shard.collected)
+    own = sorted(set(shard.collected).difference(elsewhere))
+    alone = f", among them {_listed(own)}" if own else ""
+    return f"{count(len(shard.collected), 'test')} collected{alone}{failed}"
+
+
+def _refuse_unfinished(shards: Sequence[Shard]) -> None:
+    for shard in shards:
+        facts = shard.shown
+        not_run = [test_id for test_id, bucket in facts.outcomes.items() if bucket is Bucket.NOT_RUN]
+        if facts.is_void:
+            why = "no test was meant to run"
+        elif facts.interrupted:
+            why = facts.interrupted
+        elif not_run:
+            why = f"{count(len(not_run), 'test')} of its own did not run: {_listed(sorted(not_run))}"
+        elif shard.changed_sources:
+            why = f"sources changed while it ran: {_listed(shard.changed_sources)}"
+        else:
+            continue
+        raise ShardError(f"{shard.name} is not complete: {why}", remedy="run that shard again, to its end")
+
+
+def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
+    """Return the collected tests that were left out on purpose. Raises ShardError for any that were just lost."""
+    owner: dict[str, Shard] = {}
+    for shard in shards:
+        for test_id in shard.ran:
+            before = owner.setdefault(test_id, shard)
+            if before is not shard:
+                twice = sorted(before.ran & shard.ran)
+                raise ShardError(
+                    f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {_listed(twice)}",
+                    remedy="split the suite: does each shard know its number, and have all the tests in one order?",
+                )
+    collected = shards[0].collected
+    unseen = {place for place, test_id in enumerate(collected) if test_id not in owner}
+    if not unseen:
+        return frozenset()
+    places = {test_id: place for place, test_id in enumerate(collected)}
+    ran = {places[test_id] for test_id in owner if test_id in places}
+    out_of: dict[str, set[int]] = {}
+    for shard in shards:
+        for who, ranges in shard.left_out.items():
+            out_of.setdefault(who, set()).update(place for start, end in ranges for place in range(start, end))
+    # Whoever leaves out what another shard runs is who splits: a test that nobody runs is lost by it, not deselected.
+    on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(ran)))
+    lost = [collected[place] for place in sorted(unseen - on_purpose)]
+    if lost:
+        raise ShardError(
+            f"{count(len(lost), 'collected test')} ran in no shard: {_listed(lost)}",
+            remedy="split the suite so that each test is in one shard",
+        )
+    return frozenset(collected[place] for place in unseen)
+
+
+def _settings(shard: Shard) -> Mapping[str, str]:
+    return shard.shown.settings
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _plural(noun: str, names: Sequence[str]) -> str:
+    return noun if len(names) == 1 else f"{noun}s"

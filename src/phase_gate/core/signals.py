@@ -1,0 +1,83 @@
+"""Gate 2: the explicit answer, and whether it speaks of this iteration.
+
+Pure. A signal is given on purpose by somebody; nothing here infers one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from phase_gate.core.values import Value
+
+Given = Literal["done", "not-done", "blocked", "test-wrong"]
+Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]
+
+#: What each answer is called in a panel.
+SHOWN: dict[str, str] = {
+    "absent": "absent",
+    "done": "given",
+    "not-done": "not done",
+    "blocked": "blocked",
+    "test-wrong": "test wrong",
+    "malformed": "malformed",
+    "stale": "stale",
+    "refused": "refused",
+    "held": "held for the last run",
+}
+
+
+class Signal(Value):
+    """What somebody said, and what they said it of."""
+
+    answer: Given
+    reason: str = ""
+    by: str = ""
+    phase: str | None = None
+    task: str | None = None
+    iteration: int | None = None
+
+
+class Reading(Value):
+    """What an evaluation finds at Gate 2."""
+
+    answer: Answer = "absent"
+    reason: str = ""
+    by: str = ""
+    #: Why the answer does not count, where it does not.
+    problem: str = ""
+    #: The file that it stood in, if it stood in one: it is spent with it.
+    file: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        return self.answer == "done"
+
+
+ABSENT = Reading()
+
+
+def read_signal(signal: Signal, *, phase: str, task: str, iteration: int) -> Reading:
+    """Return what the signal says to this very iteration; stale if it speaks of another one."""
+    expected: tuple[tuple[str, object, object], ...] = (
+        ("phase", signal.phase, phase),
+        ("task", signal.task, task),
+        ("iteration", signal.iteration, iteration),
+    )
+    for name, given, wanted in expected:
+        if given is not None and given != wanted:
+            return Reading(
+                answer="stale",
+                reason=signal.reason,
+                by=signal.by,
+                problem=f"it speaks of {name} {given}, this is {name} {wanted}",
+            )
+    return Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+
+
+def strictest(first: Reading, second: Reading) -> Reading:
+    """Return the one that counts where two were given at once: anything but done wins."""
+    if first.answer == "absent":
+        return second
+    if second.answer == "absent" or first.answer != "done":
+        return first
+    return second

@@ -1,0 +1,163 @@
+"""What the source of a test says about itself: does it check anything, and what does the failing line do?
+
+Pure: syntax trees in, answers out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from phase_gate.core.constant_code import Constants, find_constants, is_constant, is_constant_check
+from phase_gate.core.failures import Statement
+
+#: Calls with one of these words in their name say that they check, however they do it.
+_CHECKING_WORDS = frozenset(
+    {"assert", "asserts", "check", "checks", "ensure", "expect", "must", "raises", "should", "verify", "warns"}
+)
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def find_function(tree: ast.Module, name: str) -> _Function | None:
+    """Return the definition of `test_x` or `TestC::test_x`; the last one if there are several."""
+    body: list[ast.stmt] = tree.body
+    *classes, function = name.split("::")
+    for part in classes:
+        found = [node for node in _walk_blocks(body) if isinstance(node, ast.ClassDef) and node.name == part]
+        if not found:
+            return None
+        body = found[-1].body
+    functions = [node for node in _walk_blocks(body) if isinstance(node, _Function) and node.name == function]
+    return functions[-1] if functions else None
+
+
+def _walk_blocks(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody"):
+            if not isinstance(node, _Function | ast.ClassDef):
+                yield from _walk_blocks(getattr(node, inner, []))
+        for handler in getattr(node, "handlers", []):
+            yield from _walk_blocks(handler.body)
+
+
+def has_check(function: _Function, tree: ast.Module) -> bool:
+    """Tell whether the test's body checks something that is not constant, or calls a helper in its file that does."""
+    seen: set[str] = set()
+    pending = [function]
+    while pending:
+        called = _check_or_calls(pending.pop(), tree)
+        if called is None:
+            return True
+        for name in called - seen:
+            pending += [node for node in ast.walk(tree) if isinstance(node, _Function) and node.name == name]
+        seen |= called
+    return False
+
+
+def _check_or_calls(function: _Function, tree: ast.Module) -> set[str] | None:
+    """Return None if the function checks something, else the names of what it calls."""
+    constants = find_constants(function, tree)
+    called: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert) and not is_constant(node.test, constants):
+            return None
+        if isinstance(node, ast.Call) and not is_constant_check(node, constants):
+            called.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+    if any(_CHECKING_WORDS & _words(name) for name in called):
+        return None
+    for statement, is_conditional in _walk_conditions(function.body, constants, is_conditional=False):
+        if is_conditional and (isinstance(statement, ast.Raise) or _calls_fail(statement)):
+            return None
+    return called
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of `assertEqual` and `check_total`; `checkout` is another one."""
+    return set(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_"))
+
+
+def _calls_fail(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="fail") | ast.Name(id="fail"))):
+            return True
+    return False
+
+
+def statement_at(tree: ast.Module, line: int) -> Statement:
+    """Return what the innermost statement on that line does."""
+    best = innermost(tree, line)
+    if isinstance(best, ast.Raise):
+        return "raise"
+    constants = find_constants(_function_around(tree, line), tree)
+    if isinstance(best, ast.Assert):
+        return "constant assert" if is_constant(best.test, constants) else "assert"
+    if isinstance(best, ast.Expr) and isinstance(best.value, ast.Call) and is_constant_check(best.value, constants):
+        return "constant assert"
+    return "other"
+
+
+def is_conditional_at(tree: ast.Module, line: int) -> bool:
+    """Tell whether the statement on that line runs only if something turns out so."""
+    function, wanted = _function_around(tree, line), innermost(tree, line)
+    if function is None:
+        return False
+    walked = _walk_conditions(function.body, find_constants(function, tree), is_conditional=False)
+    return any(is_conditional for statement, is_conditional in walked if statement is wanted)
+
+
+def _walk_conditions(
+    body: list[ast.stmt], constants: Constants, *, is_conditional: bool
+) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield the statements of a function, each with whether a condition decides that it runs."""
+    for node in body:
+        yield node, is_conditional
+        returns = False
+        for block, decides in _blocks(node, constants):
+            for inner, depends in _walk_conditions(block, constants, is_conditional=is_conditional or decides):
+                yield inner, depends
+                returns |= depends and isinstance(inner, ast.Return)
+        # What comes after a return that may be taken runs only if it was not.
+        is_conditional = is_conditional or returns
+
+
+def _blocks(node: ast.stmt, constants: Constants) -> Iterator[tuple[list[ast.stmt], bool]]:
+    """Yield the blocks of a statement, and whether something that is not constant decides about each."""
+    match node:
+        case ast.If(test=test, body=body, orelse=orelse):
+            decides = not is_constant(test, constants)
+            yield from ((body, decides), (orelse, decides))
+        case ast.While(test=test, body=body, orelse=orelse):
+            yield from ((body, not is_constant(test, constants)), (orelse, True))
+        case ast.For(body=body, orelse=orelse) | ast.AsyncFor(body=body, orelse=orelse):
+            yield from ((body, False), (orelse, True))
+        case ast.Try() | ast.TryStar():
+            yield from ((node.body, False), (node.orelse, True), (node.finalbody, False))
+            yield from ((handler.body, True) for handler in node.handlers)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            yield body, False
+        case ast.Match(cases=cases):
+            yield from ((case.body, True) for case in cases)
+
+
+def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
+    """Return the innermost statement on a line, but for definitions."""
+    best: ast.stmt | None = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            if isinstance(node, _Function | ast.ClassDef):
+                continue
+            if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
+                best = node
+    return best
+
+
+def _function_around(tree: ast.Module, line: int) -> _Function | None:
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, _Function) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return max(around, key=lambda node: node.lineno, default=None)

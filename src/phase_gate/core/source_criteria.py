@@ -1,0 +1,201 @@
+"""What the source of a module says about criteria: which tests are marked, and which are copies of each other.
+
+Pure: syntax trees in, values out. Marks are read here only where pytest can't: of modules that failed to import. What
+a module takes from another one is out of sight, but for its name.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+
+from phase_gate.core.body_hash import hash_body
+from phase_gate.core.fixtures import provided_name, requested_names
+from phase_gate.core.values import Value
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+#: Where a statement has others below it.
+_BLOCKS = ("body", "orelse", "finalbody")
+
+
+class _Test(Value):
+    name: str
+    node: _Function
+    #: The classes that it stands in, outermost first.
+    classes: tuple[ast.ClassDef, ...]
+
+
+def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
+    """Return the ids that each function is marked with, by itself, its classes or the module; by bare name.
+
+    A mark of one parameter counts for the function: without an import nobody knows its parameters.
+    """
+    constants = _constants(tree)
+    found = {}
+    for test in _functions(tree.body):
+        marks = [*test.node.decorator_list, *_assigned_marks(tree.body)]
+        for each in test.classes:
+            marks += [*each.decorator_list, *_assigned_marks(each.body)]
+        ids = dict.fromkeys(name for mark in marks for name in _ids(mark, constants))
+        if ids:
+            found[test.name] = tuple(ids)
+    return found
+
+
+def likeness_in_source(tree: ast.Module) -> dict[str, str]:
+    """Return a hash of what each function checks, by bare name.
+
+    Its own name and its criteria are left out. What its global names stand for is part of it, and what those use in
+    turn: the same words about another import are another test.
+    """
+    bindings = _bindings(tree.body)
+    constants = _constants(tree)
+    # Whatever the module does to all of its tests.
+    common: list[ast.AST] = [mark for mark in _assigned_marks(tree.body) if not _is_criterion(mark, constants)]
+    common += [each for each in _flat(tree.body) if provided_name(each) and _is_automatic(each)]
+    found = {}
+    for test in _functions(tree.body):
+        parts = [*common, *_without_criteria(test.node, constants)]
+        for each in test.classes:
+            parts += _without_criteria(each, constants)
+        meanings = [f"{name}={hash_body(each)}" for name in _used_names(parts, bindings) for each in bindings[name]]
+        text = " ".join((*map(hash_body, parts), *meanings))
+        found[test.name] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return found
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    return {
+        name: statement.value
+        for statement in _flat(tree.body)
+        if isinstance(statement, ast.Assign)
+        for name in _assigned_names(statement)
+    }
+
+
+def _without_criteria(node: _Function | ast.ClassDef, constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
+    """Yield the parts of a definition that say what is tested: of a class those beside its tests."""
+    yield from (mark for mark in node.decorator_list if not _is_criterion(mark, constants))
+    if isinstance(node, ast.ClassDef):
+        yield from node.bases
+        for statement in node.body:
+            if "pytestmark" in _assigned_names(statement):
+                yield from (mark for mark in _assigned_marks([statement]) if not _is_criterion(mark, constants))
+            elif not _is_test(statement):
+                yield statement
+    else:
+        # As a module, so that its docstring is left out.
+        yield ast.Lambda(node.args, ast.Constant(None))
+        yield ast.Module(node.body, [])
+
+
+def _is_automatic(fixture: ast.stmt) -> bool:
+    return any(isinstance(node, ast.keyword) and node.arg == "autouse" for node in ast.walk(fixture))
+
+
+def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module or class, with those under an `if`, `try` or `with`."""
+    pending = body[::-1]
+    while pending:
+        statement = pending.pop()
+        yield statement
+        if not isinstance(statement, _Function | ast.ClassDef):
+            blocks = (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ()))
+            below = [each for block in blocks for name in _BLOCKS for each in getattr(block, name, ())]
+            pending += reversed(below)
+
+
+def _functions(body: list[ast.stmt], prefix: str = "", classes: tuple[ast.ClassDef, ...] = ()) -> Iterator[_Test]:
+    for statement in _flat(body):
+        if isinstance(statement, _Function):
+            yield _Test(name=prefix + statement.name, node=statement, classes=classes)
+        elif isinstance(statement, ast.ClassDef):
+            yield from _functions(statement.body, f"{prefix}{statement.name}::", (*classes, statement))
+
+
+def _assigned_names(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return [each.id for each in targets if isinstance(each, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
+def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
+    """Yield the marks of `pytestmark = ...`."""
+    for statement in _flat(body):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and "pytestmark" in _assigned_names(statement):
+            match statement.value:
+                case ast.List(elts=marks) | ast.Tuple(elts=marks):
+                    yield from marks
+                case ast.expr() as mark:
+                    yield mark
+
+
+def _is_criterion(mark: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
+    mark = constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
+    match mark:
+        case ast.Call(func=ast.Attribute(attr="criterion") | ast.Name(id="criterion")):
+            return True
+    return False
+
+
+def _ids(mark: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
+    """Yield the ids in a mark, or in the marks of parameters within it."""
+    for node in ast.walk(mark):
+        if _is_criterion(node, constants):
+            call = constants[node.id] if isinstance(node, ast.Name) else node
+            for given in getattr(call, "args", ()):
+                argument = constants.get(given.id, given) if isinstance(given, ast.Name) else given
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value
+
+
+def _is_test(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name.lower().startswith("test")
+    return False
+
+
+def _bindings(body: list[ast.stmt]) -> Mapping[str, list[ast.AST]]:
+    """Return what gives the names of a module their meaning: imports and definitions."""
+    found: dict[str, list[ast.AST]] = {}
+    for statement in _flat(body):
+        for name, meaning in _bound_by(statement):
+            found.setdefault(name, []).append(meaning)
+    return found
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    match statement:
+        case ast.Import(names=names):
+            # Without `as`, `import a.b` binds `a`.
+            yield from ((each.asname or each.name.partition(".")[0], ast.Import(names=[each])) for each in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            yield from ((each.asname or each.name, ast.ImportFrom(module, [each], level)) for each in names)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield provided_name(statement) or name, statement
+        case _:
+            yield from ((name, statement) for name in _assigned_names(statement))
+
+
+def _used_names(nodes: Iterable[ast.AST], bindings: Mapping[str, list[ast.AST]]) -> list[str]:
+    """Return the names of the module that these nodes use, and those that their definitions use; sorted."""
+    used = {"*"} & bindings.keys()  # from there any name may come
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        # An argument of a test or a fixture is the name of a fixture.
+        named = {
+            each.arg if isinstance(each, ast.arg) else each.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.arg | ast.Name)
+        }
+        for name in (named | requested_names(node)) & bindings.keys() - used:
+            used.add(name)
+            pending += bindings[name]
+    return sorted(used)

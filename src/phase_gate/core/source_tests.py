@@ -1,0 +1,281 @@
+"""Find the tests in Python source.
+
+Pure: text in, values out; nothing is imported or run. It follows pytest's rules as far as one file shows them: bases
+from other files, `import *` and names made at run time are out of sight.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import warnings
+from collections.abc import Iterator, Sequence
+
+from phase_gate.core.body_hash import hash_alternatives
+from phase_gate.core.values import Value
+
+#: What makes a function with a test's name something else.
+NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"))
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class SourceTest(Value):
+    """A test as the source has it: `test_x`, `TestC::test_x` or `TestC::TestD::test_x`."""
+
+    name: str
+    line: int
+    body: str
+
+
+def parse_source(source: str | bytes) -> ast.Module:
+    """Return the syntax tree; raise SyntaxError for whatever can't be parsed."""
+    with warnings.catch_warnings():
+        # "\d" warns. Under `-W error` that would make a syntax error of it, and pytest says it anyway.
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(source)
+        except (ValueError, RecursionError, MemoryError) as error:  # NUL, lone surrogates, too deep a nesting
+            raise SyntaxError(str(error) or "too deeply nested") from error
+
+
+def find_tests(
+    source: str | bytes | ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
+) -> tuple[SourceTest, ...]:
+    """Return the tests in the order of their lines.
+
+    :param functions: as in pytest's `python_functions`: prefixes or globs; `classes` likewise.
+    """
+    found = _Finder(_as_tree(source), functions, classes).find()
+    tests = [SourceTest(name=name, line=live[-1].lineno, body=hash_alternatives(live)) for name, live in found.items()]
+    return tuple(sorted(tests, key=lambda test: (test.line, test.name)))
+
+
+def duplicate_names(
+    source: str | bytes | ast.Module, *, functions: Sequence[str] = ("test",), classes: Sequence[str] = ("Test",)
+) -> tuple[str, ...]:
+    """Return the names of tests with a definition that a later one hides, sorted.
+
+    The branches of an `if`, `try` or `match` hide nothing from each other: one of them is taken.
+    """
+    finder = _Finder(_as_tree(source), functions, classes)
+    finder.find()
+    return tuple(sorted(finder.hidden))
+
+
+def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
+    return source if isinstance(source, ast.Module) else parse_source(source)
+
+
+# --- which functions are tests
+
+#: The branches that lead to a statement: (statement, branch), outermost first.
+_Path = tuple[tuple[int, int], ...]
+
+
+class _Binding(Value, kw_only=False):
+    node: _Function | ast.ClassDef | None  # None: the name is taken away again
+    path: _Path
+
+
+class _Scope:
+    """What the body of a module or a class binds, in order."""
+
+    def __init__(self, body: list[ast.stmt], outer: _Scope | None) -> None:
+        self.outer = outer
+        self.bindings: dict[str, list[_Binding]] = {}
+        self.flag: bool | None = None  # `__test__`
+        for statement, path in _flatten(body):
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self._bind(statement.name, statement, path)
+            elif isinstance(statement, ast.Delete):
+                for target in statement.targets:
+                    if isinstance(target, ast.Name):
+                        self._bind(target.id, None, path)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+                for target in statement.targets:
+                    self._assign(target, statement.value.value, path)
+
+    def _bind(self, name: str, node: _Function | ast.ClassDef | None, path: _Path) -> None:
+        self.bindings.setdefault(name, []).append(_Binding(node, path))
+
+    def _assign(self, target: ast.expr, value: object, path: _Path) -> None:
+        match target:
+            case ast.Name(id="__test__"):
+                self.flag = bool(value)
+            case ast.Name(id=name) if value is None:  # how a subclass drops a test that it inherits
+                self._bind(name, None, path)
+            case ast.Attribute(value=ast.Name(id=name), attr="__test__") if not value:
+                self._bind(name, None, path)
+
+    def find_class(self, name: str, before: int) -> ast.ClassDef | None:
+        """Return the class that the name meant above a line; a later `del` does not matter to its subclasses."""
+        for binding in reversed(self.bindings.get(name, ())):
+            if isinstance(binding.node, ast.ClassDef) and binding.node.lineno < before:
+                return binding.node
+        return None
+
+
+class _Finder:
+    """One pass over one module. `hidden` and `own_nodes` are there after `find`."""
+
+    def __init__(self, tree: ast.Module, functions: Sequence[str], classes: Sequence[str]) -> None:
+        self.hidden: set[str] = set()
+        self.own_nodes: set[int] = set()  # by id(); the tree outlives us
+        self._functions, self._classes = functions, classes
+        self._module = _Scope(tree.body, None)
+        self._scopes: dict[int, _Scope] = {}
+        self._lines: dict[int, list[ast.ClassDef]] = {}
+
+    def find(self) -> dict[str, list[_Function]]:
+        return {} if self._module.flag is False else self._find_in([self._module], "")
+
+    def _find_in(self, scopes: list[_Scope], prefix: str, *, unittest: bool = False) -> dict[str, list[_Function]]:
+        """Return name -> live definitions. The first scope that binds a name decides, as in a class's bases."""
+        found: dict[str, list[_Function]] = {}
+        seen: set[str] = set()
+        for scope in scopes:
+            for name, bindings in scope.bindings.items():
+                if name in seen:
+                    continue
+                seen.add(name)
+                live, hidden = _split_hidden(bindings)
+                for binding in live:
+                    for test, nodes in self._tests_of(binding.node, prefix, scope, unittest).items():
+                        found.setdefault(test, []).extend(nodes)
+                for binding in hidden:
+                    self.hidden.update(self._tests_of(binding.node, prefix, scope, unittest))
+        return found
+
+    def _tests_of(
+        self, node: _Function | ast.ClassDef | None, prefix: str, scope: _Scope, unittest: bool
+    ) -> dict[str, list[_Function]]:
+        if node is None:
+            return {}
+        if isinstance(node, ast.ClassDef):
+            # unittest's loader looks into no nested class.
+            return {} if unittest else self._tests_of_class(node, f"{prefix}{node.name}::", scope)
+        if not _matches(node.name, ("test",) if unittest else self._functions):
+            return {}
+        if any(_last_name(mark) in NOT_TESTS for mark in node.decorator_list):
+            return {}
+        self.own_nodes.add(id(node))
+        return {prefix + node.name: [node]}
+
+    def _tests_of_class(self, node: ast.ClassDef, prefix: str, outer: _Scope) -> dict[str, list[_Function]]:
+        line = self._linearise(node, outer)
+        scopes = [self._scopes[id(one)] for one in line]
+        flag = next((scope.flag for scope in scopes if scope.flag is not None), None)
+        if flag is False:
+            return {}
+        if any(self._has_unittest_base(one) for one in line):
+            return self._find_in(scopes, prefix, unittest=True)
+        if not (flag or _matches(node.name, self._classes)):
+            return {}
+        if any(name in scope.bindings for scope in scopes for name in ("__init__", "__new__")):
+            return {}  # pytest can't make one, and says so
+        return self._find_in(scopes, prefix)
+
+    def _linearise(self, node: ast.ClassDef, outer: _Scope) -> list[ast.ClassDef]:
+        """Return the class and its bases as far as this file has them, in the order in which Python asks them."""
+        if id(node) not in self._lines:
+            self._scopes[id(node)] = _Scope(node.body, outer)
+            line = [node]
+            for base in node.bases:
+                found = self._resolve(base, node, outer)
+                if found is not None:
+                    line += self._linearise(*found)
+            # A base that is reached twice comes after all that derive from it.
+            self._lines[id(node)] = list(dict.fromkeys(reversed(line)))[::-1]
+        return self._lines[id(node)]
+
+    def _resolve(self, base: ast.expr, user: ast.ClassDef, outer: _Scope) -> tuple[ast.ClassDef, _Scope] | None:
+        match base:
+            case ast.Subscript(value=value):  # Base[int]
+                return self._resolve(value, user, outer)
+            case ast.Name(id=name):
+                scopes = [outer, self._module]  # a class's body sees no other scope
+            case ast.Attribute(value=value, attr=name):
+                holder = self._resolve(value, user, outer)
+                if holder is None:
+                    return None
+                self._linearise(*holder)
+                scopes = [self._scopes[id(holder[0])]]
+            case _:
+                return None
+        for scope in scopes:
+            if (node := scope.find_class(name, user.lineno)) is not None:
+                return node, scope
+        return None
+
+    def _has_unittest_base(self, node: ast.ClassDef) -> bool:
+        outer = self._scopes[id(node)].outer or self._module
+        return any(
+            _last_name(base).endswith("TestCase") and self._resolve(base, node, outer) is None for base in node.bases
+        )
+
+
+def _flatten(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, _Path]]:
+    """Yield statements and those inside `if`, `try`, `with`, `match` and loops, in order; not those of functions."""
+    pending: list[tuple[ast.stmt, _Path]] = [(statement, ()) for statement in reversed(body)]
+    while pending:
+        statement, path = pending.pop()
+        yield statement, path
+        blocks: list[tuple[list[ast.stmt], _Path]]
+        match statement:
+            case ast.If(body=yes, orelse=no):
+                blocks = [(yes, _step(path, statement, 0)), (no, _step(path, statement, 1))]
+            case ast.Try() | ast.TryStar():
+                blocks = [(statement.body + statement.orelse, _step(path, statement, 0))]
+                blocks += [(one.body, _step(path, statement, n)) for n, one in enumerate(statement.handlers, 1)]
+                blocks += [(statement.finalbody, path)]
+            case ast.Match(cases=cases):
+                blocks = [(case.body, _step(path, statement, number)) for number, case in enumerate(cases)]
+            case ast.With() | ast.AsyncWith():
+                blocks = [(statement.body, path)]
+            case ast.For() | ast.AsyncFor() | ast.While():
+                blocks = [(statement.body + statement.orelse, _step(path, statement, 0))]
+            case _:
+                continue
+        pending += [(inner, inside) for block, inside in reversed(blocks) for inner in reversed(block)]
+
+
+def _step(path: _Path, statement: ast.stmt, branch: int) -> _Path:
+    return (*path, (id(statement), branch))
+
+
+def _split_hidden(bindings: list[_Binding]) -> tuple[list[_Binding], list[_Binding]]:
+    """Return the bindings that may be in force at the end, and those that another definition may hide."""
+    live: list[_Binding] = []
+    hidden: list[_Binding] = []
+    for number, binding in enumerate(bindings):
+        if binding.node is not None:
+            hidden += [earlier for earlier in bindings[:number] if not _are_alternatives(earlier.path, binding.path)]
+        # It takes the place of all that lies on its own way, not of what is in another branch, or above an `if`.
+        live = [earlier for earlier in live if earlier.path[: len(binding.path)] != binding.path]
+        live.append(binding)
+    return live, hidden
+
+
+def _are_alternatives(one: _Path, other: _Path) -> bool:
+    for step, step_of_other in zip(one, other, strict=False):
+        if step != step_of_other:
+            return step[0] == step_of_other[0]
+    return False
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    # pytest's rule, to the letter: a prefix, or a glob if it looks like one.
+    return any(
+        name.startswith(pattern) or (any(sign in pattern for sign in "*?[") and fnmatch.fnmatch(name, pattern))
+        for pattern in patterns
+    )
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return _last_name(inner)
+    return ""

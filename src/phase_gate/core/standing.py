@@ -1,0 +1,104 @@
+"""Where a task stands right now: does its last verdict still hold?
+
+Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none of them counts or advances anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phase_gate import exit_codes
+from phase_gate.core.breaker import at_time, describe_wait
+from phase_gate.core.forked import LATE
+from phase_gate.core.state import State
+from phase_gate.core.values import Value
+from phase_gate.core.words import run_command
+
+if TYPE_CHECKING:
+    from phase_gate.core.verification import Verification
+
+
+class Standing(Value):
+    holds: bool
+    reason: str
+    next: str
+    #: The circuit is open.
+    is_halted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        if self.is_halted:
+            return exit_codes.CIRCUIT_OPEN
+        return exit_codes.HOLDS if self.holds else exit_codes.GATE_CLOSED
+
+
+def assess(
+    state: State,
+    *,
+    tree: str,
+    at: str,
+    lost: tuple[str, ...] = (),
+    gate_1_only: bool = False,
+    begin: str = "pytest --phase=red",
+    again: str = "",
+) -> Standing:
+    """Return whether the present phase's last verdict holds now.
+
+    :param tree: what the sources are now.
+    :param at: the time: an open circuit cools down.
+    :param lost: open runs that will never end.
+    :param begin: what to type where nothing is recorded yet.
+    :param again: what to type to have the present phase judged anew; a run of it where that is left out.
+    """
+    if state.phase is None:
+        return Standing(holds=False, reason="no run is recorded yet", next=begin)
+    if state.verification is not None:
+        return _assess_verification(state, state.verification, tree=tree, gate_1_only=gate_1_only)
+    if state.is_stuck:
+        why = "" if state.pipeline is None else f": {state.pipeline.stuck}"
+        task = "" if state.task == "default" else f" --task {state.task}"
+        reason = f"stuck{why}; a person is needed"
+        return Standing(holds=False, reason=reason, next=f"phase-gate recover{task}", is_halted=True)
+    breaker = at_time(state.breaker, at)
+    if breaker.is_open:
+        wait = describe_wait(breaker, at)
+        reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
+        return Standing(holds=False, reason=reason, next="phase-gate breaker status", is_halted=True)
+    evaluation = state.evaluation
+    again = again or run_command("auto", state.task)
+    # A nested one proves nothing either way, so it may be lost.
+    gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
+    if gone:
+        return Standing(holds=False, reason=f"run {gone[0][:8]} began and never ended", next=again)
+    if any(not run.nested for run in state.open_runs):
+        return Standing(holds=False, reason="a run is going on", next="wait for it to end")
+    if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
+        missing = "no complete run in" if state.pipeline is None else "no verdict on"
+        return Standing(holds=False, reason=f"{missing} {state.phase} yet", next=again)
+    if state.evaluation_is_stale:
+        last = "" if state.last_run is None else f" ({state.last_run.kind})"
+        came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
+        return Standing(holds=False, reason=f"{came}: it has to be made anew", next=again)
+    left = state.tree
+    if evaluation["run"] is None:
+        # It speaks of the code that the last green run tested, or of no code at all.
+        left = state.green_tree if evaluation["metrics"].get("code_as_tested") else tree
+    if tree != left:
+        return Standing(holds=False, reason="files have changed since the last run", next=again)
+    holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
+    return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
+
+
+def _assess_verification(state: State, verification: Verification, *, tree: str, gate_1_only: bool) -> Standing:
+    """Return whether a task of the verification gate holds: what is committed does, whatever comes after it."""
+    evaluation, look = state.evaluation, f"phase-gate verify status --task {verification.spec.slug}"
+    if verification.commit:
+        return Standing(holds=True, reason=f"approved, and committed as {verification.commit[:10]}", next=look)
+    if evaluation is None or state.evaluation_is_stale:
+        is_forked = evaluation is not None and state.is_forked
+        return Standing(holds=False, reason=LATE if is_forked else f"it is {verification.status}", next=look)
+    if verification.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
+        reason = "files were changed after the verify run: its evidence is stale"
+        return Standing(holds=False, reason=reason, next=look)
+    holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
+    return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))

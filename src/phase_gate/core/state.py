@@ -1,0 +1,206 @@
+"""The state of a task, and the events that it comes from: values only. How an event changes a state is `core.fold`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.core.breaker import Breaker
+from phase_gate.core.flakiness import Flakiness
+from phase_gate.core.values import Value, field
+from phase_gate.core.waivers import Waiver
+from phase_gate.core.words import DONE, STUCK
+
+if TYPE_CHECKING:
+    from phase_gate.core.metrics import MetricValue
+    from phase_gate.core.pipeline import Pipeline
+    from phase_gate.core.verification import Verification
+
+#: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
+SCHEMA = 6
+
+Json = Mapping[str, Any]
+
+
+class Event(Value):
+    """One thing that happened."""
+
+    kind: str
+    data: Json
+    at: str = ""
+
+
+class OpenRun(Value):
+    """A run that has begun and not ended yet."""
+
+    id: str
+    phase: str
+    at: str
+    tree: str
+    nested: bool = False
+    overlaps: bool = False
+    #: A run in the first phase in the middle of a cycle: it rewinds if it turns out to be complete.
+    rewinds: bool = False
+
+
+class RunSummary(Value):
+    """The last run that ended, of whatever kind."""
+
+    id: str
+    kind: str
+    phase: str
+    at: str
+    iteration: int | None = None
+    why: str = ""
+    #: A forked child, of it or of one before it, came back into pytest when it had ended: its outcomes are in doubt.
+    forked: bool = False
+
+
+class Measurement(Value):
+    """What the last complete run of this phase measured: a signal that comes later is judged with it."""
+
+    run: str
+    iteration: int
+    tree: str
+    metrics: Mapping[str, MetricValue]
+    findings: tuple[Json, ...] = ()
+    notes: tuple[str, ...] = ()
+    tables: tuple[Json, ...] = ()
+
+
+class Fact(Value):
+    """Something that a person declared for this phase."""
+
+    name: str
+    value: MetricValue
+    reason: str
+    by: str
+    at: str
+
+
+class Snapshot(Value):
+    """Tests and outcomes of one complete run, as digests of stored objects."""
+
+    inventory: str
+    outcomes: str
+    #: Platform, Python and packages; empty where nobody wrote it down.
+    surroundings: str = ""
+
+
+class State(Value):
+    task: str = "default"
+    workflow: str = ""
+    cycle: int = 0
+    phase: str | None = None
+    visited: tuple[str, ...] = ()
+    iteration: int = 0
+    exited: bool = False
+    forced: bool = False
+    streak: int = 0
+    #: What the last recorded run left; None if that is not known.
+    tree: str | None = None
+    #: The tree through which the streak holds; None once somebody changed something in between.
+    chain: str | None = None
+    #: What the last complete green run left.
+    green_tree: str | None = None
+    open_runs: tuple[OpenRun, ...] = ()
+    last_run: RunSummary | None = None
+    measurement: Measurement | None = None
+    evaluation: Json | None = None
+    #: True once anything ran or was entered after the evaluation was made.
+    evaluation_is_stale: bool = False
+    facts: tuple[Fact, ...] = ()
+    #: What the task knows, from the last complete run that changed it.
+    known: str | None = None
+    baseline: Snapshot | None = None
+    #: The first complete run of the cycle: skips and xfails that were there from the start.
+    first: Snapshot | None = None
+    #: The last complete run: the next cycle's baseline.
+    latest: Snapshot | None = None
+    #: Object with the ids that this cycle is about, from the last complete run in the first phase.
+    targets: str | None = None
+    #: Known failures that have passed in this cycle: they may not fail again.
+    recovered: tuple[str, ...] = ()
+    signals_premature: int = 0
+    #: The signal file that was read, refused or taken back last: it is never read again, should it still lie there.
+    spent: str | None = None
+    #: Object with the freeze that later phases compare with; and the one that this phase's exit would make.
+    frozen: str | None = None
+    to_freeze: str | None = None
+    #: Object with the files in test folders that runs have written: they are never frozen.
+    outputs: str | None = None
+    #: Files that runs have imported and that the tree does not show; their contents are part of it.
+    beside: tuple[str, ...] = ()
+    #: Object with the texts of the files that the cycle is about, as they were in RED.
+    sources: str | None = None
+    #: The freeze that a rewind took back.
+    withdrawn: str | None = None
+    #: Object with the bodies that were red, and the modules that were missing.
+    red: str | None = None
+    #: The first phase has exited in this cycle.
+    red_exited: bool = False
+    #: The folder of an open cycle was gone when this cycle began.
+    vanished: bool = False
+    waivers: tuple[Waiver, ...] = ()
+    #: What people decided against the evidence in this cycle, beside waivers.
+    overrides: tuple[Json, ...] = ()
+    #: What the configuration said about overrides when the cycle began.
+    allow_non_interactive: bool = False
+    #: Object with the rules that the last run was judged by.
+    rules: str | None = None
+    #: Object with the criteria and their tests, from the last complete run.
+    criteria: str | None = None
+    #: What was typed as --phase-criteria in this cycle, with a path from the root: it holds until something else is.
+    criteria_given: str = ""
+    #: How things were when the cycle, and the phase, began: objects by the names of those who compare with them.
+    cycle_memory: Mapping[str, str] = field(default_factory=dict)
+    phase_memory: Mapping[str, str] = field(default_factory=dict)
+    #: The same, as the last complete run of the phase left it.
+    run_memory: Mapping[str, str] = field(default_factory=dict)
+    #: How things were when the phase ended: what the next one begins with, however much later its first run is.
+    exit_memory: Mapping[str, str] = field(default_factory=dict)
+    breaker: Breaker = field(default_factory=Breaker)
+    flakiness: Flakiness = field(default_factory=Flakiness)
+    #: The last claim of the phase, as far as rules speak of it; and what git showed when it was made.
+    claim: Json | None = None
+    claim_memory: Mapping[str, str] = field(default_factory=dict)
+    #: Claims with little behind them, and done signals in a row.
+    claims_low: int = 0
+    claims_done: int = 0
+    #: A task of the verification gate; None for every other one.
+    verification: Verification | None = None
+    #: What only a pipeline has; None in every other workflow.
+    pipeline: Pipeline | None = None
+    undo: Undo | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.phase == DONE
+
+    @property
+    def is_stuck(self) -> bool:
+        return self.phase == STUCK
+
+    @property
+    def would_withdraw(self) -> str | None:
+        """The freeze that going back to the first phase takes back."""
+        # Without its exit nothing was red, so nothing in a later phase's freeze is done with.
+        return self.frozen if self.red_exited else self.withdrawn
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether a forked child came back when its run had ended, and no run has ended since."""
+        return self.last_run is not None and self.last_run.forked
+
+    def open_run(self, run: str) -> OpenRun | None:
+        return next((each for each in self.open_runs if each.id == run), None)
+
+
+class Undo(Value, kw_only=False):
+    """The state before a run began, and entered a phase perhaps: one that turns out to be void changes nothing."""
+
+    run: str
+    state: State
+
+
+NEW_STATE = State()

@@ -1,0 +1,125 @@
+"""The stuck report: what a person has to know to help where the breaker halted the work.
+
+Pure. From the runs of the present phase entry: what fails now, what was tried, what it looks like, what to decide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phase_gate.core.breaker import Breaker
+from phase_gate.core.fingerprints import blank
+from phase_gate.core.values import Value, as_dict, field
+
+#: Failing tests, files and causes that a report names.
+_NAMED = 10
+_CAUSES = 3
+
+
+class Tried(Value):
+    """One complete run of the phase."""
+
+    run: str
+    at: str
+    iteration: int
+    failing: int
+    passing: int
+    #: Files that changed since the run before; None if that is not known.
+    changed: tuple[str, ...] | None = None
+    #: Failing tests with what they said.
+    failures: Mapping[str, str] = field(default_factory=dict)
+    guards: tuple[str, ...] = ()
+
+
+class Cause(Value):
+    """An error that several tests, or several runs, share."""
+
+    error: str
+    tests: int
+    runs: int
+
+
+class StuckReport(Value):
+    task: str
+    phase: str
+    breaker: Breaker
+    failing_now: Mapping[str, str]
+    guards_now: tuple[str, ...]
+    tried: tuple[Tried, ...]
+    causes: tuple[Cause, ...]
+    decisions: tuple[str, ...]
+
+    @property
+    def failed_iterations(self) -> int:
+        return sum(bool(each.failing or each.guards) for each in self.tried)
+
+
+def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Tried]) -> StuckReport:
+    """Return the report on a phase from its runs, oldest first."""
+    last = tried[-1] if tried else None
+    return StuckReport(
+        task=task,
+        phase=phase,
+        breaker=breaker,
+        failing_now={} if last is None else dict(list(last.failures.items())[:_NAMED]),
+        guards_now=() if last is None else last.guards,
+        tried=tuple(tried),
+        causes=_find_causes(tried),
+        decisions=_what_to_decide(phase, breaker, last),
+    )
+
+
+def _find_causes(tried: Sequence[Tried]) -> tuple[Cause, ...]:
+    """Return the errors that stay, the most stubborn first."""
+    runs: Counter[str] = Counter()
+    tests: dict[str, set[str]] = {}
+    for each in tried:
+        for error in {blank(message) for message in each.failures.values()} - {""}:
+            runs[error] += 1
+        for test_id, message in each.failures.items():
+            if blank(message):
+                tests.setdefault(blank(message), set()).add(test_id)
+    ranked = sorted(runs, key=lambda error: (-runs[error], -len(tests[error]), error))
+    return tuple(Cause(error=error, tests=len(tests[error]), runs=runs[error]) for error in ranked[:_CAUSES])
+
+
+def _what_to_decide(phase: str, breaker: Breaker, last: Tried | None) -> tuple[str, ...]:
+    questions = []
+    if last is not None and last.guards:
+        questions.append(f"Is what {', '.join(last.guards)} found right? Then take it back, else: phase-gate waive")
+    if last is not None and last.failing:
+        questions.append("Is a test wrong? Then: phase-gate signal --test-wrong, correct it, pytest --phase=red")
+        questions.append("Is something missing that the work needs (a decision, an access, a dependency)?")
+    questions.append(
+        'Try once more, with help: phase-gate breaker reset --reason "..." --by NAME'
+        if breaker.is_open
+        else "Does the next run try something else?"
+    )
+    questions.append(f'Give {phase} up, on the record: phase-gate skip --reason "..." --by NAME')
+    return tuple(questions)
+
+
+def stuck_to_json(report: StuckReport) -> dict[str, Any]:
+    return {
+        "task": report.task,
+        "phase": report.phase,
+        "state": str(report.breaker.status),
+        "reason": report.breaker.reason,
+        "since": report.breaker.opened_at,
+        "failed_iterations": report.failed_iterations,
+        "failing_now": dict(report.failing_now),
+        "guards_now": list(report.guards_now),
+        "likely_causes": [as_dict(cause) for cause in report.causes],
+        "tried": [
+            {
+                **as_dict(each),
+                "changed": None if each.changed is None else list(each.changed),
+                "failures": dict(each.failures),
+                "guards": list(each.guards),
+            }
+            for each in report.tried
+        ],
+        "decisions": list(report.decisions),
+    }

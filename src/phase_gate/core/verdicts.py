@@ -1,0 +1,197 @@
+"""Verdicts beside the end of a run: what a verdict records, and judging an iteration again.
+
+Pure. A signal or a fact that comes after a run is judged with what that run measured, by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from phase_gate.core.breaker import at_time, breaker_to_json
+from phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
+from phase_gate.core.evidence import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
+from phase_gate.core.findings import cap_findings, findings_from_json
+from phase_gate.core.measuring import code_as_tested
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.signals import Reading
+from phase_gate.core.state import Event, State
+from phase_gate.core.workflow import Phase, Workflow
+
+
+def judgement_events(
+    evaluation: Evaluation,
+    phase: Phase,
+    *,
+    at: str,
+    remember_next: Callable[[], Mapping[str, str]] = dict,
+    state: State | None = None,
+    workflow: Workflow | None = None,
+    look: Callable[[Phase], Remembered] = lambda phase: NOTHING_REMEMBERED,
+) -> list[Event]:
+    """Return the events of a verdict: evaluated, the signal spent, the phase exited; and what follows in a pipeline.
+
+    :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
+    :param look: called in a pipeline where a phase is entered, or artifacts are agreed on.
+    """
+    judged = {"evaluation": evaluation_to_json(evaluation), "breaker": breaker_to_json(evaluation.breaker)}
+    events = [Event(kind="evaluated", data=judged, at=at)]
+    reading, subject = evaluation.gate_2, evaluation.subject
+    if reading.answer not in ("absent", "held", "malformed"):
+        spent = {
+            "answer": reading.answer,
+            "reason": reading.reason,
+            "by": reading.by,
+            "problem": reading.problem,
+            "phase": subject.phase,
+            "iteration": subject.iteration,
+            "premature": evaluation.is_premature,
+            "file": reading.file,
+        }
+        events.append(Event(kind="signal-spent", data=spent, at=at))
+    said: Mapping[str, Any] = {}
+    if state is not None and state.pipeline is not None and workflow is not None:
+        from phase_gate.core.pipeline_verdict import pipeline_events  # no other workflow pays for it
+
+        more, said = pipeline_events(evaluation, state, workflow, phase, at=at, look=look)
+        events += more
+    if evaluation.can_exit:
+        data: dict[str, Any] = {
+            "phase": phase.name,
+            "iteration": subject.iteration,
+            "next": phase.next,
+            "forced": False,
+            **said,
+        }
+        data["freezes"] = phase.scope == "targets"
+        remembered = remember_next()
+        if remembered:
+            data["remembered"] = dict(remembered)
+        events.append(Event(kind="phase-exited", data=data, at=at))
+    return events
+
+
+def evaluate_again(
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    reading: Reading,
+    *,
+    at: str,
+    root: str,
+    evidence: Measured | None = None,
+    replaces: frozenset[str] = frozenset(),
+    drops: frozenset[str] = EVIDENCE_SLUGS,
+) -> Evaluation:
+    """Judge the last complete run anew, with a signal or facts that came after it.
+
+    :param evidence: of a look that came after it, too.
+    :param replaces: the names that this look could measure: what the run has measured of them is past.
+    :param drops: what the look could find: what the run has found of it is past.
+    """
+    measured = state.measurement
+    assert measured is not None, "only a measured iteration can be judged again"
+    findings, notes = findings_from_json(measured.findings), tuple(measured.notes)
+    if evidence is None:
+        evidence = Measured(tables=tables_from_json(measured.tables))
+    else:
+        findings = tuple(finding for finding in findings if finding.slug not in drops)
+        said = {note.partition(":")[0] for note in evidence.notes}
+        notes = tuple(note for note in notes if note.partition(":")[0] not in said)
+    subject = Subject.about(
+        state,
+        phase,
+        iteration=measured.iteration,
+        run=measured.run,
+        at=at,
+        root=root,
+    )
+    evaluation = evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics={
+            **{name: value for name, value in measured.metrics.items() if name not in replaces},
+            **evidence.metrics,
+            "signals_premature": state.signals_premature,
+            **claim_values(state),
+        },
+        facts=state.facts,
+        reading=reading,
+        findings=(*findings, *cap_findings(evidence.findings)),
+        notes=(*notes, *evidence.notes),
+        warnings=evidence.warnings,
+        tables=evidence.tables,
+        waivers=state.waivers,
+        overrides=state.overrides,
+    )
+    return in_words(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+
+
+def in_words(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
+    """Return the verdict with what follows from it in a pipeline; as it is in any other workflow."""
+    if state.pipeline is None:
+        return evaluation
+    from phase_gate.core.pipeline_verdict import with_pipeline
+
+    return with_pipeline(evaluation, state, workflow, phase)
+
+
+def evaluate_without_run(
+    state: State,
+    workflow: Workflow,
+    phase: Phase,
+    reading: Reading,
+    *,
+    evidence: Measured,
+    tree: str,
+    at: str,
+    root: str,
+) -> Evaluation:
+    """Judge a phase that needs no test run: each look that somebody asks for on purpose is an iteration."""
+    iteration = state.iteration + 1
+    metrics: dict[str, MetricValue] = {
+        "iteration": iteration,
+        "signals_premature": state.signals_premature,
+        "consecutive_green_runs": state.streak,
+        **code_as_tested(state.green_tree, tree),
+        **evidence.metrics,
+        **claim_values(state),
+    }
+    subject = Subject.about(
+        state,
+        phase,
+        iteration=iteration,
+        run=None,
+        at=at,
+        root=root,
+        kind="no run",
+    )
+    evaluation = evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics=metrics,
+        facts=state.facts,
+        reading=reading,
+        findings=cap_findings(evidence.findings),
+        notes=evidence.notes,
+        tables=evidence.tables,
+        warnings=evidence.warnings,
+        waivers=state.waivers,
+        overrides=state.overrides,
+    )
+    return in_words(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+
+
+def claim_values(state: State) -> dict[str, MetricValue]:
+    """Return what the last claim gave, if it was made about the last iteration; else nothing is known."""
+    claim = state.claim
+    if claim is None or claim["iteration"] != state.iteration:
+        return {}
+    return {
+        "indicators": claim["indicators"],
+        "confidence": claim["confidence"],
+        "claimed_done": claim["explicit"] is True,
+        "claim_passed": claim["decision"] == "complete",
+    }

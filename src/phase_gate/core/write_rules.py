@@ -1,0 +1,232 @@
+"""May an agent write this file now? What is frozen, what is ours, and what comes too early.
+
+Pure. It is a courtesy to whoever works here, for the gate itself finds every change that is made anyway.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+
+from phase_gate.core.freeze import Frozen, Meaning, find_altered
+from phase_gate.core.hook_answers import ALLOW, HookAnswer
+from phase_gate.core.inventory import Inventory, TestFile
+from phase_gate.core.values import Value
+
+#: pytest reads these and nothing else does.
+PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
+#: These have a section for pytest among many others.
+SHARED_FILES = frozenset({"pyproject.toml", "tox.ini", "setup.cfg"})
+_TEST_FILE = re.compile(r"(?:^|/)(?:tests?/.*|test_[^/]*\.py|[^/]*_test\.py|conftest\.py)$")
+
+
+class Write(Value):
+    """A file that is about to be written: a path from the root, with slashes; from a shell also a folder or a glob."""
+
+    path: str
+    #: What it holds now; None if there is no such file, or it is no text.
+    before: str | None = None
+    #: What it will hold; None if that can't be told.
+    after: str | None = None
+    is_put_back: bool = False
+
+
+class Scene(Value):
+    """What the rules look at."""
+
+    #: From the root.
+    state_folder: str
+    phase: str = ""
+    #: The phase that comes first, which is the way back.
+    first: str = ""
+    #: Nothing of this cycle is frozen yet, and code comes later.
+    is_red: bool = False
+    #: What may not change now; None if nothing is frozen.
+    frozen: Frozen | None = None
+    #: Our own configuration, and files of workflows.
+    rules: tuple[str, ...] = ()
+    #: Files that agents' hooks stand in; none outside a cycle.
+    hook_files: tuple[str, ...] = ()
+
+
+_RANK = {"deny": 2, "ask": 1, "block": 0, "allow": 0}
+
+
+def decide_writes(writes: Iterable[Write], scene: Scene) -> HookAnswer:
+    """Return the strictest answer of all."""
+    return max((_decide(write, scene) for write in writes), key=lambda answer: _RANK[answer.verdict], default=ALLOW)
+
+
+def decide_writes_in_doubt(writes: Iterable[Write], scene: Scene, problem: str, remedy: str) -> HookAnswer:
+    """Return the answer where the state can't be trusted: nothing in the project is written until it is."""
+    for write in writes:
+        ours = _decide_about_state(write, scene)
+        if ours is not None:
+            return ours
+        if not write.path.startswith(("/", "../")):
+            reason = f"{write.path} is not written now, for the gate's state can't be trusted: {problem}"
+            return HookAnswer(verdict="deny", reason=reason, next=remedy)
+    return ALLOW
+
+
+def _decide(write: Write, scene: Scene) -> HookAnswer:
+    ours = _decide_about_state(write, scene)
+    if ours is not None:
+        return ours
+    if any(_covers(write.path, file) for file in scene.hook_files):
+        reason = f"{write.path} tells the agent to ask the gate; a person decides whether it changes"
+        return HookAnswer(verdict="ask", reason=reason, next="phase-gate doctor shows whether the hook still answers")
+    if scene.frozen is not None:
+        return _decide_frozen(write, scene, scene.frozen)
+    return _decide_early(write, scene) if scene.is_red else ALLOW
+
+
+def _decide_about_state(write: Write, scene: Scene) -> HookAnswer | None:
+    is_inside = write.path == scene.state_folder or write.path.startswith(f"{scene.state_folder}/")
+    # Git leaves alone what it ignores.
+    if not is_inside and (write.is_put_back or not _covers(write.path, scene.state_folder)):
+        return None
+    reason = f"{write.path} holds the gate's own record: only the gate writes it"
+    return HookAnswer(
+        verdict="deny", reason=reason, next='phase-gate signal --reason "..." gives a signal; phase-gate status looks'
+    )
+
+
+# --- once tests are frozen
+
+
+def _decide_frozen(write: Write, scene: Scene, frozen: Frozen) -> HookAnswer:
+    hit = next((file for file in scene.rules if _covers(write.path, file)), None)
+    if hit is None and _is_settings(write):
+        hit = write.path
+    if hit is not None:
+        return _refuse(write, scene, f"{hit} sets the rules of this cycle, which began with others")
+    if write.path in SHARED_FILES:
+        return _decide_shared(write, scene)
+    changed = next(_changes(write, frozen), None)
+    return ALLOW if changed is None else _refuse(write, scene, changed)
+
+
+def _refuse(write: Write, scene: Scene, reason: str) -> HookAnswer:
+    way_back = f'phase-gate rewind {scene.first.lower()} --reason "...", then change it'
+    if write.is_put_back:
+        # It may be the honest way to take a change back, and it may lose the tests of this cycle.
+        return HookAnswer(verdict="ask", reason=f"{reason}; git would put {write.path} back", next=way_back)
+    return HookAnswer(verdict="deny", reason=f"{reason} ({scene.phase})", next=way_back)
+
+
+def _is_settings(write: Write) -> bool:
+    return write.path in PYTEST_FILES and write.after != write.before
+
+
+def _decide_shared(write: Write, scene: Scene) -> HookAnswer:
+    if write.after is None:
+        reason = f"{write.path} may set options of pytest, which must stay as they are ({scene.phase})"
+        return HookAnswer(verdict="ask", reason=reason, next="leave pytest's section as it is")
+    if pytest_section(write.path, write.before or "") == pytest_section(write.path, write.after):
+        return ALLOW
+    return _refuse(write, scene, f"{write.path} sets options of pytest, and tests are frozen with them")
+
+
+def pytest_section(path: str, text: str) -> object:
+    """Return what a file says to pytest; the text itself where it can't be read."""
+    import configparser
+
+    try:
+        if path.endswith(".toml"):
+            import tomllib
+
+            return tomllib.loads(text).get("tool", {}).get("pytest")
+        parser = configparser.RawConfigParser()
+        parser.read_string(text)
+        section = "tool:pytest" if path == "setup.cfg" else "pytest"
+        return dict(parser[section]) if parser.has_section(section) else None
+    except (ValueError, AttributeError, configparser.Error):
+        return text
+
+
+def _changes(write: Write, frozen: Frozen) -> Iterator[str]:
+    """Yield what would not be as it was frozen."""
+    path = write.path
+    if write.after is None:
+        for file in (*frozen.inventory.files, *frozen.support):
+            if _covers(path, file):
+                yield f"{file} is frozen: {_what(file, frozen)}"
+        if path.rpartition("/")[2] == "conftest.py" and path not in frozen.support and _is_above_tests(path, frozen):
+            yield f"{path} would be a new conftest.py above frozen tests"
+        return
+    if write.after == write.before:
+        return
+    if path.endswith(".py"):
+        yield from _code_changes(path, write.after, frozen, frozen.inventory.files.get(path))
+    elif path in frozen.inventory.files or path in frozen.support:
+        yield f"{path} is frozen: {_what(path, frozen)}"
+
+
+def _code_changes(path: str, after: str, frozen: Frozen, file: TestFile | None) -> Iterator[str]:
+    from phase_gate.core.module_code import module_code
+    from phase_gate.core.source_tests import find_tests, parse_source
+
+    is_support = path in frozen.support or path.rpartition("/")[2] == "conftest.py"
+    if file is None and not is_support:
+        return
+    try:
+        tree = parse_source(after)
+    except SyntaxError:
+        yield f"{path} is frozen, and would not be Python any more"
+        return
+    bodies = {test.name: test.body for test in find_tests(tree, functions=("*",), classes=("*",))}
+    now = Inventory({})
+    meaning = Meaning()
+    if file is not None:
+        gone = [name for name in file.bodies if name not in bodies]
+        if gone:
+            yield f"{path}::{gone[0]} is frozen, and would be gone"
+        now = Inventory({path: TestFile(content="", ids=tuple(bodies), bodies=bodies)})
+        # Whatever is called a test there may come; what is none is looked at as the code around them.
+        tests = {name for name in bodies if name in file.bodies or name.rpartition("::")[2].startswith("test")}
+        meaning = Meaning(modules={path: module_code(tree, tests=tests)})
+    if is_support:
+        meaning = Meaning(modules=meaning.modules, support={path: ("", module_code(tree, tests=()))})
+    for finding in find_altered(frozen, now, meaning):
+        if finding.file == path and "is gone" not in finding.detail:
+            is_new = file is None and path not in frozen.support
+            yield f"{path} would be {finding.detail}" if is_new else f"{finding.id or path} is frozen, and would change"
+
+
+def _what(file: str, frozen: Frozen) -> str:
+    return "its tests were red before" if file in frozen.inventory.files else "the tests use it"
+
+
+def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
+    home = conftest.rpartition("/")[0]
+    return any(not home or file.startswith(f"{home}/") for file in frozen.inventory.files)
+
+
+# --- before there is a failing test
+
+
+def _decide_early(write: Write, scene: Scene) -> HookAnswer:
+    if write.before is None or not write.path.endswith(".py") or _TEST_FILE.search(write.path):
+        return ALLOW
+    if write.after is not None:
+        from phase_gate.core.stubs import only_adds_stubs
+
+        if only_adds_stubs(write.before, write.after):
+            return ALLOW
+    reason = f"{scene.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
+    return HookAnswer(verdict="ask", reason=reason, next=f"pytest --phase={scene.phase.lower()} shows the tests fail")
+
+
+def _covers(written: str, file: str) -> bool:
+    """Tell whether writing a path touches a file: it is the file, a folder above it, or a glob that fits."""
+    written = posixpath.normpath(written)
+    if written == "." or written == file or file.startswith(f"{written}/"):
+        return True
+    if not any(sign in written for sign in "*?["):
+        return False
+    # `*` of fnmatch crosses slashes, so that `**` is the same.
+    pattern = written.replace("/**/", "/*")
+    return fnmatch.fnmatchcase(file, pattern) or fnmatch.fnmatchcase(file, f"{pattern}/*")

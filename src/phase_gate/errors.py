@@ -1,0 +1,207 @@
+"""Every error that we raise on purpose: a problem, a slug, a remedy."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from phase_gate import exit_codes
+
+
+class PhaseGateError(Exception):
+    """Base of every error we raise on purpose; shown without a traceback."""
+
+    slug: ClassVar[str] = "phase-gate-error"
+    #: What the command ends with. The plugin turns usage and configuration errors into pytest's 4.
+    exit_code: ClassVar[int] = exit_codes.COMMAND_USAGE
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.problem, self.remedy = problem, remedy
+
+    def __str__(self) -> str:
+        from phase_gate.core.visible import show_line  # here, not above: most starts raise nothing
+
+        return f"{show_line(self.problem)} [{self.slug}]\n  try: {show_line(self.remedy)}"
+
+
+class UsageError(PhaseGateError):
+    """The words of the call are off."""
+
+    slug = "bad-usage"
+
+
+class ForeignRootError(PhaseGateError):
+    """The project's root belongs to another user."""
+
+    slug = "foreign-root"
+
+
+class TaskNameError(PhaseGateError):
+    """A task's name can't be a folder's name."""
+
+    slug = "bad-task-name"
+
+
+class ConfigurationError(PhaseGateError):
+    """`phase-gate.yaml` can't be used."""
+
+    slug = "bad-configuration"
+
+
+class WorkflowError(PhaseGateError):
+    """A workflow or guard file can't be used."""
+
+    slug = "bad-workflow"
+
+
+class ConditionError(PhaseGateError):
+    """A condition can't be parsed, or compares what can't be compared."""
+
+    slug = "bad-condition"
+
+
+class DocumentError(PhaseGateError):
+    """A YAML file is not in the form that we read."""
+
+    slug = "bad-yaml"
+
+
+class CriteriaError(PhaseGateError):
+    """Acceptance criteria can't be read."""
+
+    slug = "bad-criteria"
+
+
+class TaskFileError(PhaseGateError):
+    """A task of the verification gate can't be read."""
+
+    slug = "bad-task-file"
+
+
+class MalformedResultError(PhaseGateError):
+    """An executor's report or a reviewer's verdict is not in its form."""
+
+    slug = "malformed-result"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
+class SignalError(PhaseGateError):
+    """An exit signal is malformed."""
+
+    slug = "bad-signal"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
+class VoteError(PhaseGateError):
+    """A reviewer's vote is malformed."""
+
+    slug = "bad-vote"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
+class NotAllowedError(PhaseGateError):
+    """Allowed at another time, but not now."""
+
+    slug = "not-allowed"
+    exit_code = exit_codes.NOT_ALLOWED
+
+
+class PhaseOrderError(NotAllowedError):
+    """The workflow does not allow this phase now."""
+
+    slug = "phase-order"
+
+
+class StaleSignalError(NotAllowedError):
+    """The signal speaks of a run or a tree that is not there any more."""
+
+    slug = "stale-signal"
+
+
+class StateError(PhaseGateError):
+    """State or evidence can't be trusted or stored."""
+
+    slug = "state-unusable"
+    exit_code = exit_codes.NOT_TRUSTED
+
+
+class TamperedError(StateError):
+    """The ledger's chain is broken, or the state is not what the ledger gives."""
+
+    slug = "state-tampered"
+
+
+class RollbackError(StateError):
+    """The state folder is older than what this user has already seen of it."""
+
+    slug = "state-rolled-back"
+
+
+class ForeignStateError(StateError):
+    """The ledger is another task's, or not the one whose open cycle this user has seen here."""
+
+    slug = "state-foreign"
+
+
+class NewerSchemaError(StateError):
+    """The state was written by a newer version."""
+
+    slug = "state-newer"
+
+
+class KeyMismatchError(StateError):
+    """The ledger is keyed, and the key is missing or another one."""
+
+    slug = "state-key"
+
+
+class KeylessError(StateError):
+    """A key is set, and the ledger has none: nobody who knows the key vouches for it."""
+
+    slug = "state-keyless"
+
+
+class LockTimeoutError(StateError):
+    """Somebody else held the lock for too long."""
+
+    slug = "lock-timeout"
+
+
+class StorageError(StateError):
+    """The state folder can't be read or written."""
+
+    slug = "state-storage"
+
+
+class TooManyFilesError(StateError):
+    """A folder without git has more files than a run may look at."""
+
+    slug = "too-many-files"
+
+
+class OutputError(StateError):
+    """What a command answered could not be written."""
+
+    slug = "output-lost"
+
+
+class ShardError(StateError):
+    """The records of shards are not one whole run."""
+
+    slug = "shards-refused"
+
+
+class InternalFaultError(StateError):
+    """A fault of ours: the run could not be judged."""
+
+    slug = "internal-fault"
+
+
+def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
+    """Return what we did not foresee as an error of ours, with the place where it came up."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    place = "" if frames is None else f" ({os.path.basename(frames.tb_frame.f_code.co_filename)}:{frames.tb_lineno})"
+    return InternalFaultError(f"{type(error).__name__}: {error}{place}", remedy=remedy)

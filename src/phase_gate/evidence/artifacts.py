@@ -1,0 +1,165 @@
+"""Look at the files of a pipeline: artifacts and the constitution, their contents as digests, and what they lack."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.documents import count_words
+from phase_gate.core.pages import Page, Piece
+from phase_gate.core.phrases import compile_phrase
+from phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
+from phase_gate.core.pipeline_look import Seen
+from phase_gate.core.placeholders import is_hole, is_open
+from phase_gate.core.requirements import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
+from phase_gate.core.runs import count
+
+#: Bytes, and files: more is no artifact that anybody reads.
+_LARGEST = 1024 * 1024
+_MOST = 200
+
+_READERS: Mapping[str, Callable[[object], Any]] = {
+    AUDIT: read_audit,
+    ROOT_CAUSE: read_root_cause,
+    SNAPSHOT: read_snapshot,
+}
+
+
+def look_at(root: Path, artifact: Artifact) -> Seen:
+    """Return the artifact as it is now."""
+    files = find_files(root, artifact)
+    if not files:
+        return Seen()
+    problems: list[str] = []
+    contents: dict[str, bytes] = {}
+    for name in files:
+        try:
+            contents[name] = _read(root / name)
+        except (OSError, ValueError) as error:
+            problems.append(f"{name} can't be read: {getattr(error, 'strerror', None) or error}")
+    document = None
+    for name, content in contents.items():
+        try:
+            document = _check(content, artifact, root)
+        except ValueError as error:
+            problems.append(f"{name}: {error}" if len(files) > 1 else str(error))
+    return Seen(files=files, digest=_digest(contents), problems=tuple(problems), document=document)
+
+
+def digest_of(root: Path, artifact: Artifact) -> str:
+    """Return a digest of the artifact's content as it is now; empty if nothing is there."""
+    contents = {}
+    for name in find_files(root, artifact):
+        try:
+            contents[name] = _read(root / name)
+        except (OSError, ValueError):
+            continue
+    return _digest(contents)
+
+
+def find_files(root: Path, artifact: Artifact) -> tuple[str, ...]:
+    """Return what its glob finds below the root, sorted."""
+    found = sorted(_below(root, artifact.path))
+    return tuple(found[:_MOST])
+
+
+def _below(root: Path, glob: str) -> Iterator[str]:
+    for path in root.glob(glob):
+        if path.is_file() and ".phase-gate" not in path.parts:
+            yield path.relative_to(root).as_posix()
+
+
+def digest_file(path: Path) -> str:
+    """Return a digest of one file, byte by byte; empty if it can't be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def read_json(path: Path) -> Any:
+    """Return what stands in a JSON file. Raises OSError or ValueError."""
+    return _parse(_read(path))
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError("it is larger than 1 MiB")
+    return content
+
+
+def _digest(contents: Mapping[str, bytes]) -> str:
+    """Return a digest of names and texts; how text is wrapped and indented makes no new version."""
+    if not contents:
+        return ""
+    parts = hashlib.sha256()
+    for name, content in sorted(contents.items()):
+        parts.update(name.encode("utf-8", "surrogateescape") + b"\0" + b" ".join(content.split()) + b"\0")
+    return parts.hexdigest()
+
+
+def _check(content: bytes, artifact: Artifact, root: Path) -> Any:
+    """Return the document of a JSON artifact. Raises ValueError for a content that is not enough."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8 text") from None
+    if artifact.pattern and compile_phrase(artifact.pattern).search(text) is None:
+        raise ValueError(f"it does not say what it has to: {artifact.pattern}")
+    if artifact.schema:
+        document = _parse(content)
+        reader = _READERS.get(artifact.schema)
+        if reader is not None:
+            return reader(document)
+        _check_schema(document, root / artifact.schema, artifact.schema)
+        return document
+    pieces = [piece for piece in re.split(r"\n\s*\n|\n(?=\s*[-*#] )", text) if piece.strip()]
+    hole = next((piece.strip() for piece in pieces if is_hole(piece.strip())), None)
+    if hole is not None:
+        raise ValueError(f"a template's text is still in it: {hole.splitlines()[0][:60]!r}")
+    page = Page(pieces=tuple(Piece(line=1, text=piece) for piece in pieces if not is_open(piece.strip())))
+    words = count_words(page)
+    if words < artifact.min_words:
+        raise ValueError(f"{count(words, 'different word')} of text, at least {artifact.min_words} are wanted")
+    return None
+
+
+def _parse(content: bytes) -> Any:
+    try:
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"no JSON: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key comes twice")
+    return document
+
+
+def _check_schema(document: Any, path: Path, name: str) -> None:
+    try:
+        import jsonschema
+    except ImportError:
+        raise ValueError("nothing here can check a JSON Schema: pip install 'pytest-phase-gate[pipeline]'") from None
+    try:
+        schema = read_json(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"its schema {name} can't be read: {getattr(error, 'strerror', None) or error}") from None
+    validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft7Validator)
+    try:
+        validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        raise ValueError(f"{name} is no JSON Schema: {error.message}") from None
+    found = next(iter(validator(schema).iter_errors(document)), None)
+    if found is not None:
+        raise ValueError(f"{found.json_path}: {found.message[:200]}")

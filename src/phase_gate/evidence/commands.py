@@ -1,0 +1,79 @@
+"""Commands of the project that we run ourselves: their exit code is the evidence, not what anybody says of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from phase_gate.core.evidence import Measured
+from phase_gate.core.findings import Finding
+from phase_gate.core.settings import EvidenceCommand
+from phase_gate.evidence.processes import Ended, run_process
+from phase_gate.evidence.scene import Provider, Scene
+
+#: Bytes of a command's output that are kept: the beginning, and the end, where it says what went wrong.
+KEPT_OUTPUT = 64 * 1024
+#: Seconds after which somebody who waits is told.
+_SAYS_AFTER = 5.0
+
+
+class CommandProvider(Provider):
+    """`evidence.commands.NAME` measures `NAME_ok`."""
+
+    def measure(self, scene: Scene) -> Measured:
+        metrics: dict[str, bool] = {}
+        findings: list[Finding] = []
+        warnings: list[str] = []
+        for command in scene.configuration.commands:
+            if command.metric not in scene.wanted:
+                continue
+            ended = run_command(command, scene, scene.folder / "evidence" / f"{command.name}.txt")
+            place = f"its output is in {_relative(ended.output, scene.root)}" if ended.is_kept else ended.problem
+            if ended.how == "not-started":
+                warnings.append(f"{command.metric} is unknown: {command.text!r}: {ended.problem}")
+            elif ended.code is None:
+                in_time = f"did not end within {command.timeout:g} s"
+                took = "was interrupted" if ended.how == "interrupted" else in_time
+                warnings.append(f"{command.metric} is unknown: {command.text!r} {took}; {place}")
+            else:
+                metrics[command.metric] = ended.code == 0
+                if ended.code != 0:
+                    # The gate is closed by the condition; this says where to look.
+                    detail = f"{command.text!r} ended with {ended.code}: {place}"
+                    findings.append(Finding(slug="command-failed", tier="advisory", id=command.name, detail=detail))
+        return Measured(metrics=metrics, findings=tuple(findings), warnings=tuple(warnings))
+
+
+PROVIDER = CommandProvider()
+
+
+def run_command(command: EvidenceCommand, scene: Scene, log: Path) -> Ended:
+    """Run it in the root, and tell whoever waits for long."""
+    said_at = _SAYS_AFTER
+
+    def tell(seconds: float) -> None:
+        nonlocal said_at
+        if seconds >= said_at:
+            scene.show(f"phase gate: {command.name} runs for {seconds:.0f} s: {command.text}")
+            said_at *= 2
+
+    ended = run_process(
+        command.run,
+        shell=command.shell,
+        cwd=scene.root,
+        environment=os.environ,
+        timeout=command.timeout,
+        log=log,
+        limit=KEPT_OUTPUT,
+        tick=tell,
+        is_apart=False,
+    )
+    if ended.interrupted_by:
+        # It was meant for us: now that nothing is left running, it has its way.
+        signal.raise_signal(ended.interrupted_by)
+    return ended
+
+
+def _relative(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)

@@ -1,0 +1,219 @@
+"""A look at the documents: which count, which diagrams are valid, which decisions are whole, which links are broken."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from phase_gate.core.decisions import find_missing, is_numbered, is_record_like
+from phase_gate.core.diagrams import WORDS, Checked, Diagram, find_in_file, find_on_page, is_c4, refuse_empty
+from phase_gate.core.document_files import Seen
+from phase_gate.core.documents import Fault, changed_since, find_copies, find_fault, only_touched
+from phase_gate.core.evidence import Measured
+from phase_gate.core.findings import Finding
+from phase_gate.core.links import has_anchor, resolve
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.pages import Link
+from phase_gate.evidence.library import Catalogue, Library
+from phase_gate.evidence.scene import Scene
+
+#: What to do where Markdown can't be read.
+NO_PARSER = "no parser for Markdown is installed (pip install 'pytest-phase-gate[documents]')"
+_DIAGRAM_NAMES = frozenset({"diagrams_total", "diagrams_valid", "has_c4_diagrams"})
+
+
+class Look:
+    """One look at the documents: collects metrics, findings and warnings, part by part."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        memory: Mapping[str, Any] | None = scene.recall("documents")
+        self._before: dict[str, Seen] | None = None
+        catalogue = Catalogue.of(scene.configuration)
+        self._warnings: list[str] = []
+        if memory is not None:
+            self._before = {path: Seen(*hashes) for path, hashes in memory["documents"].items()}
+            if Catalogue.from_json(memory["rules"]) != catalogue:
+                catalogue = Catalogue.from_json(memory["rules"])
+                said = "what counts as a document was changed in phase-gate.yaml"
+                self._warnings.append(f"{said}: that holds from the next cycle on")
+        self._catalogue = catalogue
+        self._library = Library(scene, catalogue)
+        self._metrics: dict[str, MetricValue] = {}
+        self._findings: list[Finding] = []
+        self._notes: list[str] = []
+
+    def measure(self) -> Measured:
+        wanted = self._scene.wanted
+        parts = (
+            (_DIAGRAM_NAMES, self._measure_diagrams),
+            (frozenset({"docs_generated"}), self._measure_documents),
+            (frozenset({"has_adr"}), self._measure_decisions),
+        )
+        for names, measure in parts:
+            if wanted & names:
+                try:
+                    measure()
+                except ImportError:
+                    unknown = (
+                        f"{', '.join(sorted(wanted & names))} {'are' if len(wanted & names) > 1 else 'is'} unknown"
+                    )
+                    self._warn(f"{unknown}: {NO_PARSER}")
+        if "docs_generated" in wanted:
+            with contextlib.suppress(ImportError):  # that is said already
+                self._look_for_broken_links()
+        return Measured(
+            metrics={name: value for name, value in self._metrics.items() if name in wanted},
+            findings=tuple(self._findings),
+            notes=tuple(self._notes),
+            warnings=tuple(self._warnings),
+        )
+
+    # --- documents
+
+    def _measure_documents(self) -> None:
+        if self._before is None:
+            self._warn(
+                "docs_generated is unknown: nobody noted which documents there were when this cycle began; "
+                "it is noted when the next one begins"
+            )
+            return
+        now = self._library.seen()
+        copies = find_copies(now, self._before)
+        counted = []
+        for path in changed_since(now, self._before):
+            fault = copies.get(path) or find_fault(
+                self._library.page(path), minimum_words=self._catalogue.minimum_words
+            )
+            if fault is None:
+                counted.append(path)
+            else:
+                self._find("document-not-counted", path, fault)
+        for path in only_touched(now, self._before):
+            self._find("document-not-counted", path, Fault("only blanks or comments changed in this cycle"))
+        self._metrics["docs_generated"] = len(counted)
+        if counted:
+            self._notes.append(f"documents that count: {', '.join(counted)}")
+
+    # --- decisions
+
+    def _measure_decisions(self) -> None:
+        whole = False
+        incomplete = []
+        for path in self._library.decisions:
+            if not is_numbered(path):
+                if is_record_like(self._library.page(path)):
+                    incomplete.append((path, "a number in front of its name"))
+                continue
+            missing = find_missing(self._library.page(path))
+            whole = whole or not missing
+            if missing:
+                incomplete.append((path, _enumerate(missing)))
+        self._metrics["has_adr"] = whole
+        for path, missing_words in incomplete:
+            # Old records are none of this cycle's business, as long as there is a good one.
+            if not whole or self._is_new(path):
+                self._find("decision-incomplete", path, Fault(f"lacks {missing_words}"))
+
+    def _is_new(self, path: str) -> bool:
+        return self._before is not None and path not in self._before
+
+    # --- diagrams
+
+    def _measure_diagrams(self) -> None:
+        found = list(self._find_diagrams())
+        checked = sorted(map(refuse_empty, self._check(found)), key=lambda each: _place(each.diagram))
+        broken = [each for each in checked if each.flaw is not None]
+        unknown = [each for each in checked if each.unknown]
+        for each in broken:
+            assert each.flaw is not None
+            detail = f"the {each.diagram.language} diagram is broken: {each.flaw.why}"
+            self._find("diagram-broken", each.diagram.file, Fault(detail, each.flaw.line))
+        self._metrics["diagrams_total"] = len(checked)
+        self._metrics["has_c4_diagrams"] = any(is_c4(each.diagram) for each in checked if each.flaw is None)
+        if not unknown:
+            self._metrics["diagrams_valid"] = len(checked) - len(broken)
+        for reason in dict.fromkeys(each.unknown for each in unknown):
+            places = [_place(each.diagram) for each in unknown if each.unknown == reason]
+            more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+            self._warn(f"diagrams_valid is unknown, for {places[0][0]}:{places[0][1]}{more}: {reason}")
+
+    def _find_diagrams(self) -> Iterator[Diagram]:
+        for path in self._library.diagrams:
+            yield from find_in_file(self._library.text(path) or "", path)
+        for path in self._library.documents:
+            text = (self._library.text(path) or "").lower()
+            if any(word in text for word in WORDS):
+                yield from find_on_page(self._library.page(path), path)
+
+    def _check(self, diagrams: list[Diagram]) -> Iterator[Checked]:
+        mermaid, plantuml, structurizr = (
+            [diagram for diagram in diagrams if diagram.language == language]
+            for language in ("Mermaid", "PlantUML", "Structurizr")
+        )
+        if mermaid:
+            from phase_gate.evidence.mermaid import check_mermaid
+
+            yield from check_mermaid(mermaid)
+        if plantuml:
+            from phase_gate.evidence.plantuml import check_plantuml
+
+            yield from check_plantuml(plantuml, self._scene.root, timeout=self._scene.configuration.documents.timeout)
+        if structurizr:
+            from phase_gate.core.structurizr import find_flaw
+
+            yield from (Checked(diagram=diagram, flaw=find_flaw(diagram)) for diagram in structurizr)
+
+    # --- links
+
+    def _look_for_broken_links(self) -> None:
+        if self._before is None:
+            return
+        changed = set(changed_since(self._library.seen(), self._before))
+        gone = {path for path in self._before if not self._library.exists(path)}
+        names = {path.rpartition("/")[2].rpartition(".")[0] for path in gone}
+        for path in self._library.documents:
+            if not path.endswith((".md", ".markdown")):
+                continue
+            if path in changed:
+                self._report_links(path, self._library.page(path).links, only_to=None)
+            elif any(name in (self._library.text(path) or "") for name in names):
+                # What this cycle took away may be missed elsewhere.
+                self._report_links(path, self._library.page(path).links, only_to=gone)
+
+    def _report_links(self, path: str, links: Iterable[Link], *, only_to: set[str] | None) -> None:
+        for link in links:
+            why = self._what_is_wrong(link, path, only_to)
+            if why:
+                self._find("link-broken", path, Fault(f"the link to {link.target} leads nowhere: {why}", link.line))
+
+    def _what_is_wrong(self, link: Link, path: str, only_to: set[str] | None) -> str:
+        target = resolve(link.target, path)
+        if target is None:
+            return ""
+        found = path if not target.candidates else next(filter(self._library.exists, target.candidates), None)
+        if found is None:
+            is_asked = only_to is None or not only_to.isdisjoint(target.candidates)
+            return f"there is no {target.candidates[0]}" if is_asked else ""
+        if only_to is not None or not target.anchor or not target.has_anchors(found):
+            return ""
+        is_there = self._library.text(found) is None or has_anchor(self._library.page(found).anchors, target.anchor)
+        return "" if is_there else f"{found} has no heading of that name"
+
+    # --- words
+
+    def _find(self, slug: str, path: str, fault: Fault) -> None:
+        said = f"does not count: {fault.why}" if slug == "document-not-counted" else fault.why
+        self._findings.append(Finding(slug=slug, tier="advisory", file=path, line=fault.line, detail=said))
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(text)
+
+
+def _place(diagram: Diagram) -> tuple[str, int]:
+    return diagram.file, diagram.line
+
+
+def _enumerate(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

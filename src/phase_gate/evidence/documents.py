@@ -1,0 +1,33 @@
+"""Documents as evidence: what was written in this cycle, whether diagrams are valid, whether decisions are recorded.
+
+Light: every cycle begins with noting which documents there are. What reads them is imported where they are judged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phase_gate.core.evidence import Measured
+from phase_gate.core.values import as_dict
+from phase_gate.evidence.library import Catalogue, Library
+from phase_gate.evidence.scene import Provider, Scene
+
+
+class DocumentProvider(Provider):
+    """Measures `docs_generated`, `diagrams_total`, `diagrams_valid`, `has_adr` and `has_c4_diagrams`."""
+
+    def remember(self, scene: Scene) -> Any:
+        catalogue = Catalogue.of(scene.configuration)
+        seen = Library(scene, catalogue).seen()
+        return {
+            "rules": as_dict(catalogue),
+            "documents": {path: [each.content, each.text] for path, each in seen.items()},
+        }
+
+    def measure(self, scene: Scene) -> Measured:
+        from phase_gate.evidence.document_look import Look
+
+        return Look(scene).measure()
+
+
+PROVIDER = DocumentProvider()

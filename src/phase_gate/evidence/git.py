@@ -1,0 +1,163 @@
+"""What git shows: whether all is committed, and what changed since the phase, or the iteration, began.
+
+A change is a file whose content is not what it was then, committed or not. What was uncommitted already when the phase
+began, and is still the same, is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.evidence import Measured
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.values import Value
+from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.storage.git import NoGitError, run_git
+from phase_gate.storage.git_files import FILTERED_CACHE, take_filtered_files
+from phase_gate.storage.git_status import read_status
+
+#: What the provider remembers at the end of a run, for the next one.
+_ITERATION = "iteration:git"
+
+_SINCE_PHASE = frozenset({"files_changed", "commits"})
+_SINCE_RUN = "files_changed_in_iteration"
+_GONE = "git can't compare with the commit that the phase began with"
+
+
+class _NothingKnownError(Exception):
+    """Why a comparison is not possible."""
+
+
+class GitProvider(Provider):
+    def measure(self, scene: Scene) -> Measured:
+        try:
+            now = _look(scene)
+        except NoGitError:
+            return Measured(warnings=(f"{_names(scene)} unknown: git does not answer in {scene.root.name or '/'}",))
+        metrics: dict[str, MetricValue] = {"tree_clean": not now["dirty"]}
+        warnings: list[str] = []
+        before = scene.recall("git")
+        if not _SINCE_PHASE.isdisjoint(scene.wanted):
+            try:
+                metrics["files_changed"] = len(_changed(scene, before, now))
+                metrics["commits"] = _count_commits(scene, before, now)
+            except (_NothingKnownError, NoGitError) as error:
+                warnings.append(f"files_changed and commits are unknown: {str(error) or _GONE}")
+        memory = {}
+        if _SINCE_RUN in scene.wanted:
+            memory = {_ITERATION: now}
+            try:
+                metrics[_SINCE_RUN] = len(_changed(scene, scene.recall(_ITERATION) or before, now))
+            except (_NothingKnownError, NoGitError) as error:
+                warnings.append(f"{_SINCE_RUN} is unknown: {str(error) or _GONE}")
+        found = {name: value for name, value in metrics.items() if name in scene.wanted}
+        return Measured(metrics=found, warnings=tuple(warnings), remembered=memory)
+
+    def remember(self, scene: Scene) -> Any:
+        try:
+            return _look(scene)
+        except NoGitError:
+            return None  # the look at the end of the run says so
+
+
+PROVIDER = GitProvider()
+
+
+class Since(Value):
+    """What changed since an earlier look."""
+
+    #: This look, for the next comparison; None if git does not answer.
+    now: Any = None
+    #: None: not known.
+    changed: int | None = None
+    files: frozenset[str] | None = None
+
+
+def look_since(scene: Scene, before: Any) -> Since:
+    """Return what git shows now, and how many files are not what they were at an earlier look."""
+    try:
+        now = _look(scene)
+    except NoGitError:
+        return Since()
+    try:
+        files = frozenset(_changed(scene, before, now))
+        return Since(now=now, changed=len(files), files=files)
+    except (_NothingKnownError, NoGitError):
+        return Since(now=now)
+
+
+def _names(scene: Scene) -> str:
+    wanted = sorted(scene.wanted & {"tree_clean", *_SINCE_PHASE, _SINCE_RUN})
+    return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'}"
+
+
+def _look(scene: Scene) -> dict[str, Any]:
+    """Return the commit, and what is not committed with the hash of its content; none that belongs to us.
+
+    Of files behind filters that the repository brings along, all contents: git can't compare those.
+    """
+    root = str(scene.root)
+    status = read_status(root)
+    dirty = {path: _hash(scene.root, path) for path in status.rows if not _is_ours(scene, path)}
+    cache = scene.state_folder / "cache" / FILTERED_CACHE
+    filtered = take_filtered_files(root, cache_file=cache, state_folder=scene.state_folder)
+    return {"head": status.head, "dirty": dirty, **({"filtered": filtered} if filtered else {})}
+
+
+def _is_ours(scene: Scene, path: str) -> bool:
+    return ".phase-gate" in path.split("/") or (scene.root / path).is_relative_to(scene.state_folder)
+
+
+def _hash(root: Path, path: str) -> str:
+    """Return a hash of the content; empty for what is gone."""
+    file = root / path
+    if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that nobody added
+        return "repository " + hashlib.sha256(_describe_repository(str(file))).hexdigest()
+    try:
+        if file.is_symlink():
+            return "link " + hashlib.sha256(os.fsencode(os.readlink(file))).hexdigest()
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _describe_repository(folder: str) -> bytes:
+    try:
+        status = read_status(folder, untracked="normal")
+    except NoGitError:
+        return b""
+    return os.fsencode("\0".join((status.head or "", *(f"{what} {path}" for path, what in status.rows.items()))))
+
+
+def _changed(scene: Scene, before: Any, now: dict[str, Any]) -> set[str]:
+    """Return the files whose content is not what it was, committed or not."""
+    if before is None:
+        raise _NothingKnownError("nothing was remembered when the phase began; the next phase will know")
+    root = str(scene.root)
+    differs: set[str] = set()
+    if before["head"] != now["head"]:
+        old = before["head"] or _empty_tree(root)
+        listed = run_git(root, "diff-tree", "-r", "--name-only", "--relative", "-z", old, now["head"] or old)
+        differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(scene, path)}
+    was, dirty = before["dirty"], now["dirty"]
+    changed = (differs | set(dirty)) - set(was)
+    changed |= {path for path, content in was.items() if dirty.get(path, _hash(scene.root, path)) != content}
+    # By their own bytes, where both looks have them.
+    then, there = before.get("filtered", {}), now.get("filtered", {})
+    compared = set(then) & set(there)
+    return (changed - compared) | {path for path in compared if then[path] != there[path]}
+
+
+def _count_commits(scene: Scene, before: Any, now: dict[str, Any]) -> int:
+    if before["head"] == now["head"]:
+        return 0
+    span = now["head"] if before["head"] is None else f"{before['head']}..{now['head']}"
+    return int(run_git(str(scene.root), "rev-list", "--count", span))
+
+
+def _empty_tree(root: str) -> str:
+    return run_git(root, "hash-object", "-t", "tree", os.devnull).decode("ascii").strip()

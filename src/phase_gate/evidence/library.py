@@ -1,0 +1,130 @@
+"""The documents of a project, each read and parsed at most once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.core.document_files import DIAGRAM_SUFFIXES, DOCUMENT_SUFFIXES, Seen, see
+from phase_gate.core.settings import Configuration
+from phase_gate.core.values import Value
+from phase_gate.core.words import REPORT_TITLE
+from phase_gate.evidence.scene import Scene
+from phase_gate.storage.tree import compile_globs
+
+if TYPE_CHECKING:
+    from phase_gate.core.pages import Page
+
+#: Larger than any text that a person wrote: data, or an output.
+MAX_BYTES = 4 * 1024 * 1024
+
+_ASCIIDOC = (".adoc", ".asciidoc")
+_MARKDOWN = (".md", ".markdown", ".html", ".htm")
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+
+
+class Catalogue(Value):
+    """What counts as what; the rules as they stood when the cycle began, if that is known."""
+
+    include: tuple[str, ...]
+    #: Whether `include` is the project's own: then it is taken at its word, whatever a file's suffix.
+    is_own: bool
+    exclude: tuple[str, ...]
+    minimum_words: int
+    decisions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Catalogue:
+        rules = configuration.documents
+        return cls(
+            include=configuration.docs if rules.include is None else rules.include,
+            is_own=rules.include is not None,
+            exclude=rules.exclude,
+            minimum_words=rules.minimum_words,
+            decisions=rules.decisions,
+        )
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Catalogue:
+        return cls(
+            include=tuple(data["include"]),
+            is_own=bool(data["is_own"]),
+            exclude=tuple(data["exclude"]),
+            minimum_words=int(data["minimum_words"]),
+            decisions=tuple(data["decisions"]),
+        )
+
+
+class Library:
+    """Looks the files up once; a text or a page when it is asked for."""
+
+    def __init__(self, scene: Scene, catalogue: Catalogue) -> None:
+        self._root = scene.root
+        self._texts: dict[str, str | None] = {}
+        self._pages: dict[str, Page] = {}
+        included, excluded = compile_globs(catalogue.include), compile_globs(catalogue.exclude)
+        is_decision = compile_globs(catalogue.decisions)
+
+        def is_document(path: str) -> bool:
+            return included(path) and (catalogue.is_own or path.lower().endswith(DOCUMENT_SUFFIXES))
+
+        def is_wanted(path: str) -> bool:
+            return not excluded(path) and (is_document(path) or is_diagram(path) or is_decision(path))
+
+        found = [path for path in scene.list_files(is_wanted) if self._is_text(path)]
+        self.documents = [path for path in found if is_document(path) and not is_diagram(path)]
+        self.diagrams = [path for path in found if is_diagram(path)]
+        self.decisions = [path for path in found if is_decision(path) and not is_diagram(path)]
+
+    def text(self, path: str) -> str | None:
+        """Return what stands in a file; None if that is no text that anybody could have written."""
+        if path not in self._texts:
+            self._texts[path] = _read(self._root / path)
+        return self._texts[path]
+
+    def page(self, path: str) -> Page:
+        """Return a document, parsed. Raises ImportError where its parser is not installed."""
+        if path not in self._pages:
+            self._pages[path] = reader_of(path)(self.text(path) or "")
+        return self._pages[path]
+
+    def seen(self) -> dict[str, Seen]:
+        """Return the documents as they are now."""
+        return {path: see(self.text(path) or "") for path in self.documents}
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(self._root / path)
+
+    def _is_text(self, path: str) -> bool:
+        text = self.text(path)
+        return text is not None and not text.startswith(REPORT_TITLE)
+
+
+def is_diagram(path: str) -> bool:
+    return os.path.splitext(path)[1].lower() in DIAGRAM_SUFFIXES
+
+
+def reader_of(path: str) -> Callable[[str], Page]:
+    """Return what reads a document of that name; each is imported only where there is one."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in _MARKDOWN:
+        from phase_gate.evidence.markdown import read_markdown
+
+        return read_markdown
+    from phase_gate.core.plain_pages import read_asciidoc, read_restructured
+
+    return read_asciidoc if suffix in _ASCIIDOC else read_restructured
+
+
+def _read(path: Path) -> str | None:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    encoding = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
+    text = content.decode(encoding, "replace")
+    return None if "\0" in text else text

@@ -1,0 +1,143 @@
+"""Where the output of a command goes: files of a limited size, and a terminal that may be slow."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+from pathlib import Path
+from typing import BinaryIO
+
+from phase_gate.storage.files import REAL
+
+#: Bytes within which the second part of a cut file looks for the beginning of a line.
+_LOOKS_FOR_LINE = 1024
+#: Bytes that wait for a terminal, before the command has to wait with them.
+_MAX_BACKLOG = 1 << 20
+
+
+class CappedFile:
+    """Keeps the beginning and the end of what is written, and says how much is missing between them.
+
+    The beginning is on the disk at once, the end when it is finished. Never raises: a full disk is no reason to end a
+    command, so what went wrong is kept in `problem`, and the rest is only counted.
+    """
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path = path
+        self.problem = ""
+        self.left_out = 0
+        self._head_left = limit // 2
+        self._tail_size = limit - limit // 2
+        self._tail = bytearray()
+        self._descriptor = -1
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = REAL.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        except OSError as error:
+            self._give_up(error)
+
+    def write(self, data: bytes) -> None:
+        if self._head_left > 0:
+            self._put(data[: self._head_left])
+            data, self._head_left = data[self._head_left :], max(0, self._head_left - len(data))
+        self._tail += data
+        if len(self._tail) > 2 * self._tail_size + _MAX_BACKLOG:
+            self._cut_tail()
+
+    def finish(self) -> None:
+        """Write the end, and close the file."""
+        self._cut_tail()
+        if self.left_out:
+            line_end = self._tail.find(b"\n", 0, _LOOKS_FOR_LINE)
+            self.left_out += line_end + 1
+            del self._tail[: line_end + 1]
+            self._put(f"\n[phase gate: {self.left_out} bytes are left out here]\n".encode())
+        self._put(bytes(self._tail))
+        self._tail.clear()
+        if self._descriptor >= 0:
+            try:
+                REAL.close(self._descriptor)
+            except OSError as error:
+                self._give_up(error)
+            self._descriptor = -1
+
+    def _cut_tail(self) -> None:
+        surplus = len(self._tail) - self._tail_size
+        if surplus > 0:
+            self.left_out += surplus
+            del self._tail[:surplus]
+
+    def _put(self, data: bytes) -> None:
+        while data and self._descriptor >= 0:
+            try:
+                data = data[REAL.write(self._descriptor, data) :]
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self.problem = error.strerror or str(error)
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with contextlib.suppress(OSError):
+                REAL.close(descriptor)
+
+
+class Screen:
+    """Shows bytes without waiting for the terminal: one that is halted (Ctrl-S) must not stop the clock of a command.
+
+    :param stream: nothing is shown without one, or after it failed.
+    """
+
+    def __init__(self, stream: BinaryIO | None) -> None:
+        self._stream = stream
+        self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._put = self._taken = 0
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether so much waits that more should not be made."""
+        return self._put - self._taken > _MAX_BACKLOG
+
+    def show(self, data: bytes) -> None:
+        if self._stream is None or not data:
+            return
+        if self._thread is None:
+            with contextlib.suppress(OSError, ValueError):
+                self._stream.flush()
+            self._thread = threading.Thread(target=self._work, args=(self._stream,), daemon=True)
+            self._thread.start()
+        self._put += len(data)
+        self._waiting.put(data)
+
+    def finish(self, seconds: float) -> None:
+        """Wait until all is shown, but no longer than that."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join(seconds)
+
+    def _work(self, stream: BinaryIO) -> None:
+        try:
+            # Past Python's own buffer: a thread that hangs in it would keep the whole process from ending.
+            descriptor = stream.fileno()
+        except (OSError, ValueError, AttributeError):
+            descriptor = -1
+        has_failed = False
+        while (data := self._waiting.get()) is not None:
+            try:
+                if not has_failed:
+                    _show(stream, descriptor, data)
+            except (OSError, ValueError):
+                has_failed = True
+            self._taken += len(data)
+
+
+def _show(stream: BinaryIO, descriptor: int, data: bytes) -> None:
+    if descriptor < 0:
+        stream.write(data)
+        stream.flush()
+        return
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,101 @@
+"""What a pipeline remembers when a phase is entered, and all the evidence that one of its phases asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from phase_gate.core.decisive_rules import name_rules
+from phase_gate.core.evidence import LOOKED_AT, Measured, Remembered
+from phase_gate.core.pipeline_documents import RootCause
+from phase_gate.core.pipeline_evidence import with_checks
+from phase_gate.core.pipeline_order import requires_of
+from phase_gate.core.requirements import ROOT_CAUSE, PipelineRules
+from phase_gate.core.values import replace
+from phase_gate.core.workflow_json import workflow_to_json
+from phase_gate.evidence.artifacts import digest_file, digest_of, look_at
+from phase_gate.evidence.drift import commit_of
+from phase_gate.evidence.gathering import gather_evidence
+from phase_gate.evidence.scene import PipelineScene, Scene
+
+if TYPE_CHECKING:
+    from phase_gate.core.state import State
+    from phase_gate.core.workflow import Phase, Workflow
+    from phase_gate.project import Project
+    from phase_gate.storage.store import TaskStore
+
+
+def gather_for_pipeline(
+    project: Project, scene: Scene, workflow: Workflow, phase: Phase, store: TaskStore, state: State
+) -> Measured:
+    """Return what is measured beside the tests, the checks of the phase included."""
+    view = PipelineScene(
+        workflow=workflow,
+        phase=phase,
+        state=state,
+        load=store.objects.load,
+        name_rules=lambda: rules_now(project, state, workflow),
+        tree_files=lambda: project.take_tree().files,
+    )
+    measured = gather_evidence(replace(scene, pipeline=view))
+    checks = requires_of(phase).checks
+    return with_checks(measured, checks) if checks else measured
+
+
+def look_again(project: Project, workflow: Workflow, phase: Phase, store: TaskStore, state: State) -> Measured:
+    """Return what a verdict that comes after a run has to look at anew; checks are the run's own."""
+    scene = project.scene(LOOKED_AT, store, state, phase=phase.name)
+    return gather_for_pipeline(project, scene, workflow, replace(phase, requires=_without_checks(phase)), store, state)
+
+
+def _without_checks(phase: Phase) -> object:
+    return replace(requires_of(phase), checks=())
+
+
+def rules_now(project: Project, state: State, began_with: Workflow) -> Mapping[str, str]:
+    """Return the rules as they stand in files now, each under its name, the commands of checks included."""
+    # Whoever began the cycle with another workflow than the file's named it in the call: there is nothing to compare.
+    now = project.workflow()
+    return _named(project, now if now.name == state.workflow else began_with)
+
+
+def _named(project: Project, workflow: Workflow) -> dict[str, str]:
+    checks = {name for phase in workflow.phases for name in requires_of(phase).checks}
+    commands = {
+        f"evidence.commands.{each.name}": each.rule for each in project.configuration.commands if each.name in checks
+    }
+    return {**name_rules(workflow), **commands}
+
+
+def remember_pipeline(
+    project: Project, found: Remembered, workflow: Workflow, phase: Phase, store: TaskStore, *, begins_cycle: bool
+) -> Remembered:
+    """Return what was remembered, with how the pipeline's files are now."""
+    rules = workflow.pipeline
+    assert rules is not None, "only a pipeline is asked"
+    root = project.root
+    found = replace(
+        found,
+        artifacts={name: digest_of(root, artifact) for name, artifact in rules.artifacts.items()},
+        commit=commit_of(str(root)),
+        root_cause=_root_cause(project, rules) if phase.recovers else {},
+    )
+    if not begins_cycle:
+        return found
+    document = {"workflow": workflow_to_json(workflow), "names": _named(project, workflow)}
+    return replace(
+        found,
+        constitution={path: digest_file(root / path) for path in rules.constitution},
+        rules=store.keep("rules", document),
+    )
+
+
+def _root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
+    """Return what the record says that lies there, whatever attempt it is of."""
+    for artifact in rules.artifacts.values():
+        if artifact.schema == ROOT_CAUSE:
+            record = look_at(project.root, artifact).document
+            if isinstance(record, RootCause):
+                summary = f"{record.summary}: {record.root_cause}"
+                return {"artifact": artifact.name, "summary": summary, "human_input": record.human_input}
+    return {}

@@ -1,0 +1,195 @@
+"""A command with everything that it started, and how all of it is ended.
+
+On Linux the whole tree is found: by parents, by session and group, by a variable that every child inherits, and, since
+we adopt orphans for as long as the command runs, by the absence of any other parent. What changes its user, or is
+started by a service on the command's behalf (systemd, cron, docker), is out of reach. On other systems it is the
+command's own group, and a child that made a group of its own is not reached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.values import Value
+
+#: The variable by which we know again what a command started. Nested commands add to it.
+MARK = "PHASE_GATE_PROCESS"
+
+_PROC = Path("/proc")
+_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+#: Whether processes can be looked at.
+IS_LINUX = sys.platform == "linux"
+
+
+class _Row(Value):
+    """A process, as /proc shows it."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    began: int
+    is_dead: bool
+
+
+class ProcessTree:
+    """What the process `leader` started, itself among it. The leader has a session of its own."""
+
+    def __init__(self, leader: int, *, mark: str, before: frozenset[int]) -> None:
+        """Take over the tree.
+
+        :param mark: stands in the variable `MARK` of the leader.
+        :param before: our own children from before it began.
+        """
+        self._leader, self._mark, self._before = leader, mark, before
+
+    def find(self, *, whole: bool) -> list[int]:
+        """Return what lives of it; of the whole tree, or only of the leader's own session and group.
+
+        Where processes can't be looked at, it is the group as one, as a negative number.
+        """
+        rows = {row.pid: row for row in _rows()}
+        if not rows:
+            return self._find_group()
+        own = os.getpid()
+        found = {pid for pid, row in rows.items() if self._leader in (pid, row.group, row.session)}
+        if whole:
+            found |= {pid for pid, row in rows.items() if self._is_orphan(row, own, rows)}
+            found |= {pid for pid in rows.keys() - found if self._is_marked(pid)}
+            while more := {pid for pid, row in rows.items() if row.parent in found} - found:
+                found |= more
+        return sorted(pid for pid in found - {own} if not rows[pid].is_dead)
+
+    def _find_group(self) -> list[int]:
+        try:
+            os.killpg(self._leader, 0)
+        except (ProcessLookupError, PermissionError):
+            return []
+        return [-self._leader]
+
+    def send(self, number: int, pids: Iterable[int]) -> None:
+        """Send a signal to what was found."""
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+    def reap(self) -> None:
+        """Take note of the end of those that we adopted; nobody else will."""
+        own = os.getpid()
+        rows = {row.pid: row for row in _rows()}
+        for pid, row in rows.items():
+            if row.is_dead and pid != self._leader and self._is_orphan(row, own, rows):
+                with contextlib.suppress(OSError):
+                    os.waitpid(pid, os.WNOHANG)
+
+    def _is_orphan(self, row: _Row, own: int, rows: dict[int, _Row]) -> bool:
+        """Tell whether we adopted it: our child, though we did not start it. Ours are in our own session."""
+        if row.parent != own or row.pid in self._before or row.session == rows[own].session:
+            return False
+        leader = rows.get(self._leader)
+        return leader is None or row.began >= leader.began
+
+    def _is_marked(self, pid: int) -> bool:
+        try:
+            return self._mark.encode() in (_PROC / str(pid) / "environ").read_bytes()
+        except OSError:
+            return False
+
+
+def find_children() -> frozenset[int]:
+    """Return our own children."""
+    own = os.getpid()
+    return frozenset(row.pid for row in _rows() if row.parent == own)
+
+
+def _rows() -> Iterator[_Row]:
+    try:
+        # One that was mounted for others would show us numbers that are not ours to end.
+        if not IS_LINUX or os.readlink(_PROC / "self") != str(os.getpid()):
+            return
+        names = os.listdir(_PROC)
+    except OSError:
+        return
+    for name in names:
+        if not name.isdecimal():
+            continue
+        try:
+            stat = (_PROC / name / "stat").read_bytes()
+        except OSError:
+            continue
+        # The name of the program stands in brackets, and may have any in it.
+        fields = stat.rpartition(b")")[2].split()
+        if len(fields) > 19:
+            yield _Row(
+                pid=int(name),
+                parent=int(fields[1]),
+                group=int(fields[2]),
+                session=int(fields[3]),
+                began=int(fields[19]),
+                is_dead=fields[0] in (b"Z", b"X"),
+            )
+
+
+@contextlib.contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """Become the parent of whatever a command leaves behind, for as long as this lasts."""
+    call = _prctl() if IS_LINUX else None
+    if call is None:
+        yield
+        return
+    import ctypes
+
+    was = ctypes.c_int(0)
+    call(_GET_SUBREAPER, ctypes.byref(was), 0, 0, 0)
+    call(_SET_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        call(_SET_SUBREAPER, was.value, 0, 0, 0)
+
+
+def _prctl() -> Any:
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None, use_errno=True).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+class Interrupts:
+    """Hears SIGINT, SIGTERM and SIGHUP instead of dying of them, so that the command can be ended first.
+
+    What is ignored stays ignored, and beside the main thread nothing can be heard.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.count = 0
+        self._previous: dict[int, object] = {}
+
+    def __enter__(self) -> Interrupts:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            previous = signal.getsignal(number)
+            if previous in (signal.SIG_IGN, None):
+                continue
+            try:
+                signal.signal(number, self._hear)
+            except ValueError:  # not the main thread
+                break
+            self._previous[number] = previous
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)  # type: ignore[arg-type]  # what getsignal gave
+
+    def _hear(self, number: int, _frame: object) -> None:
+        self.number = self.number or number
+        self.count += 1

@@ -1,0 +1,276 @@
+"""Run a command of the project: its output to the terminal and to capped files, its time limited, its tree ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from phase_gate.core.secrets import Blotter, find_secrets
+from phase_gate.core.values import Value
+from phase_gate.evidence.output import CappedFile, Screen
+from phase_gate.evidence.process_tree import MARK, Interrupts, ProcessTree, adopting_orphans, find_children
+
+How = Literal["ended", "timed-out", "interrupted", "not-started"]
+
+#: Seconds between two looks at a command that prints nothing.
+_POLL = 0.05
+#: Seconds that a tree has to end by itself, before it is made to.
+_GRACE = 2.0
+#: Seconds that somebody who was made to end may take, and that a terminal may take for what is left.
+_PATIENCE = 5.0
+_CHUNK = 1 << 16
+
+
+class Ended(Value):
+    """How a command ended, and where what it printed is kept."""
+
+    #: What it ended with; negative for a signal, None if it did not end by itself.
+    code: int | None
+    how: How
+    seconds: float
+    #: Both streams in the order in which they came, capped.
+    output: Path
+    #: Each alone, capped; None where they were not asked for.
+    stdout: Path | None = None
+    stderr: Path | None = None
+    #: Why it did not start, or what became of its output, or of its children; empty if all went well.
+    problem: str = ""
+    #: Bytes that the capped file does not have.
+    left_out: int = 0
+    #: False if its output could not be kept, or not all of it: the disk was full.
+    is_kept: bool = True
+    #: The signal that interrupted us; 0 if none did.
+    interrupted_by: int = 0
+
+
+def say_nothing(seconds: float) -> None:
+    """Where nobody waits."""
+
+
+def run_process(
+    command: str,
+    *,
+    shell: bool,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout: float,
+    log: Path,
+    limit: int,
+    stream: BinaryIO | None = None,
+    tick: Callable[[float], None] = say_nothing,
+    is_apart: bool = True,
+) -> Ended:
+    """Run the command to its end, whatever that is. A signal to us ends it, too, and is left to the caller then.
+
+    :param environment: all of it; values of secret-looking names in it are blotted out of what is kept and shown.
+    :param log: the file for both streams; `is_apart` puts each alone into a file beside it, too. Between two streams
+        the order is the one in which we read them.
+    :param limit: bytes that each file keeps, half of them from the beginning and half from the end.
+    :param stream: where the output is shown while it comes.
+    :param tick: called several times a second with the seconds since the start.
+    """
+    files = _Files(log, limit, is_apart=is_apart)
+    mark = os.urandom(16).hex()
+    marks = ":".join(filter(None, (environment.get(MARK), mark)))
+    began = time.monotonic()
+    with Interrupts() as interrupts, adopting_orphans():
+        before = find_children()
+        try:
+            process = subprocess.Popen(
+                command if shell else shlex.split(command),
+                shell=shell,
+                cwd=cwd,
+                env={**environment, MARK: marks},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
+                # A session of its own: what it started goes with it when its time is over.
+                start_new_session=True,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            return files.close(code=None, how="not-started", seconds=time.monotonic() - began, problem=why)
+        tree = ProcessTree(process.pid, mark=mark, before=before)
+        watch = _Watch(process, tree, files, find_secrets(environment), Screen(stream), interrupts)
+        try:
+            try:
+                how = watch.wait(began, timeout, tick)
+            finally:
+                watch.end_rest()
+        except BaseException:  # by tick: nobody gets an answer, and yet nothing is left open
+            files.finish()
+            raise
+        return files.close(
+            code=process.returncode if how == "ended" else None,
+            how=how,
+            seconds=time.monotonic() - began,
+            problem=watch.problem,
+            interrupted_by=interrupts.number if how == "interrupted" else 0,
+        )
+
+
+class _Files:
+    """The files of one command: all that it prints, and each stream alone."""
+
+    def __init__(self, log: Path, limit: int, *, is_apart: bool) -> None:
+        self._all = CappedFile(log, limit)
+        self._alone = (
+            [CappedFile(log.with_name(f"{log.stem}.{name}{log.suffix}"), limit) for name in ("stdout", "stderr")]
+            if is_apart
+            else []
+        )
+
+    def write(self, which: int, data: bytes) -> None:
+        self._all.write(data)
+        if self._alone:
+            self._alone[which].write(data)
+
+    def finish(self) -> None:
+        for each in (self._all, *self._alone):
+            each.finish()
+
+    def close(self, *, problem: str, code: int | None, how: How, seconds: float, interrupted_by: int = 0) -> Ended:
+        self.finish()
+        lost = next((each.problem for each in (self._all, *self._alone) if each.problem), "")
+        problems = (problem, f"its output could not be kept: {lost}" if lost else "")
+        return Ended(
+            code=code,
+            how=how,
+            seconds=seconds,
+            output=self._all.path,
+            stdout=self._alone[0].path if self._alone else None,
+            stderr=self._alone[1].path if self._alone else None,
+            problem="; ".join(filter(None, problems)),
+            left_out=self._all.left_out,
+            is_kept=not lost,
+            interrupted_by=interrupted_by,
+        )
+
+
+class _Watch:
+    """A command that runs: reads what it prints, and ends it."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        tree: ProcessTree,
+        files: _Files,
+        hidden: tuple[bytes, ...],
+        screen: Screen,
+        interrupts: Interrupts,
+    ) -> None:
+        self.problem = ""
+        self._process, self._tree, self._files, self._screen = process, tree, files, screen
+        self._interrupts = interrupts
+        # Where the tree has to go whole: when it ended by itself, a server that it left running is its own affair.
+        self._is_whole = True
+        self._pipes = selectors.DefaultSelector()
+        self._blotters = (Blotter(hidden), Blotter(hidden))
+        for which, pipe in enumerate((process.stdout, process.stderr)):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+                self._pipes.register(pipe, selectors.EVENT_READ, which)
+
+    def wait(self, began: float, timeout: float, tick: Callable[[float], None]) -> How:
+        """Read until it ended, its time is over, or somebody interrupts us."""
+        ticked = began
+        while not self._has_ended():
+            now = time.monotonic()
+            if self._interrupts.number:
+                return "interrupted"
+            if now - began >= timeout:
+                return "timed-out"
+            if now - ticked >= _POLL:
+                tick(now - began)
+                ticked = now
+            self._pump(min(_POLL, began + timeout - now))
+        self._is_whole = False
+        return "ended"
+
+    def end_rest(self) -> None:
+        """End what still lives, and read what is left in the pipes."""
+        self._drain()
+        self._end_tree()
+        # Only now: until its end is taken note of, nobody else can get its number.
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.problem = "it could not be ended"
+        self._tree.reap()
+        self._drain()
+        for which, blotter in enumerate(self._blotters):
+            self._give(which, blotter.finish())
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self._pipes.close()
+        self._screen.finish(_PATIENCE)
+
+    def _end_tree(self) -> None:
+        for number, patience in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _PATIENCE)):
+            deadline = time.monotonic() + patience
+            told: set[int] = set()
+            while True:
+                living = set(self._tree.find(whole=self._is_whole))
+                if not living and self._has_ended():
+                    return
+                # Again and again, for it may start more in the meantime; but each of them once, for a program may
+                # take the second time for an order not to tidy up.
+                self._tree.send(number, living - told)
+                told |= living
+                self._pump(_POLL)
+                self._tree.reap()
+                is_in_a_hurry = number == signal.SIGTERM and self._interrupts.count > 1
+                if is_in_a_hurry or time.monotonic() >= deadline:
+                    break
+        if left := self._tree.find(whole=self._is_whole):  # another user's, or one that hangs in the kernel
+            self.problem = f"{len(left)} of its processes could not be ended"
+
+    def _has_ended(self) -> bool:
+        if self._process.returncode is not None:
+            return True
+        if not hasattr(os, "waitid"):
+            return self._process.poll() is not None
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return True
+
+    def _drain(self) -> None:
+        """Read what is there already. Somebody that we let live may hold a pipe open: its end is not waited for."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline and self._read(0.0):
+            pass
+
+    def _pump(self, seconds: float) -> None:
+        """Read what comes within that time."""
+        if not self._pipes.get_map():
+            time.sleep(min(seconds, _POLL / 5))  # it closed its streams: mostly on its way to the end
+        elif self._screen.is_behind:
+            time.sleep(seconds)  # so the command waits, too
+        else:
+            self._read(seconds)
+
+    def _read(self, seconds: float) -> bool:
+        ready = self._pipes.select(seconds) if self._pipes.get_map() else []
+        for key, _ in ready:
+            try:
+                data = os.read(key.fd, _CHUNK)
+            except BlockingIOError:
+                continue
+            if data:
+                self._give(key.data, self._blotters[key.data].feed(data))
+            else:
+                self._pipes.unregister(key.fileobj)
+        return bool(ready)
+
+    def _give(self, which: int, data: bytes) -> None:
+        self._files.write(which, data)
+        self._screen.show(data)

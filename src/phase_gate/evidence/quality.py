@@ -1,0 +1,282 @@
+"""Is the code easier to read than when the phase began, and what could still be better?
+
+All code is measured when the phase begins and again at each run; files whose content is known are not measured anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.core.evidence import QUALITY_METRICS, Measured
+from phase_gate.core.findings import Finding
+from phase_gate.core.metrics import MetricValue
+from phase_gate.core.quality import (
+    Copy,
+    FileNumbers,
+    FileScore,
+    Place,
+    add_scores,
+    count_hidden,
+    describe_worse,
+    find_copies,
+    find_places,
+    score_file,
+    unhide,
+)
+from phase_gate.core.quality_json import score_from_json, score_to_json
+from phase_gate.core.quality_table import quality_table
+from phase_gate.core.settings import QualitySettings
+from phase_gate.core.values import Value
+from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.evidence.sources import content_id, list_aside, list_sources, missing_libraries, read_files
+
+if TYPE_CHECKING:
+    from phase_gate.evidence.code_numbers import LintSettings, Tools
+
+#: Files that a warning names.
+_NAMED = 3
+_INSTALL = "pip install 'pytest-phase-gate[quality]'"
+
+
+class QualityProvider(Provider):
+    def measure(self, scene: Scene) -> Measured:
+        tools = _find_tools(scene)
+        return _unknown(scene, tools) if isinstance(tools, str) else _compare(scene, tools)
+
+    def remember(self, scene: Scene) -> Any:
+        tools = _find_tools(scene)
+        return None if isinstance(tools, str) else _remember(scene, tools)
+
+
+PROVIDER = QualityProvider()
+
+
+class _Look(Value):
+    """The code at one moment."""
+
+    #: What is in each file, as a hash; the numbers of those that could be read; and why the others could not.
+    contents: Mapping[str, str]
+    files: Mapping[str, FileNumbers]
+    unread: Mapping[str, str]
+
+
+class _Before(Value):
+    """The code as it was when the phase began, and by what it was measured."""
+
+    contents: Mapping[str, str]
+    scores: Mapping[str, FileScore]
+    hidden: Mapping[str, Mapping[str, int]]
+    aside: frozenset[str]
+    unread: frozenset[str]
+    versions: str
+    rule: str
+    lint: str
+
+
+def _find_tools(scene: Scene) -> Tools | str:
+    """Return the tools, or why there are none."""
+    if not scene.configuration.quality.enabled:
+        return "evidence.quality.enabled is false in phase-gate.yaml"
+    missing = missing_libraries()
+    if missing:
+        return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed; {_INSTALL}"
+    from phase_gate.evidence.code_numbers import find_tools
+
+    try:
+        return find_tools(scene)
+    except (ImportError, FileNotFoundError) as error:
+        return f"{error}; {_INSTALL}"
+
+
+def _unknown(scene: Scene, why: str) -> Measured:
+    """Say why nothing is known to those whose rules ask for it by name. The others need not know that it exists."""
+    names = scene.wanted & QUALITY_METRICS
+    return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
+
+
+def _begin_anew(scene: Scene) -> str:
+    return f'phase-gate rewind {scene.phase} --reason "..." begins the phase anew'
+
+
+def _are(names: frozenset[str]) -> str:
+    return f"{', '.join(sorted(names))} {'is' if len(names) == 1 else 'are'}"
+
+
+# Looking
+
+
+def _look(scene: Scene, tools: Tools, told: LintSettings, aside: frozenset[str] | None = None) -> _Look:
+    from phase_gate.evidence.code_numbers import measure_files
+    from phase_gate.evidence.quality_cache import QualityCache
+
+    sources = read_files(scene, list_sources(scene, aside=aside))
+    contents = {path: content_id(data) for path, data in sources.items()}
+    key = f"{tools.versions}; lint {scene.configuration.quality.lint} {told.digest}"
+    cache = QualityCache(scene.state_folder / "cache" / "quality.json", key)
+    known = cache.load(contents)
+    fresh = measure_files(scene, tools, told, {path: data for path, data in sources.items() if path not in known})
+    files = {**known, **fresh.files}
+    cache.save(contents, files)
+    return _Look(contents=contents, files=files, unread=fresh.unread)
+
+
+def _scores(
+    files: Mapping[str, FileNumbers], copies: Mapping[str, list[Copy]], limits: QualitySettings
+) -> dict[str, FileScore]:
+    return {path: score_file(file, copies.get(path, ()), limits) for path, file in files.items()}
+
+
+def _remember(scene: Scene, tools: Tools) -> dict[str, Any]:
+    from phase_gate.evidence.code_numbers import find_lint_settings
+
+    limits = scene.configuration.quality
+    told = find_lint_settings(scene)
+    look = _look(scene, tools, told)
+    scores = _scores(look.files, find_copies(look.files, limits.duplicate_lines), limits)
+    return {
+        "versions": tools.versions,
+        "rule": limits.rule,
+        "lint": told.digest,
+        "files": {path: [look.contents[path], *score_to_json(score)] for path, score in scores.items()},
+        "hidden": count_hidden(look.files),
+        "aside": list_aside(scene),
+        "unread": sorted(look.unread),
+    }
+
+
+def _recall(scene: Scene) -> _Before | None:
+    memory = scene.recall("quality")
+    if memory is None:
+        return None
+    return _Before(
+        contents={path: row[0] for path, row in memory["files"].items()},
+        scores={path: score_from_json(row[1:]) for path, row in memory["files"].items()},
+        hidden=memory["hidden"],
+        aside=frozenset(memory["aside"]),
+        unread=frozenset(memory["unread"]),
+        versions=memory["versions"],
+        rule=memory["rule"],
+        lint=memory["lint"],
+    )
+
+
+# Comparing
+
+
+def _compare(scene: Scene, tools: Tools) -> Measured:
+    from phase_gate.evidence.code_numbers import ToolError, find_lint_settings
+
+    before = _recall(scene)
+    told = find_lint_settings(scene)
+    changed = "" if before is None else _changed_rules(scene, before, told)
+    if changed:
+        return Measured(
+            warnings=(
+                f"quality is unknown: {changed} changed since the phase began; set them back, or take them as they "
+                f"are: {_begin_anew(scene)}",
+            )
+        )
+    try:
+        look = _look(scene, tools, told, None if before is None else before.aside)
+    except ToolError as error:
+        return Measured(warnings=(f"quality is unknown: {error}",))
+    files = look.files if before is None else unhide(look.files, before.hidden)
+    limits = scene.configuration.quality
+    copies = find_copies(files, limits.duplicate_lines)
+    scores = _scores(files, copies, limits)
+    scope = _scope(scene.recall("sources"), before, look)
+    worst_first = sorted(scope & files.keys(), key=lambda path: (-scores[path].points, path))
+    places = find_places(files, copies, worst_first, limits)
+    compared = before if before is not None and before.versions == tools.versions else None
+    now = add_scores(_readable_both_times(scores, look, compared))
+    then = now if compared is None else add_scores(_readable_both_times(compared.scores, look, compared))
+    metrics: dict[str, MetricValue] = {"quality_after": -now.points, "improvements_found": len(places)}
+    if compared is not None:
+        metrics |= {"quality_before": -then.points, "quality_delta": then.points - now.points}
+    # Nothing was found, but not everything could be looked at: then nobody knows.
+    if places or not scope & look.unread.keys():
+        metrics["no_more_improvements_identified"] = not places
+    return Measured(
+        metrics=metrics,
+        findings=_findings(describe_worse(then, now), places),
+        tables=quality_table(
+            None if compared is None else compared.scores,
+            scores,
+            scope | _changed_files(compared, look, scores),
+            totals=(then, now),
+        ),
+        warnings=(*_warn_unread(look, scope), *_warn_unknown_before(scene, before, compared, tools)),
+    )
+
+
+def _changed_rules(scene: Scene, before: _Before, told: LintSettings) -> str:
+    """Name the rules that are not those of the phase's beginning: what they find can't be compared."""
+    if before.rule != scene.configuration.quality.rule:
+        return "the limits under evidence.quality"
+    if before.lint != told.digest:
+        return f"ruff's settings{f' in {told.files[0]}' if told.files else ''}"
+    return ""
+
+
+def _readable_both_times(scores: Mapping[str, FileScore], look: _Look, before: _Before | None) -> list[FileScore]:
+    """Return the scores without files that could not be read, now or before: breaking one makes nothing better."""
+    left_out = {*look.unread, *(() if before is None else before.unread)}
+    return [score for path, score in scores.items() if path not in left_out]
+
+
+def _scope(cycle: Mapping[str, str] | None, before: _Before | None, look: _Look) -> set[str]:
+    """Return the files that this cycle has changed; all of them if it had changed none when the phase began.
+
+    What it had changed by then is settled: touching another file makes the scope no smaller.
+    """
+    present = set(look.contents)
+    if cycle is None:
+        return present
+    by_then = look.contents if before is None else before.contents
+    changed = {path for path, content in by_then.items() if cycle.get(path) != content}
+    if not changed:
+        return present
+    return present & (changed | {path for path, content in look.contents.items() if cycle.get(path) != content})
+
+
+def _changed_files(before: _Before | None, look: _Look, scores: Mapping[str, FileScore]) -> set[str]:
+    """Return the files that are not what they were, and those that another one's change made better or worse."""
+    if before is None:
+        return set()
+    return {
+        path
+        for path in {*before.contents, *look.contents}
+        if before.contents.get(path) != look.contents.get(path) or before.scores.get(path) != scores.get(path)
+    }
+
+
+def _findings(worse: str, places: list[Place]) -> tuple[Finding, ...]:
+    findings = [
+        Finding(slug="could-improve", tier="advisory", file=place.file, line=place.line, detail=place.detail)
+        for place in places
+    ]
+    if worse:
+        findings.insert(0, Finding(slug="quality-worse", tier="advisory", detail=worse))
+    return tuple(findings)
+
+
+def _warn_unread(look: _Look, scope: set[str]) -> tuple[str, ...]:
+    unread = sorted(look.unread.keys() & scope)
+    if not unread:
+        return ()
+    shown = "; ".join(f"{path} ({look.unread[path]})" for path in unread[:_NAMED])
+    more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+    return (f"quality is unknown for {shown}{more}",)
+
+
+def _warn_unknown_before(
+    scene: Scene, before: _Before | None, compared: _Before | None, tools: Tools
+) -> tuple[str, ...]:
+    names = scene.wanted & {"quality_before", "quality_delta"}
+    if compared is not None or not names:
+        return ()
+    why = "nothing was measured when the phase began"
+    if before is not None:
+        why = f"it was measured with {before.versions} when the phase began, and is with {tools.versions} now"
+    return (f"{_are(names)} unknown: {why}; {_begin_anew(scene)}",)

@@ -1,0 +1,69 @@
+"""What a provider gets to look at, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from phase_gate.core.evidence import Measured
+from phase_gate.core.settings import Configuration
+from phase_gate.core.values import Value
+
+if TYPE_CHECKING:
+    from phase_gate.core.state import State
+    from phase_gate.core.workflow import Phase, Workflow
+
+
+def say_nothing(text: str) -> None:
+    """Where nobody watches."""
+
+
+class PipelineScene(Value):
+    """What only the provider of a pipeline looks at."""
+
+    workflow: Workflow
+    phase: Phase
+    state: State
+    #: Returns a stored object.
+    load: Callable[[str], Any]
+    #: Returns the rules that hold now, each under its name.
+    name_rules: Callable[[], Mapping[str, str]]
+    #: Returns the files of the tree, with ids of their contents.
+    tree_files: Callable[[], Mapping[str, str]]
+
+
+class Scene(Value):
+    """The project at the moment of a look."""
+
+    root: Path
+    #: The task's own folder: what a provider keeps goes below it.
+    folder: Path
+    #: The folder of all tasks: no part of what is measured.
+    state_folder: Path
+    configuration: Configuration
+    #: What the phase's condition and guards speak of.
+    wanted: frozenset[str]
+    #: Whose rules those are, for messages.
+    phase: str = "PHASE"
+    #: Shows a line to whoever waits.
+    show: Callable[[str], None] = say_nothing
+    #: Returns the files of the project that a predicate wants, sorted; none that git ignores.
+    list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []
+    #: Returns what the provider of that name remembered when its cycle or phase began; None if nothing is known.
+    recall: Callable[[str], Any] = lambda name: None
+    #: Returns the files that have tests, as far as the task knows.
+    known_tests: Callable[[], frozenset[str]] = frozenset
+    #: None where the workflow is no pipeline.
+    pipeline: PipelineScene | None = None
+
+
+class Provider(Protocol):
+    """One kind of evidence. Its names, and since when it compares, stand in `core.evidence`."""
+
+    def measure(self, scene: Scene) -> Measured:
+        """Look. What it raises makes all of its names unknown."""
+
+    def remember(self, scene: Scene) -> Any:
+        """Return, as JSON, what a later look is to be compared with; None for nothing."""
+        return None

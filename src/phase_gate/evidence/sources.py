@@ -1,0 +1,86 @@
+"""Which Python files are the project's own code, and what they were when a cycle began."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from typing import Any
+
+from phase_gate.core.evidence import Measured
+from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.storage.tree import compile_globs
+
+#: What the extra brings.
+LIBRARIES = ("complexipy", "ruff")
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+class SourcesProvider(Provider):
+    """Measures nothing: `quality` asks for what it remembers."""
+
+    def measure(self, scene: Scene) -> Measured:
+        return Measured()
+
+    def remember(self, scene: Scene) -> Any:
+        if not scene.configuration.quality.enabled or missing_libraries():
+            return None
+        return {path: content_id(data) for path, data in read_files(scene, list_sources(scene)).items()}
+
+
+PROVIDER = SourcesProvider()
+
+
+def missing_libraries() -> tuple[str, ...]:
+    """Return which libraries are not installed. Looks for them only: importing takes much longer."""
+    return tuple(name for name in LIBRARIES if importlib.util.find_spec(name) is None)
+
+
+def list_sources(scene: Scene, *, aside: frozenset[str] | None = None) -> list[str]:
+    """Return the files to look at, sorted: Python, neither tests nor documents, as the configuration has it.
+
+    :param aside: files beside tests and documents, as they were. One that has come since is looked at: code does not
+        get better by being moved there.
+    """
+    settings = scene.configuration.quality
+    included, excluded = compile_globs(settings.include), compile_globs(settings.exclude)
+    tests, beside = scene.known_tests(), _beside(scene)
+
+    def is_source(path: str) -> bool:
+        if not path.endswith(".py") or path in tests or _is_named_like_test(path):
+            return False
+        if (settings.include and not included(path)) or excluded(path):
+            return False
+        return not beside(path) or (aside is not None and path not in aside)
+
+    return scene.list_files(is_source)
+
+
+def list_aside(scene: Scene) -> list[str]:
+    """Return the Python files that stand beside tests and documents and are not looked at."""
+    beside = _beside(scene)
+    return scene.list_files(lambda path: path.endswith(".py") and beside(path))
+
+
+def _beside(scene: Scene) -> Any:
+    is_document = compile_globs(scene.configuration.docs)
+    return lambda path: is_document(path) or bool(_TEST_FOLDERS & set(path.split("/")[:-1]))
+
+
+def _is_named_like_test(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+
+
+def read_files(scene: Scene, paths: list[str]) -> dict[str, bytes]:
+    """Return what is in the files; one that can't be read has vanished, or is none."""
+    found: dict[str, bytes] = {}
+    for path in paths:
+        try:
+            found[path] = (scene.root / path).read_bytes()
+        except OSError:
+            continue
+    return found
+
+
+def content_id(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -1,0 +1,110 @@
+"""The pytest plugin's entry: options, hook specifications, marker, lazy start.
+
+Every pytest start pays for this module, so it imports nothing that pytest has not loaded. Without `--phase` nothing
+is recorded, said or imported; only the hook specifications and the `criterion` marker are registered, so that strict
+projects work.
+
+PYTEST_DONT_REWRITE: there is no assert in here, and rewriting would cost every start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from phase_gate.recording.controller import Controller
+
+_controller_key: pytest.StashKey[Controller] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("phase gate", "phase gate: is this test-driven step really done?")
+    add = group.addoption
+    # Set by `phase-gate verify run` for whatever its command starts; a phase that is typed wins over it.
+    verifying = os.environ.get("PHASE_GATE_PHASE")
+    add(
+        "--phase",
+        metavar="NAME",
+        default=verifying,
+        help="Record this run in that phase: red, green, refactor, document, or auto",
+    )
+    add("--phase-task", metavar="NAME", help="Which task the run belongs to (also PHASE_GATE_TASK)")
+    add(
+        "--phase-exit",
+        choices=("tests", "gate1", "dual"),
+        default=None if verifying is None else "tests",
+        help="What the exit status means: pytest's own, Gate 1 (default), or both gates",
+    )
+    add(
+        "--phase-confirm",
+        action="store_true",
+        default=None,
+        help="Run again in a fresh process while the run is green but the streak is short",
+    )
+    add("--exit-signal", metavar="REASON", help="Give the exit signal 'done' for this very run")
+    add(
+        "--phase-criteria",
+        metavar="N|FILE",
+        help="Acceptance criteria: their number, or a file that lists them with ids",
+    )
+    add(
+        "--phase-report",
+        metavar="FILE",
+        action="append",
+        help="Write the evaluation to FILE, by its suffix: .json, .md, .xml (JUnit), .env (dotenv); .html tells the"
+        " task's whole story. May be repeated.",
+    )
+    add(
+        "--phase-shard",
+        metavar="I/N",
+        help="This run is shard I of N, or auto: as the CI's variables say. phase-gate combine makes one run of them.",
+    )
+    add("--phase-workflow", metavar="NAME", help="Other workflow: a shipped one or a YAML file")
+    add("--phase-dir", metavar="DIR", help="Other state folder (also PHASE_GATE_DIR)")
+    # What our own commands say to a run that they start; not for people.
+    add("--phase-confirming", metavar="I/N", help=argparse.SUPPRESS)
+    add("--phase-baseline", metavar="REV", help=argparse.SUPPRESS)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from phase_gate import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    known = early_config.known_args_namespace
+    if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
+        # Before the project's code runs: what pytest and Python consist of, and whether a signal lies there.
+        from phase_gate.recording.early import look_early
+
+        look_early(early_config)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
+    if config.getoption("phase") is None and config.getoption("phase_baseline") is None:
+        if config.getoption("phase_shard") is not None:
+            raise pytest.UsageError("--phase-shard without --phase records nothing\n  try: add --phase=green")
+        return  # not asked for: not one hook is registered, nothing else is imported
+    from phase_gate.recording import start
+
+    controller = start(config)
+    if controller is not None:
+        config.stash[_controller_key] = controller
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    # Around the whole session: only when it has ended, output and all, may a confirming run begin.
+    result = yield
+    if _controller_key not in config.stash:
+        return result
+    confirmed = config.stash[_controller_key].confirm()
+    return result if confirmed is None else confirmed

@@ -1,0 +1,368 @@
+"""Where we are: root, configuration, state folder and task, the same for plugin and command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.core.settings import (
+    DEFAULT_WORKFLOW,
+    FILE_NAME,
+    ConfidenceRules,
+    Configuration,
+    ExitGate,
+    Overlay,
+)
+from phase_gate.core.values import Value
+from phase_gate.core.words import look_command, run_command
+from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
+from phase_gate.storage.climbing import Climb
+from phase_gate.storage.memory import Memory
+from phase_gate.storage.own_folders import own_folders, refuse_links
+from phase_gate.storage.root import find_root
+from phase_gate.storage.store import TaskStore
+from phase_gate.storage.tasks import DEFAULT_TASK, task_folder
+from phase_gate.storage.tree import Tree, take_tree
+from phase_gate.storage.untracked import list_files, take_contents, take_data
+
+if TYPE_CHECKING:
+    from phase_gate.core.evidence import Measured, Remembered
+    from phase_gate.core.metrics import MetricType
+    from phase_gate.core.pipeline import Pipeline
+    from phase_gate.core.state import State
+    from phase_gate.core.task_spec import TaskSpec
+    from phase_gate.core.workflow import Guard, Phase, Workflow
+    from phase_gate.evidence.scene import Scene
+    from phase_gate.storage.opening import Opened
+
+#: Our folder in a project's root.
+STATE_FOLDER = ".phase-gate"
+
+
+class Project(Value):
+    root: Path
+    configuration: Configuration
+    state_folder: Path
+    #: The last folder on the way to the state that is not ours: the root, or the state folder that a person named.
+    anchor: Path
+    task: str
+    environment: Mapping[str, str]
+
+    @classmethod
+    def find(
+        cls,
+        start: Path,
+        *,
+        environment: Mapping[str, str],
+        task: str | None = None,
+        folder: str | None = None,
+    ) -> Project:
+        """Return the project around `start`. Options win over the environment, and that over the file."""
+        climb = Climb.begin(start, environment)
+        root = find_root(climb)
+        climb.refuse_foreign(root)  # before any of its files is read
+        configuration = _configuration(root)
+        # An empty option or variable is a mistake that must not quietly become the default.
+        given = folder if folder is not None else environment.get("PHASE_GATE_DIR")
+        if given == "":
+            raise UsageError("the state folder's name is empty", remedy="name a folder, or leave the option out")
+        state_folder = root / (configuration.run.dir or STATE_FOLDER) if given is None else start / given
+        named = (task, environment.get("PHASE_GATE_TASK"), configuration.run.task)
+        chosen = next((name for name in named if name is not None), DEFAULT_TASK)
+        task_folder(state_folder, chosen)  # refuse a bad name before anything else happens
+        return cls(
+            root=root,
+            configuration=configuration,
+            state_folder=state_folder,
+            anchor=root if given is None else state_folder,
+            task=chosen,
+            environment=environment,
+        )
+
+    @property
+    def begin_command(self) -> str:
+        """Return what to type where nothing is recorded yet."""
+        if self.configuration.workflow == DEFAULT_WORKFLOW:
+            return run_command("red", self.task)
+        try:
+            workflow = self.workflow()
+        except PhaseGateError:
+            return run_command("auto", self.task)  # a plugin may know it
+        needs_no_tests = workflow.pipeline is not None and workflow.first.tests == "none"
+        return look_command(self.task) if needs_no_tests else run_command("auto", self.task)
+
+    @property
+    def folder(self) -> Path:
+        return task_folder(self.state_folder, self.task)
+
+    @property
+    def key(self) -> bytes | None:
+        """Return what ledgers and shards are signed with; None where no key is set."""
+        key = self.environment.get("PHASE_GATE_KEY")
+        return key.encode("utf-8", "surrogateescape") if key else None
+
+    def store(self, command: str) -> TaskStore:
+        return TaskStore(
+            self.folder,
+            task=self.task,
+            command=command,
+            lock_timeout=self.configuration.lock_timeout,
+            key=self.key,
+            memory=Memory.for_folder(self.folder, self.environment),
+            own_folders=self.own_folders,
+        )
+
+    @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """Return the folders that may not be links."""
+        return tuple(own_folders(self.anchor, self.state_folder, self.folder))
+
+    def workflow(
+        self,
+        name: str | None = None,
+        *,
+        extra_guards: Mapping[str, Guard] | None = None,
+        extra_workflows: Mapping[str, Path] | None = None,
+    ) -> Workflow:
+        """Return the workflow with what the project's file lays over it."""
+        wanted = name or self.configuration.workflow
+        if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
+            from phase_gate.rules.compiled import load_compiled
+
+            compiled = load_compiled(wanted)
+            if compiled is not None:
+                return compiled
+        from phase_gate.rules.overlay import apply_overlay
+        from phase_gate.rules.workflow_files import load_workflow, shipped_workflow_names
+
+        taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
+        if taken:
+            raise WorkflowError(
+                f"a plugin offers workflow {taken[0]!r}, and one of that name is shipped", "give it another name"
+            )
+        offered = (extra_workflows or {}).get(wanted)
+        metrics: Mapping[str, MetricType] = self.configuration.overlay.metrics
+        workflow = load_workflow(
+            str(offered) if offered is not None else wanted,
+            root=self.root,
+            extra_guards=extra_guards or {},
+            extra_metrics=metrics,
+        )
+        return apply_overlay(workflow, self.configuration.overlay)
+
+    def verification_workflow(self) -> Workflow:
+        """Return the workflow of the verification gate, with what the project's file says of its one phase."""
+        from phase_gate.core.values import replace
+        from phase_gate.core.verification import PHASE, WORKFLOW
+
+        overlay = self.configuration.overlay
+        # The rest of the file speaks of the project's own workflow, which this is not.
+        own = Overlay()
+        if PHASE in overlay.phases:
+            own = replace(overlay, phases={PHASE: overlay.phases[PHASE]}, parameters={})
+        return replace(self, configuration=replace(self.configuration, overlay=own)).workflow(WORKFLOW)
+
+    def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
+        """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
+        return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
+
+    def list_files(self, keep: Callable[[str], bool]) -> list[str]:
+        """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
+        return list_files(self.root, state_folder=self.state_folder, keep=keep)
+
+    def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
+        """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
+        paths, shown = tuple(paths), {**tree.files, **tree.beside}
+        others = [path for path in paths if path not in shown]
+        found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
+        return found | {path: shown[path] for path in paths if path in shown}
+
+    def gather_evidence(
+        self,
+        workflow: Workflow,
+        phase: Phase,
+        store: TaskStore,
+        state: State,
+        *,
+        show: Callable[[str], None] | None = None,
+    ) -> Measured:
+        """Return what is measured beside the tests, as far as the phase's rules speak of it."""
+        from phase_gate.core.evidence import wanted_names
+        from phase_gate.evidence.gathering import gather_evidence
+
+        scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
+        if workflow.pipeline is None:
+            return gather_evidence(scene)
+        from phase_gate.evidence.pipeline_memory import gather_for_pipeline
+
+        return gather_for_pipeline(self, scene, workflow, phase, store, state)
+
+    def remember(
+        self,
+        workflow: Workflow,
+        phase: Phase,
+        store: TaskStore,
+        state: State,
+        *,
+        begins_cycle: bool,
+        known: Mapping[str, str] | None = None,
+    ) -> Remembered:
+        """Return how things are now that a phase is entered, and a cycle begins perhaps: for later comparisons.
+
+        :param known: what was remembered of it already, when the phase before ended.
+        """
+        from phase_gate.core.evidence import wanted_names
+        from phase_gate.evidence.gathering import remember
+
+        found = remember(
+            self.scene(self._with_claims(wanted_names(workflow, phase)), store, state, phase=phase.name),
+            self.scene(
+                frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)),
+                store,
+                state,
+                phase=phase.name,
+            )
+            if begins_cycle
+            else None,
+            keep=store.keep,
+            known=known or {},
+        )
+        if workflow.pipeline is None:
+            return found
+        from phase_gate.evidence.pipeline_memory import remember_pipeline
+
+        return remember_pipeline(self, found, workflow, phase, store, begins_cycle=begins_cycle)
+
+    def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
+        """Return the names, with what a claim is compared with where claims are set up, or asked for."""
+        from phase_gate.core.metrics import CLAIM_METRICS
+
+        own = self.configuration
+        is_set = own.exit_gate != ExitGate() or own.confidence != ConfidenceRules()
+        return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
+
+    def remember_next(self, workflow: Workflow, phase: Phase, store: TaskStore, state: State) -> Mapping[str, str]:
+        """Return how things are when a phase ends, for the one that follows: its first run may come much later."""
+        following = workflow.phase(phase.next)
+        if following is None:
+            return {}
+        from phase_gate.core.evidence import wanted_names
+        from phase_gate.evidence.gathering import remember_at_exit
+
+        scene = self.scene(wanted_names(workflow, following), store, state, phase=following.name)
+        return remember_at_exit(scene, keep=store.keep)
+
+    def scene(
+        self,
+        wanted: frozenset[str],
+        store: TaskStore,
+        state: State,
+        *,
+        phase: str,
+        show: Callable[[str], None] | None = None,
+    ) -> Scene:
+        """Return the project as evidence sees it."""
+        from phase_gate.evidence.scene import Scene, say_nothing
+
+        remembered = {**state.cycle_memory, **state.phase_memory, **state.run_memory}
+        return Scene(
+            root=self.root,
+            folder=self.folder,
+            state_folder=self.state_folder,
+            configuration=self.configuration,
+            wanted=wanted,
+            phase=phase,
+            show=show or say_nothing,
+            list_files=self.list_files,
+            recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
+            known_tests=lambda: (
+                frozenset() if state.known is None else frozenset(store.objects.load_inventory(state.known).files)
+            ),
+        )
+
+    def take_tree(self, always: tuple[str, ...] = (), *, beside: Iterable[str] = ()) -> Tree:
+        """Return the fingerprint of the sources.
+
+        :param beside: files that runs of the task have imported, from its state: they count whoever hides them.
+        """
+        refuse_links(self.own_folders)  # a walk keeps what it has seen in one of them
+        return take_tree(
+            self.root,
+            docs=self.configuration.docs,
+            always=always,
+            beside=beside,
+            state_folder=self.state_folder,
+            cache_file=self.state_folder / "cache" / "tree.json",
+        )
+
+    def take_task_tree(self, spec: TaskSpec) -> Tree:
+        """Return the fingerprint of the sources and of all files that a task of the verification gate lists."""
+        from phase_gate.evidence.task_changes import list_matcher
+
+        plain = [each for each in spec.files if not set(each) & set("*?") and not (self.root / each).is_dir()]
+        if len(plain) < len(spec.files):
+            plain += list_files(self.root, state_folder=self.state_folder, keep=list_matcher(spec.files))
+        return self.take_tree(always=tuple(plain))
+
+    def take_standing_tree(self, state: State) -> str:
+        """Return the files now, as the task's verdict speaks of them."""
+        verification = state.verification
+        if verification is not None:
+            return self.take_task_tree(verification.spec).digest
+        return self.take_tree(beside=state.beside).digest
+
+
+def _configuration(root: Path) -> Configuration:
+    if not any(os.path.lexists(root / name) for name in (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))):
+        return Configuration()  # nothing to read: the parser is not even imported
+    from phase_gate.rules.configuration import load_configuration
+
+    return load_configuration(root)
+
+
+def who_am_i(environment: Mapping[str, str]) -> str:
+    """Return the user's name, for `by` where nobody said one."""
+    named = environment.get("USER") or environment.get("USERNAME")
+    if named:
+        return named
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return "unknown"
+
+
+def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
+    """Return the rules of the task: those that its pipeline began with, or its last run was judged by, else the
+    project's."""
+    if opened.state.pipeline is not None:
+        return pipeline_rules(store, opened.state.pipeline)
+    if opened.state.rules is None:
+        return project.workflow()
+    from phase_gate.core.workflow_json import workflow_from_json
+
+    return workflow_from_json(store.objects.load(opened.state.rules))
+
+
+def next_commands(project: Project, store: TaskStore, state: State) -> dict[str, Any]:
+    """Return what to type where nothing is recorded yet, and to have the present phase of a pipeline judged anew."""
+    if state.phase is None:
+        return {"begin": project.begin_command}
+    if state.pipeline is None:
+        return {}
+    try:
+        phase = pipeline_rules(store, state.pipeline).phase(state.phase)
+    except PhaseGateError:
+        phase = None  # whoever judges it will say what is wrong; this is a hint
+    needs_no_tests = phase is None or phase.tests == "none"
+    return {"again": look_command(state.task) if needs_no_tests else run_command(state.phase, state.task)}
+
+
+def pipeline_rules(store: TaskStore, pipeline: Pipeline) -> Workflow:
+    """Return the rules that a pipeline began with: they hold until it ends, whatever stands in files by now."""
+    from phase_gate.core.workflow_json import workflow_from_json
+
+    return workflow_from_json(store.objects.load(pipeline.rules)["workflow"])

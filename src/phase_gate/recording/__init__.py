@@ -1,0 +1,65 @@
+"""What pytest shows us about a run, turned into one record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from phase_gate.recording.controller import Controller
+    from phase_gate.recording.own_work import OwnWork
+
+__all__ = ["start"]
+
+
+def start(config: pytest.Config) -> Controller | None:
+    """Begin to record: on a worker send what only it sees, elsewhere keep the record.
+
+    Returns None where there is no verdict to wait for.
+    """
+    from phase_gate.recording.early import own_work
+
+    with own_work(config) as work:
+        return _start(config, work)
+
+
+def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
+    if hasattr(config, "workerinput"):
+        from phase_gate.recording.worker import INPUT, WorkerWitness
+
+        os.environ.pop("PHASE_GATE_PHASE", None)  # what the tests start is none of a verify command's runs
+        told = config.workerinput.get(INPUT, {})
+        marks = None
+        if told.get("criteria"):
+            from phase_gate.recording.criteria import CriterionMarks
+
+            marks = CriterionMarks(config, told["criteria"])
+            config.pluginmanager.register(marks, "phase_gate_criteria")
+        config.pluginmanager.register(WorkerWitness(config, marks), "phase_gate_worker")
+        if told.get("wants_reasons"):
+            from phase_gate.recording.reason_hooks import ReasonHooks
+
+            config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
+            work.widen()
+        return None
+    if config.option.phase is None and config.option.phase_baseline.startswith("known="):
+        from phase_gate.recording.known import KnownRecorder
+
+        KnownRecorder.configure(config)
+        return None
+    if config.option.phase is None:
+        from phase_gate.recording.baseline import BaselineRecorder
+
+        BaselineRecorder.configure(config)
+        return None
+    if config.option.phase_shard is not None:
+        from phase_gate.recording.shard import ShardRecorder
+
+        ShardRecorder.configure(config)
+        return None
+    from phase_gate.recording.controller import Controller
+
+    return Controller.configure(config)

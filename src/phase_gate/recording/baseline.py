@@ -1,0 +1,111 @@
+"""A baseline run: tests and outcomes as they are before a cycle begins. No phase, no gate, no iteration."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from phase_gate import exit_codes
+from phase_gate.core.baseline import baseline_event, refuse_baseline
+from phase_gate.core.runs import count
+from phase_gate.core.workflow import Workflow
+from phase_gate.errors import NotAllowedError, PhaseGateError
+from phase_gate.project import Project, rules_of
+from phase_gate.recording.early import own_work
+from phase_gate.recording.inventory import take_inventory
+from phase_gate.recording.narrowing import describe_narrowing
+from phase_gate.recording.origin import Origin
+from phase_gate.recording.telling import show_lines
+from phase_gate.recording.witness import SessionWitness
+from phase_gate.report.panel import Line
+from phase_gate.storage.surroundings import take_surroundings
+
+
+class BaselineRecorder:
+    """Started by `phase-gate baseline`, which is the only one to give the hidden option."""
+
+    def __init__(self, config: pytest.Config, project: Project) -> None:
+        self._config, self._project = config, project
+        self._revision: str = config.option.phase_baseline
+        self._store = project.store("phase-gate baseline")
+        self._origin = Origin()
+        self._origin.mark = self._store.fork_mark_file(self._origin.run)
+        self._witness = SessionWitness(config, project.root, self._origin)
+        self._surroundings = take_surroundings(project.root)
+        self._says = ""
+        self._status = 0
+
+    @classmethod
+    def configure(cls, config: pytest.Config) -> None:
+        try:
+            project = Project.find(
+                config.invocation_params.dir,
+                environment=dict(os.environ),
+                task=config.option.phase_task,
+                folder=config.option.phase_dir,
+            )
+            recorder = cls(config, project)
+            refuse_baseline(recorder._store.look().state, recorder._rules())
+        except NotAllowedError as error:
+            pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
+        except PhaseGateError as error:
+            raise pytest.UsageError(str(error)) from error
+        config.option.continue_on_collection_errors = True
+        config.pluginmanager.register(recorder._witness, "phase_gate_witness")
+        config.pluginmanager.register(recorder, "phase_gate_baseline")
+
+    def _rules(self) -> Workflow:
+        return rules_of(self._project, self._store, self._store.look())
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        with own_work(self._config) as work:
+            work.settle()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._origin.is_left():
+            return
+        try:
+            with own_work(self._config):
+                self._record(session)
+        except PhaseGateError as error:
+            self._says, self._status = f"no baseline: {error}", error.exit_code
+        session.exitstatus = self._status
+
+    def _record(self, session: pytest.Session) -> None:
+        witness = self._witness
+        self._refuse_children()
+        outcomes = witness.outcomes()
+        tree = self._project.take_tree()
+        inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
+        with self._store.transaction() as change:
+            refuse_baseline(change.state, self._rules())
+            event = baseline_event(
+                outcomes,
+                inventory,
+                interrupted=witness.interrupted,
+                keep=self._store.keep,
+                revision=self._revision,
+                narrowed_by=describe_narrowing(self._config, len(witness.collection.deselected)),
+                surroundings=self._surroundings,
+            )
+            change.record(event)
+        failing = event.data["failing"]
+        self._says = f"baseline: {count(event.data['total'], 'test')}, {count(failing, 'known failure')}"
+
+    def _refuse_children(self) -> None:
+        """Refuse outcomes that may be those of a forked child."""
+        doubts = self._origin.doubts()
+        self._origin.clear()
+        if doubts:
+            raise NotAllowedError(
+                f"{doubts[0].id}: {doubts[0].detail}", remedy="let the child end with os._exit, then try again"
+            )
+
+    def pytest_terminal_summary(self) -> None:
+        if self._origin.is_left():
+            return
+        with own_work(self._config):
+            show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])

@@ -1,0 +1,106 @@
+"""Make one run of shards: the same start record, judgement and end record as any other run has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from phase_gate.core.criteria import Criteria
+from phase_gate.core.finishing import Finished
+from phase_gate.core.shard_record import Shard
+from phase_gate.core.shards import combine_shards
+from phase_gate.core.workflow_json import workflow_from_json
+from phase_gate.errors import ShardError
+from phase_gate.project import Project
+from phase_gate.recording.gathering import make_record
+from phase_gate.recording.run import RecordedRun, Request
+from phase_gate.storage.git import try_git
+from phase_gate.storage.signal_file import read_signal_file
+from phase_gate.storage.store import TaskStore
+
+
+def combine_run(project: Project, store: TaskStore, shards: Sequence[Shard], *, exit_signal: str | None) -> Finished:
+    """Record the run that these shards are. Raises ShardError, before anything is written, if they are none."""
+    facts = combine_shards(shards)
+    first = shards[0]
+    _refuse_other_place(project, first)
+    _refuse_spent(store, shards)
+    request = Request(
+        phase=first.phase,
+        exit_signal=exit_signal,
+        arguments=("phase-gate", "combine"),
+        signal=read_signal_file(store.signal_file),
+        start_facts=_start_facts(shards),
+    )
+    run = RecordedRun(project, workflow_from_json(first.workflow), store, request)
+    run.check_order()
+    criteria = _criteria(run, first)
+    written = {path for shard in shards for path in shard.written}
+    try:
+        run.begin()
+        record, files = make_record(run, facts, criteria, began=time.time(), is_output=written.__contains__)
+        return run.end(record, tree_files=files)
+    finally:
+        run.close()
+
+
+def _start_facts(shards: Sequence[Shard]) -> Mapping[str, Any]:
+    versions = sorted({shard.python for shard in shards})
+    return {
+        "python": ", ".join(versions),
+        "pytest": shards[0].pytest,
+        "shards": sorted({shard.id for shard in shards}),
+    }
+
+
+def _refuse_other_place(project: Project, shard: Shard) -> None:
+    """Refuse shards that speak of other code than what lies here."""
+    if shard.task != project.task:
+        raise ShardError(
+            f"the shards are of task {shard.task}, and this is task {project.task}",
+            remedy=f"phase-gate combine --task={shard.task} DIR",
+        )
+    commit = try_git(project.root, "rev-parse", "HEAD")
+    here = "" if commit is None else commit.decode("ascii", "replace").strip()
+    if here != shard.commit:
+        raise ShardError(
+            f"the shards ran on commit {shard.commit[:12] or 'none'}, and here is {here[:12] or 'none'}",
+            remedy="check out the commit that they ran on",
+        )
+    if project.take_tree().digest != shard.tree:
+        raise ShardError(
+            "the shards ran on other sources than what lies here",
+            remedy="combine them in a clean checkout of the same commit, made as theirs was",
+        )
+
+
+def _refuse_spent(store: TaskStore, shards: Sequence[Shard]) -> None:
+    """Refuse a shard that was part of a run already: combining twice is not running twice."""
+    names = {shard.id: shard.name for shard in shards}
+    for line in store.lines():
+        if line.event.kind == "run-started":
+            spent = sorted(names[each] for each in line.event.data.get("shards", ()) if each in names)
+            if spent:
+                run = str(line.event.data["run"])[:8]
+                raise ShardError(
+                    f"{spent[0]} is part of run {run} already: combining again is not running again",
+                    remedy="run all shards again, and combine what they write",
+                )
+
+
+def _criteria(run: RecordedRun, shard: Shard) -> Criteria:
+    typed = shard.criteria_given
+    if not typed and not run.criteria_given and run.project.configuration.run.criteria is None:
+        criteria = Criteria()
+    else:
+        from phase_gate.recording.criteria import choose_criteria
+
+        criteria = choose_criteria(run, typed or None, here=run.project.root)
+    if tuple(sorted(criteria.ids)) != shard.criteria:
+        raise ShardError(
+            f"the shards looked for the criteria {', '.join(shard.criteria) or 'none'}, and this task has"
+            f" {', '.join(criteria.ids) or 'none'}",
+            remedy="give the shards the same --phase-criteria as the task has",
+        )
+    return criteria

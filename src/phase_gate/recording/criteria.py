@@ -1,0 +1,112 @@
+"""The acceptance criteria of a session, and which of its tests stand for which: from their marks, and from the source
+where it can't be imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from phase_gate.core.criteria import Criteria, Links
+from phase_gate.core.inventory import bare_name, split_id
+from phase_gate.core.outcomes import Bucket, Outcomes
+from phase_gate.core.source_criteria import criteria_in_source, likeness_in_source
+from phase_gate.core.source_tests import parse_source
+from phase_gate.recording.run import RecordedRun
+from phase_gate.rules.criteria import read_criteria
+
+MARK = "criterion"
+
+T = TypeVar("T")
+
+
+class CriterionMarks:
+    """Looks at the marks of all tests, once they are collected; on a worker, too."""
+
+    def __init__(self, config: pytest.Config, ids: Iterable[str]) -> None:
+        self._ids = frozenset(ids)
+        #: Ids of criteria by pytest's own node ids.
+        self.by_node: dict[str, tuple[str, ...]] = {}
+        for each in sorted(self._ids):
+            # A tag of a Gherkin scenario arrives as a mark of that name.
+            config.addinivalue_line("markers", f"{each}: shows acceptance criterion {each}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            named = dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark))
+            if named:
+                self.by_node[item.nodeid] = tuple(named)
+
+    def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
+        if mark.name == MARK:
+            return map(str, mark.args)
+        return (mark.name,) if mark.name in self._ids else ()
+
+
+def choose_criteria(run: RecordedRun, typed: str | None, *, here: Path) -> Criteria:
+    """Read the criteria that were typed, now or earlier in this cycle; else those of the project's file.
+
+    :param here: the folder that a typed path starts in.
+    """
+    root, default = run.project.root, run.project.configuration.run.criteria
+    if typed is not None:
+        criteria = read_criteria(
+            typed, base=here, root=root, if_missing="check the path; it starts in the folder that you are in"
+        )
+        # Runs to come in this cycle say it no more.
+        run.criteria_given = criteria.file or typed
+    elif run.criteria_given:
+        criteria = read_criteria(
+            run.criteria_given,
+            base=root,
+            root=root,
+            if_missing="it was given to this cycle: put it back, or give another with --phase-criteria=FILE",
+        )
+    elif default is not None:
+        return read_criteria(
+            default, base=root, root=root, if_missing="put it there, or change run: criteria: in phase-gate.yaml"
+        )
+    else:
+        return Criteria()
+    if default is not None and run.criteria_given != str(default):
+        run.notes.append(f"criteria: {run.criteria_given}, as typed, instead of {default}, as in phase-gate.yaml")
+    return criteria
+
+
+def take_links(
+    criteria: Criteria, marked: Mapping[str, tuple[str, ...]], outcomes: Outcomes, *, root: Path, copies_matter: bool
+) -> Links:
+    """Return what is known about tests and criteria.
+
+    :param marked: ids of criteria by our own ids of tests.
+    :param copies_matter: whether one test under two names has to be told.
+    """
+    uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket is Bucket.UNCOLLECTABLE]
+    found = dict(marked)
+    if criteria.listed:
+        found |= _by_bare_name(uncollectable, root, criteria_in_source)
+    likeness: dict[str, str] = {}
+    if copies_matter and criteria.count > 1:
+        suspects = found if criteria.listed else [each for each, bucket in outcomes.items() if bucket != Bucket.PASSED]
+        likeness = _by_bare_name(suspects, root, likeness_in_source)
+    return Links(criteria=found, likeness=likeness)
+
+
+def _by_bare_name(test_ids: Iterable[str], root: Path, read: Callable[[ast.Module], Mapping[str, T]]) -> dict[str, T]:
+    """Return what a reader finds in the sources for these tests, as far as it finds something."""
+    found: dict[str, T] = {}
+    files: dict[str, Mapping[str, T]] = {}
+    for test_id in test_ids:
+        path, name = split_id(test_id)
+        if path not in files:
+            try:
+                files[path] = read(parse_source((root / path).read_bytes()))
+            except (OSError, SyntaxError):
+                files[path] = {}
+        if bare_name(name) in files[path]:
+            found[test_id] = files[path][bare_name(name)]
+    return found

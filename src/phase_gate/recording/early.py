@@ -1,0 +1,68 @@
+"""What is so before the project's code runs: pytest's parts, Python's, the signal, the time. A conftest comes later."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from phase_gate.core.values import Value
+from phase_gate.errors import PhaseGateError
+from phase_gate.recording.origin import Origin
+from phase_gate.recording.own_work import OwnWork
+from phase_gate.recording.patches import Patches
+
+if TYPE_CHECKING:
+    import argparse
+
+    from phase_gate.storage.signal_file import SignalFile
+
+
+class Early(Value, kw_only=False):
+    """Taken once a process."""
+
+    patches: Patches
+    #: The signal that lies there; None if none does.
+    signal: SignalFile | None
+    at: float
+    origin: Origin
+    own_work: OwnWork
+
+
+_key: pytest.StashKey[Early] = pytest.StashKey()
+
+
+def look_early(config: pytest.Config) -> None:
+    """Look, and keep it with the configuration."""
+    config.stash[_key] = Early(Patches(), _signal(config), time.time(), Origin(), OwnWork())
+
+
+def early_look(config: pytest.Config) -> Early:
+    """Return what was seen; seen only now, where nobody looked before."""
+    if _key not in config.stash:
+        look_early(config)
+    return config.stash[_key]
+
+
+def own_work(config: pytest.Config) -> OwnWork:
+    """Return the context for all that we do once the project's code has run."""
+    return early_look(config).own_work
+
+
+def _signal(config: pytest.Config) -> SignalFile | None:
+    from phase_gate.project import Project
+    from phase_gate.storage.signal_file import read_signal_file
+
+    known: argparse.Namespace = config.known_args_namespace
+    try:
+        project = Project.find(
+            config.invocation_params.dir,
+            environment=dict(os.environ),
+            task=known.phase_task,
+            folder=known.phase_dir,
+        )
+        return read_signal_file(project.store("").signal_file)
+    except PhaseGateError:
+        return None  # said in its place, when the run is configured

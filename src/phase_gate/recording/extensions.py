@@ -1,0 +1,142 @@
+"""What others add through our hooks: guards, workflows, metrics, and those who want to know the verdict.
+
+Each implementation is called by itself: one that raises is named, and takes nothing else with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phase_gate.core.conditions import parse_condition
+from phase_gate.core.evaluation import Evaluation, evaluation_to_json
+from phase_gate.core.evidence import wanted_names
+from phase_gate.core.metrics import MetricType, MetricValue
+from phase_gate.core.workflow import Guard, Phase, Workflow
+from phase_gate.errors import ConditionError, PhaseGateError, WorkflowError
+
+_TYPES: Mapping[MetricType, tuple[type, ...]] = {
+    "int": (int,),
+    "number": (int, float),
+    "bool": (bool,),
+    "text": (str,),
+}
+
+
+def gather_guards(config: pytest.Config) -> dict[str, Guard]:
+    """Return the guards that plugins offer. Raises WorkflowError for one that can't be used."""
+    guards: dict[str, Guard] = {}
+    for plugin, offered in _strictly(config, "pytest_phase_gate_guards"):
+        for name, row in _offers(plugin, offered):
+            if name in guards:
+                raise WorkflowError(f"{plugin}: guard {name!r} is offered twice", remedy="give one another name")
+            try:
+                guards[name] = Guard(
+                    name=name,
+                    condition=parse_condition(row["condition"]),
+                    remedy=row["remedy"],
+                    detail=row.get("detail", ""),
+                )
+            except ConditionError as error:
+                raise WorkflowError(f"{plugin}: guard {name!r}: {error.problem}", remedy=error.remedy) from error
+            except (KeyError, TypeError, AttributeError) as error:
+                raise WorkflowError(
+                    f"{plugin}: guard {name!r} has no {error}", remedy="give it a condition and a remedy"
+                ) from error
+    return guards
+
+
+def gather_workflows(config: pytest.Config) -> dict[str, Path]:
+    """Return the workflows that plugins offer."""
+    workflows: dict[str, Path] = {}
+    for plugin, offered in _strictly(config, "pytest_phase_gate_workflows"):
+        for name, path in _offers(plugin, offered):
+            if name in workflows:
+                raise WorkflowError(f"{plugin}: workflow {name!r} is offered twice", remedy="give one another name")
+            workflows[name] = Path(path)
+    return workflows
+
+
+def gather_metrics(
+    config: pytest.Config, workflow: Workflow, phase: Phase, root: Path
+) -> tuple[dict[str, MetricValue], tuple[str, ...]]:
+    """Return what plugins measured, and what has to be said about it. Doubt makes a metric unknown."""
+    wanted = wanted_names(workflow, phase)
+    if wanted.isdisjoint(workflow.metrics):
+        return {}, ()  # nobody asks: nobody has to look
+    found: dict[str, MetricValue] = {}
+    doubtful: set[str] = set()
+    complaints: list[str] = []
+    for plugin, result, error in _each(config, "pytest_phase_gate_metrics", phase=phase.name, root=root, wanted=wanted):
+        if error is not None:
+            complaints.append(f"metrics of {plugin} are unknown: {type(error).__name__}: {error}")
+            continue
+        if result is not None and not isinstance(result, Mapping):
+            complaints.append(f"metrics of {plugin} are unknown: {type(result).__name__} is no mapping of names")
+            continue
+        for name, value in dict(result or {}).items():
+            expected = workflow.metrics.get(name)
+            if expected is None:
+                complaints.append(f"metric {name!r} of {plugin} is not declared under metrics: ignored")
+            elif not _has_type(value, expected):
+                complaints.append(f"metric {name!r} of {plugin} is no {expected}: unknown")
+                doubtful.add(name)
+            elif name in found and found[name] != value:
+                complaints.append(f"metric {name!r} has two values, {found[name]!r} and {value!r}: unknown")
+                doubtful.add(name)
+            else:
+                found[name] = value
+    return {name: value for name, value in found.items() if name not in doubtful}, tuple(complaints)
+
+
+def tell_evaluated(config: pytest.Config, evaluation: Evaluation) -> list[str]:
+    """Show the verdict to those who want to know; return what went wrong there."""
+    if not config.pluginmanager.hook.pytest_phase_gate_evaluated.get_hookimpls():
+        return []
+    document = evaluation_to_json(evaluation)
+    return [
+        f"pytest_phase_gate_evaluated of {plugin} raised {type(error).__name__}: {error}"
+        for plugin, _, error in _each(config, "pytest_phase_gate_evaluated", evaluation=document)
+        if error is not None
+    ]
+
+
+def _offers(plugin: str, offered: object) -> list[tuple[str, Any]]:
+    if offered is None:
+        return []
+    if not isinstance(offered, Mapping):
+        raise WorkflowError(f"{plugin}: {type(offered).__name__} is no mapping of names", remedy="return a dict")
+    return list(offered.items())
+
+
+def _has_type(value: object, expected: MetricType) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    # bool is an int to Python, not to a condition.
+    return isinstance(value, _TYPES[expected]) and (expected == "bool" or not isinstance(value, bool))
+
+
+def _strictly(config: pytest.Config, hook: str) -> Iterator[tuple[str, Any]]:
+    for plugin, result, error in _each(config, hook):
+        if isinstance(error, PhaseGateError):
+            raise error
+        if error is not None:
+            raise WorkflowError(f"{plugin}: {hook} raised {type(error).__name__}: {error}", remedy="mend that plugin")
+        yield plugin, result
+
+
+def _each(config: pytest.Config, hook: str, **arguments: object) -> Iterator[tuple[str, Any, Exception | None]]:
+    for implementation in getattr(config.pluginmanager.hook, hook).get_hookimpls():
+        plugin = str(implementation.plugin_name)
+        try:
+            result = implementation.function(*(arguments[name] for name in implementation.argnames))
+        except Exception as error:
+            yield plugin, None, error
+        else:
+            yield plugin, result, None

@@ -1,0 +1,246 @@
+"""Gather everything that one session showed, when it has ended: the one record that the core decides from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from phase_gate.core.criteria import Criteria, Links
+from phase_gate.core.findings import Finding
+from phase_gate.core.inventory import split_id
+from phase_gate.core.parts import merge_parts
+from phase_gate.core.record import RunRecord
+from phase_gate.core.selection import Audit, Selection, audit_selection
+from phase_gate.core.session_facts import SessionFacts
+from phase_gate.errors import PhaseGateError
+from phase_gate.recording.collection import names_in_source
+from phase_gate.recording.early import early_look
+from phase_gate.recording.extensions import gather_metrics
+from phase_gate.recording.genuine import OutcomeWitness
+from phase_gate.recording.inventory import take_inventory
+from phase_gate.recording.meaning import take_meaning
+from phase_gate.recording.modules import found_modules, imported_files
+from phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
+from phase_gate.recording.oddities import look_for_oddities
+from phase_gate.recording.origin import Origin
+from phase_gate.recording.own_work import describe_left
+from phase_gate.recording.run import RecordedRun
+from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
+from phase_gate.recording.since_red import is_as_in_red
+from phase_gate.recording.witness import SessionWitness
+from phase_gate.storage import last_files
+from phase_gate.storage.beside import changed_before, is_shown
+from phase_gate.storage.references import load_frozen
+from phase_gate.storage.tree import add_beside, changed_sources
+
+if TYPE_CHECKING:
+    from phase_gate.recording.criteria import CriterionMarks
+    from phase_gate.recording.parts import PartsWitness
+
+
+def gather_facts(
+    config: pytest.Config,
+    run: RecordedRun,
+    *,
+    witness: SessionWitness,
+    outcome_witness: OutcomeWitness,
+    exit_status: int,
+    duration: float,
+    marks: CriterionMarks | None,
+    origin: Origin,
+    parts: PartsWitness | None,
+    modules: Iterable[str],
+) -> SessionFacts:
+    """Return what the session showed of itself.
+
+    :param modules: those of which it matters where they were found.
+    """
+    root, phase = run.project.root, run.phase
+    assert phase is not None, "the run was begun"
+    collection = witness.collection
+    deselected = frozenset(map(collection.test_id, collection.deselected))
+    by_node = {**witness.criteria_on_workers, **({} if marks is None else marks.by_node)}
+    measured, complaints = gather_metrics(config, run.workflow, phase, root)
+    failures = witness.failures() if phase.tests == "failing" else {}
+    imported = tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported}))
+    seen = merge_parts((*witness.parts, *(() if parts is None else (parts.parts,))))
+    if seen.problem:
+        raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.problem}")
+    left = sorted({*outcome_witness.left_patched(), *witness.left_patched})
+    return SessionFacts(
+        outcomes=witness.outcomes(),
+        exit_status=exit_status,
+        tally=witness.buckets.tally(),
+        duration_s=duration,
+        deselected=deselected,
+        sees_whole_files=sees_whole_files(config),
+        narrowed_files=narrowed_files(config, root),
+        narrowed_by=describe_narrowing(config, len(deselected)),
+        collection_errors=tuple(collection.errors),
+        skipped_modules=witness.skipped_modules,
+        failures=failures,
+        messages=witness.messages(),
+        interrupted=witness.interrupted,
+        internal_error=witness.internal_error,
+        is_void=witness.is_usage_error(exit_status),
+        marked={collection.test_id(node): ids for node, ids in by_node.items()},
+        settings=take_settings(config, run.project, run.declared),
+        parts=seen,
+        plugins=local_plugins(config, root),
+        testpaths=take_testpaths(config, root),
+        modules={**found_modules(modules, str(root)), **witness.modules},
+        imported=imported,
+        doubts=(
+            *outcome_witness.doubts(),
+            *witness.doubts(),
+            *origin.doubts(),
+            *_look_at_bytecode(config, run, imported, failures),
+        ),
+        foreign_hooks=tuple(sorted({*outcome_witness.foreign_hooks, *witness.foreign_hooks})),
+        measured=measured,
+        complaints=complaints,
+        surroundings=run.surroundings,
+        notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
+    )
+
+
+def _look_at_bytecode(
+    config: pytest.Config, run: RecordedRun, imported: Iterable[str], failing: Iterable[str]
+) -> list[Finding]:
+    from phase_gate.recording.bytecode import BytecodeWitness
+
+    folder = run.project.state_folder
+    memory = folder / "cache" / "bytecode.json"
+    witness = BytecodeWitness(config, run.project.root, began=early_look(config).at, memory=memory)
+    # A first run has nothing to be held to, and would have to compare everything: the tests that it is about will do.
+    trusts_but = {split_id(test_id)[0] for test_id in failing} if run.is_first and not memory.exists() else None
+    found = list(witness.look(imported, trusts_but=trusts_but))
+    witness.save(folder)
+    return found
+
+
+def make_record(
+    run: RecordedRun,
+    facts: SessionFacts,
+    criteria: Criteria,
+    *,
+    began: float,
+    is_output: Callable[[str], bool],
+    show: Callable[[str], None] | None = None,
+) -> tuple[RunRecord, Mapping[str, str]]:
+    """Return the record, and the content ids of the tree as the run left it.
+
+    :param began: when no code of the project had run yet.
+    :param is_output: whether the run itself has written a file.
+    """
+    project, root, outcomes = run.project, run.project.root, facts.outcomes
+    assert run.tree is not None, "the run was begun"
+    assert run.phase is not None, "the run was begun"
+    in_first_phase = run.phase.scope == "targets"
+    opened = run.store.look()
+    run.refuse_lost(opened)
+    looked = opened.state
+    # In RED everything is frozen anew, whole.
+    frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
+    frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
+    after = project.take_tree()
+    known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
+    inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
+    selection = Selection(
+        deselected=facts.deselected,
+        collected_files=frozenset(inventory.files) if facts.sees_whole_files else frozenset(),
+        narrowed_files=facts.narrowed_files,
+    )
+
+    def names_in(path: str) -> Collection[str] | None:
+        # By any patterns: those of this run may be the ones that left a test out.
+        return names_in_source(root / path)
+
+    audit = Audit((), ()) if known is None else audit_selection(known, outcomes, selection, names_in)
+    # A narrow run adds nothing: the last green one is compared without what only this one needs.
+    is_whole = not audit.unselected and not facts.interrupted
+    unseen = [path for path in facts.imported if is_whole and not is_shown(path, after.files)]
+    # What the run wrote for itself it will write again: only what lay there is kept in sight.
+    lay_there = (path for path in unseen if changed_before(str(root), path, began))
+    after = add_beside(after, root, {*looked.beside, *lay_there})
+    missing_since: tuple[str, ...] = ()
+    if in_first_phase and looked.baseline is not None:
+        before = run.store.objects.load_inventory(looked.baseline.inventory)
+        missing_since = audit_selection(before, outcomes, selection, names_in).missing
+    measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
+    missing = missing_modules(run)
+    record = RunRecord(
+        run=run.id,
+        outcomes=outcomes,
+        inventory=inventory,
+        audit=audit,
+        tree=after.digest,
+        shown=after.shown,
+        beside=after.beside,
+        is_as_in_red=not in_first_phase and is_as_in_red(project, run.store.objects, looked, run.tree, began=began),
+        root=str(root),
+        exit_status=facts.exit_status,
+        tally=facts.tally,
+        duration_s=facts.duration_s,
+        deselected=len(facts.deselected),
+        collection_errors=facts.collection_errors,
+        skipped_modules=facts.skipped_modules,
+        failures=facts.failures,
+        messages=facts.messages,
+        interrupted=facts.interrupted,
+        internal_error=facts.internal_error,
+        is_void=facts.is_void,
+        changed_sources=changed_sources(run.tree, after),
+        changed_since=last_files.changed_since(run.store.folder, after.files),
+        narrowed_by=facts.narrowed_by,
+        criteria=criteria,
+        links=_take_links(criteria, facts, root=root, in_first_phase=in_first_phase),
+        meaning=take_meaning(
+            project,
+            criteria,
+            inventory,
+            after,
+            facts,
+            frozen=frozen,
+            at_start=run.at_start,
+            is_output=is_output,
+            outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
+        ),
+        missing_since=missing_since,
+        surroundings=facts.surroundings,
+        altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
+        resolved={name: facts.modules[name] for name in missing if name in facts.modules},
+        doubts=facts.doubts,
+        foreign_hooks=facts.foreign_hooks,
+        evidence={**facts.measured, **measured.metrics},
+        evidence_findings=(
+            *measured.findings,
+            *look_for_oddities(root, after.files, inventory, since=frozen_at),
+        ),
+        evidence_memory=measured.remembered,
+        warnings=(*facts.complaints, *measured.warnings),
+        notes=(*facts.notes, *measured.notes),
+        tables=measured.tables,
+    )
+    return record, after.files
+
+
+def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:
+    if not criteria.listed and criteria.count == 1:
+        return Links()  # nobody spoke of criteria: nothing to look at
+    from phase_gate.recording.criteria import take_links
+
+    return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)
+
+
+def missing_modules(run: RecordedRun) -> list[str]:
+    """Return the modules that were missing in RED: in later phases they have to be the project's own."""
+    try:
+        state = run.store.look().state
+        modules: list[str] = [] if state.red is None else run.store.objects.load(state.red)["modules"]
+    except PhaseGateError:
+        return []
+    return modules

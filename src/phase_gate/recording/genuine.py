@@ -1,0 +1,268 @@
+"""Witnesses that an outcome is the test's own. Registered where tests run, on workers too.
+
+Cheap looks always; the costly ones (what each test raised, whether its code ran) only where code of the project itself
+could change a result. A hook that only adds an attribute, as pytest's own docs show, is fine.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+from phase_gate.core.findings import Finding
+from phase_gate.core.inventory import bare_name
+from phase_gate.recording.early import early_look
+from phase_gate.recording.homes import Homes, homes_of
+from phase_gate.recording.loaded import find_exchanged
+from phase_gate.recording.meaning import find_test_folders
+from phase_gate.recording.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
+from phase_gate.recording.settings import take_testpaths
+
+#: Hooks through which a result can be changed; with a foreign implementation of one we look at every test.
+RESULT_HOOKS = (
+    "pytest_runtest_makereport",
+    "pytest_runtest_logreport",
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_call",
+    "pytest_runtest_teardown",
+    "pytest_pyfunc_call",
+    "pytest_runtestloop",
+    "pytest_collection_modifyitems",
+    "pytest_collection_finish",
+    "pytest_itemcollected",
+    "pytest_pycollect_makeitem",
+    "pytest_pycollect_makemodule",
+    "pytest_collect_file",
+    "pytest_make_collect_report",
+    "pytest_fixture_setup",
+    "pytest_report_to_serializable",
+    "pytest_report_from_serializable",
+    "pytest_handlecrashitem",
+)
+#: Words of code that reaches into pytest: what it does may be undone by the time we look, so each test is watched.
+_REACHES_IN = re.compile(
+    rb"\b_pytest\b|pluggy|phase_gate|pluginmanager|TestReport|CallInfo|runtest|pyfunc|__code__|\.node\b"
+    rb"|pytest\.(?:Function|Item|Session|Module|Class)\b|unittest\.(?:TestCase|case)\.\w+ *="
+)
+#: The same in a source that is no part of the tests. Many look at `__code__`, have nodes, or plugins of their own: only
+#: words count that an honest source has no use for, such as writing to what others only read.
+_REACHES_OVER = re.compile(
+    rb"\b_pytest\b|pluggy\._|phase_gate|_hookimpls|_hookexec|pyfuncitem|\.runtest\b|request\.node\b"
+    rb"|__code__ *=[^=]|setattr\([^\n]{0,200}__code__"
+    rb"|\bpytest\.(?:Function|Item|Session|Module|Class|TestReport|CallInfo)\b"
+    rb"|\bfrom +pytest +import\b[^\n]{0,200}\b(?:Function|Item|Session|Module|Class|TestReport|CallInfo)\b"
+    rb"|unittest\.(?:TestCase|case)\.\w+ *=[^=]"
+)
+#: One of these stands in whatever an expression finds. Most files have none, which a plain search sees far sooner.
+_HINTS = (
+    *(b"_pytest", b"pluggy", b"phase_gate", b"pluginmanager", b"TestReport", b"CallInfo", b"runtest", b"pyfunc"),
+    *(b"__code__", b".node", b"pytest.", b"unittest.", b"_hook", b"from pytest"),
+)
+_USES_PYTEST = re.compile(rb"^[ \t\f]*+(?:import|from) +pytest\b", re.M)
+#: Methods of a test that decide about its outcome.
+_DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure", "_request"})
+_GUARD = "outcomes-genuine"
+
+
+def reaches_in(source: bytes, is_test_code: Callable[[], bool] = lambda: True) -> bool:
+    """Tell whether a file has words of code that reaches into pytest.
+
+    :param is_test_code: asked only if that makes a difference; what imports pytest is, wherever it lies.
+    """
+    if not any(hint in source for hint in _HINTS):
+        return False
+    if _REACHES_OVER.search(source) is not None:
+        return True
+    return _REACHES_IN.search(source) is not None and (_USES_PYTEST.search(source) is not None or is_test_code())
+
+
+class OutcomeWitness:
+    """Collects what makes the session's outcomes doubtful."""
+
+    def __init__(self, config: pytest.Config, root: Path, *, drops_matter: bool = True) -> None:
+        #: In a shard somebody drops what others run; whether each test ran somewhere is looked at when all are there.
+        self._drops_matter = drops_matter
+        self._config, self.homes = config, Homes(root)
+        self._early = early_look(config)
+        self._doubts: dict[str, Finding] = {}
+        self._deselected: set[str] = set()
+        self._codes: dict[str, TestCode] = {}
+        self._session: pytest.Session | None = None
+        self._watch: ResultWatch | None = None
+        self._test_files: frozenset[str] | None = None
+        self._guarded: dict[str, tuple[object, int]] = {}
+        #: Foreign implementations of result-changing hooks, as `file: hook`.
+        self.foreign_hooks: tuple[str, ...] = ()
+        if sys.flags.optimize:
+            self._doubt("asserts-off", "python -O leaves assert statements out", "PYTHONOPTIMIZE")
+
+    def guard(self, **plugins: object) -> None:
+        """Register parts of this plugin, and notice if somebody takes one away."""
+        manager = self._config.pluginmanager
+        for name, plugin in plugins.items():
+            manager.register(plugin, name)
+            self._guarded[name] = (plugin, len(manager.get_hookcallers(plugin) or ()))
+
+    def doubts(self) -> tuple[Finding, ...]:
+        """Return what was found, after a last look."""
+        self._look_at_internals()
+        for file in find_exchanged(self.homes, since=self._early.at):
+            self._doubt("code-exchanged", "the code that ran is not the code that lies there", file)
+        manager = self._config.pluginmanager
+        for name, (plugin, hooks) in self._guarded.items():
+            if manager.get_plugin(name) is not plugin or len(manager.get_hookcallers(plugin) or ()) != hooks:
+                self._doubt("plugin-removed", "this part of phase-gate was taken out of the session", name)
+        if self._watch is not None:
+            for test, slug, detail in self._watch.found:
+                self._doubt(slug, detail, test)
+        return tuple(self._doubts.values())
+
+    def left_patched(self) -> list[str]:
+        """Return the names of Python that tests left replaced."""
+        return self._early.own_work.left_by_tests(self.homes)
+
+    def _doubt(self, slug: str, detail: str, name: str) -> None:
+        file = name.partition("::")[0] if "::" in name else ""
+        self._doubts.setdefault(
+            f"{slug} {name}", Finding(slug=slug, guard=_GUARD, tier="hard", id=name, file=file, detail=detail)
+        )
+
+    # --- who could change a result -------------------------------------------------------------------------------
+
+    def pytest_plugin_registered(self, plugin: object) -> None:
+        # After collection: from a hook, a fixture or a test, and perhaps gone again when we look.
+        if self._session is None or self._watch is not None:
+            return
+        with self._early.own_work:
+            if any(map(self.homes.is_foreign, homes_of(plugin))):
+                self._begin_watch(self._session)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self.homes.also(str(session.config.rootpath))
+
+    def _foreign(self, hook: str) -> Iterator[str]:
+        """Yield the files of implementations of a hook that nobody installed."""
+        # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
+        caller = getattr(self._config.pluginmanager.hook, hook, None)  # some hooks are there only with their plugin
+        for implementation in () if caller is None else caller.get_hookimpls():
+            code = getattr(implementation.function, "__code__", None)
+            # The plugin is asked, too: a conftest may offer a function of somebody else's as its hook.
+            files = {code.co_filename} if isinstance(code, CodeType) else set()
+            files |= homes_of(implementation.plugin)
+            yield from (self.homes.shown(file) for file in files if self.homes.is_foreign(file))
+
+    def _see_foreign(self) -> bool:
+        self.foreign_hooks = tuple(
+            f"{name}: {hook}" for hook in RESULT_HOOKS for name in sorted(set(self._foreign(hook)))
+        )
+        return bool(self.foreign_hooks) or self._reaches_in()
+
+    def _reaches_in(self) -> bool:
+        """Tell whether a loaded module of the project has words of code that reaches into pytest."""
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if not isinstance(file, str) or not self.homes.is_below(file) or not self.homes.is_projects(file):
+                continue
+            try:
+                with open(file, "rb") as source:
+                    text = source.read()
+            except OSError:
+                continue
+            if reaches_in(text, lambda file=file: self._is_test_code(file)):  # type: ignore[misc]
+                return True
+        return False
+
+    def _is_test_code(self, file: str) -> bool:
+        """Tell whether a file of the project is a test, a plugin, or what these use."""
+        assert self._session is not None, "it is asked after collection"
+        if self._test_files is None:
+            plugins = (getattr(plugin, "__file__", None) for plugin in self._config.pluginmanager.get_plugins())
+            found = {*map(str, {item.path for item in self._session.items}), *(each for each in plugins if each)}
+            self._test_files = frozenset(map(os.path.realpath, found))
+        path = os.path.realpath(file)
+        if path in self._test_files or os.path.basename(path) == "conftest.py":
+            return True
+        relative = os.path.relpath(path, self.homes.root).replace(os.sep, "/")
+        folders = find_test_folders(take_testpaths(self._config, Path(self.homes.root)), (relative,))
+        return any(relative.startswith(f"{folder}/") for folder in folders)
+
+    # --- collection ----------------------------------------------------------------------------------------------
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self._deselected |= {item.nodeid for item in items}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
+        is_foreign = any(self._foreign("pytest_collection_modifyitems"))
+        before = [item.nodeid for item in items] if is_foreign else []
+        if is_foreign:
+            self._codes = test_codes(items)
+        result = yield
+        if is_foreign and self._drops_matter:
+            kept = {item.nodeid for item in items} | self._deselected
+            for node in before:
+                # xdist puts a group behind the id; the test is still there.
+                if node not in kept and not any(other.startswith(f"{node}@") for other in kept):
+                    self._doubt("test-dropped", "taken out of the session without a deselect event", node)
+        return result
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._session = session
+        with self._early.own_work as work:
+            self._look_at_internals()
+            if self._see_foreign():
+                self._begin_watch(session)
+            work.settle()
+
+    def _begin_watch(self, session: pytest.Session) -> None:
+        self._look_at_objects(session.items)
+        self._watch = ResultWatch({**test_codes(session.items), **self._codes})
+        self.guard(phase_gate_result_watch=self._watch)
+
+    def _look_at_internals(self) -> None:
+        for name, whose in self._early.patches.look(self.homes, self._config, self._early.own_work.left):
+            by = f", but from {whose}" if whose else ""
+            self._doubt("pytest-patched", f"{name} is not its own any more{by}", name)
+
+    def _look_at_objects(self, items: list[pytest.Item]) -> None:
+        """Does each test run what its module defines under its name?"""
+        for item in items:
+            for name in _DECISIVE & vars(item).keys():
+                files = self.homes.projects_files(vars(item)[name]) if name != "_request" else []
+                if files:
+                    self._doubt("test-replaced", f"its {name} is from {', '.join(files)}", item.nodeid)
+            if not isinstance(item, pytest.Function):
+                continue
+            defined, running = unwrapped_code(defined_function(item)), unwrapped_code(item.obj)
+            if defined is not None and running is not None and defined is not running:
+                self._doubt("test-replaced", "runs other code than its module defines", item.nodeid)
+            elif running is not None and not _is_in_source(item, running):
+                self._doubt("test-replaced", f"runs code from {self.homes.shown(running.co_filename)}", item.nodeid)
+
+
+def _is_in_source(item: pytest.Function, code: CodeType) -> bool:
+    """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
+    from phase_gate.core.source_checks import find_function
+    from phase_gate.recording.reasons import parse_file
+
+    tree = parse_file(str(item.path))
+    found = None if tree is None else find_function(tree, bare_name(item.nodeid.partition("::")[2]))
+    if found is None or not all("mark" in _dotted(mark) for mark in found.decorator_list):
+        return True  # not there, or under a decorator that might stand in for it
+    first = min((found.lineno, *(mark.lineno for mark in found.decorator_list)))
+    return Homes.is_same_file(code.co_filename, str(item.path)) and code.co_firstlineno == first
+
+
+def _dotted(node: ast.expr) -> str:
+    inner = node.func if isinstance(node, ast.Call) else node
+    return ast.unparse(inner)

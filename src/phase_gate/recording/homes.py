@@ -1,0 +1,147 @@
+"""Where code lives: in the project, in an installed distribution, or nowhere that can be named."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import re
+import sys
+import sysconfig
+from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
+
+from phase_gate.storage.owners import is_in_environment
+
+#: What wraps a function, and the attribute under which it has it.
+_INNER = ("__func__", "func", "fget", "__wrapped__")
+_OURS = os.path.realpath(os.path.dirname(importlib.import_module("phase_gate").__file__ or "")) + os.sep
+_ENVIRONMENT = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_PATHS = {name: os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items()}
+
+
+def homes_of(value: object) -> set[str]:
+    """Return the files that a callable, a descriptor, a class or an object comes from."""
+    found: set[str] = set()
+    waiting, seen = [value], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, FunctionType):
+            # A function made by `exec` has no file, but the module that it was made in has.
+            found |= {each.__code__.co_filename, str(each.__globals__.get("__file__") or "")}
+            waiting += filter(None, (each.__dict__.get("__wrapped__"),))
+        elif isinstance(each, ModuleType):
+            found.add(str(getattr(each, "__file__", None) or ""))
+        elif isinstance(each, type):
+            found.add(_file_of_module(each))
+            found |= {code.co_filename for own in vars(each).values() if (code := getattr(own, "__code__", None))}
+        else:
+            found.add(_file_of_module(type(each)))
+            waiting += _inner(each)
+    return {file for file in found if file and not file.startswith("<")}
+
+
+def _inner(value: object) -> list[object]:
+    if isinstance(value, property):
+        return [each for each in (value.fget, value.fset, value.fdel) if each is not None]
+    if isinstance(value, (MethodType, classmethod, staticmethod, functools.partial, functools.cached_property)):
+        return [getattr(value, name) for name in _INNER[:2] if hasattr(value, name)]
+    # A mock answers to every name: only what stands in its own dictionary is real.
+    own = getattr(value, "__dict__", {})
+    return [own[name] for name in _INNER if name in own]
+
+
+def is_distributed(path: str) -> bool:
+    """Tell whether a file lies where distributions are installed; for a path without links."""
+    return bool(_ENVIRONMENT.search(path)) or path.startswith((_PATHS["purelib"], _PATHS["platlib"]))
+
+
+def is_installed(file: str) -> bool:
+    """Tell whether a file belongs to an installed distribution, to this plugin, or came with Python."""
+    path = os.path.realpath(file)
+    return is_distributed(path) or path.startswith((_PATHS["stdlib"], _OURS))
+
+
+def _file_of_module(kind: type) -> str:
+    return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
+
+
+class Homes:
+    """Tells whose a file is, for one project."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = os.path.realpath(root)
+        self._spellings: tuple[str, ...] = (self.root + os.sep, str(root) + os.sep)
+        self._is_projects: dict[str, bool] = {}
+        self._is_foreign: dict[str, bool] = {}
+        self._real_folders: dict[str, str] = {}
+
+    def also(self, folder: str) -> None:
+        """Take another spelling of the root, so that files can be told by their first letters."""
+        if os.path.realpath(folder) == self.root:
+            self._spellings = (*self._spellings, folder + os.sep)
+
+    def is_below(self, file: str) -> bool:
+        """Tell, without asking the disk, whether the file may lie below the root."""
+        return file.startswith(self._spellings)
+
+    @staticmethod
+    def is_same_file(one: str, other: str) -> bool:
+        return one == other or os.path.realpath(one) == os.path.realpath(other)
+
+    def is_projects(self, file: str) -> bool:
+        """Tell whether the file lies in the project, outside of environments, and is not part of this plugin."""
+        known = self._is_projects.get(file)
+        if known is None:
+            path = self._real_path(file)
+            inside = path.startswith(self.root + os.sep) and not path.startswith(_OURS)
+            known = self._is_projects[file] = inside and not is_in_environment(path, self.root)
+        return known
+
+    def inner_path(self, file: str) -> str:
+        """Return the path from the root of a file that is imported from the project; empty for any other.
+
+        A link that leads outside is imported from here all the same. What it leads to below the root, the file is.
+        """
+        if not self.is_below(file) and not self.is_projects(file):
+            return ""
+        path = self._real_path(file)
+        inside = path.startswith(self.root + os.sep)
+        if path.startswith((_OURS, _PATHS["stdlib"])) or is_in_environment(path if inside else file, self.root):
+            return ""
+        if not inside and is_distributed(path):
+            return ""
+        relative = path.removeprefix(self.root + os.sep) if inside else self._spelled(file)
+        return relative.replace(os.sep, "/")
+
+    def _spelled(self, file: str) -> str:
+        return next(file.removeprefix(start) for start in self._spellings if file.startswith(start))
+
+    def _real_path(self, file: str) -> str:
+        """Return the path without links; of the files of one folder only the first one's way is looked at."""
+        folder, name = os.path.split(file)
+        if not os.path.isabs(folder) or os.path.islink(file):
+            return os.path.realpath(file)
+        known = self._real_folders.get(folder)
+        if known is None:
+            known = self._real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(known, name)
+
+    def is_foreign(self, file: str) -> bool:
+        """Tell whether nobody installed it: the project's own, or from a folder that a path variable names."""
+        known = self._is_foreign.get(file)
+        if known is None:
+            known = self.is_projects(file) or (os.path.isfile(file) and not is_installed(file))
+            self._is_foreign[file] = known
+        return known
+
+    def projects_files(self, value: object) -> list[str]:
+        """Return the files of the project that a value comes from, relative to the root."""
+        return sorted(os.path.relpath(file, self.root) for file in homes_of(value) if self.is_projects(file))
+
+    def shown(self, file: str) -> str:
+        path = os.path.realpath(file)
+        return os.path.relpath(path, self.root) if path.startswith(self.root + os.sep) else os.path.basename(path)

@@ -1,0 +1,91 @@
+"""The inventory of a session: ids by file, with bodies read from the source where they are not known already."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from phase_gate.core.fixtures import requested_names
+from phase_gate.core.imported import ImportedNames
+from phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
+from phase_gate.core.module_code import module_code
+from phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
+from phase_gate.core.values import replace
+
+
+def take_inventory(
+    ids: Collection[str], *, root: Path, contents: Mapping[str, str], known: Inventory | None
+) -> Inventory:
+    """Return what tests there are. A file whose content is known already is not parsed again.
+
+    :param contents: content ids by path, from the tree.
+    """
+    if known is not None and _are_those_of(known, ids):
+        names: Mapping[str, Sequence[str]] = {path: file.ids for path, file in known.files.items() if file.ids}
+    else:
+        names = _by_file(ids)
+    return Inventory({path: _read_file(path, rows, root, contents, known) for path, rows in sorted(names.items())})
+
+
+def _by_file(ids: Iterable[str]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for test_id in ids:
+        path, name = split_id(test_id)
+        names.setdefault(path, []).append(name)
+    return names
+
+
+def _are_those_of(known: Inventory, ids: Collection[str]) -> bool:
+    """Tell whether these are just the known tests: mostly they are, and telling is faster than sorting them."""
+    return sum(len(file.ids) for file in known.files.values()) == len(ids) and all(map(ids.__contains__, known.ids()))
+
+
+def _read_file(
+    path: str, names: Sequence[str], root: Path, contents: Mapping[str, str], known: Inventory | None
+) -> TestFile:
+    before = None if known is None else known.files.get(path)
+    # Where the file itself is the test, its content must be the same text whether git tracks it or not.
+    content = contents.get(path) if path.endswith(".py") else None
+    source: bytes | None = None
+    if content is None:
+        source = read_source(root / path)
+        content = _id_of(source)
+    ids = tuple(sorted(names))
+    if before is not None and before.content == content:
+        return before if before.ids == ids else replace(before, ids=ids)
+    if not path.endswith(".py"):
+        return TestFile(content=content, ids=ids)
+    try:
+        # Whatever a project calls a test: a name that is none is never asked for.
+        tree = parse_source(read_source(root / path) if source is None else source)
+    except SyntaxError:
+        return TestFile(content=content, ids=ids)
+    wanted = {bare_name(name) for name in names}
+    tests = find_tests(tree, functions=("*",), classes=("*",))
+    return TestFile(
+        content=content,
+        ids=ids,
+        bodies={test.name: test.body for test in tests if test.name in wanted},
+        hidden=tuple(name for name in duplicate_names(tree, functions=("*",), classes=("*",)) if name in wanted),
+        statements=tuple(row.hash for row in module_code(tree, tests=wanted)),
+        requests=tuple(sorted(requested_names(tree, tests=wanted))),
+        rows_from=tuple(sorted(set(ImportedNames(tree).rows(wanted)))),
+    )
+
+
+def text_id(path: Path) -> str:
+    """Return the content id of a file that is a test itself."""
+    return _id_of(read_source(path))
+
+
+def _id_of(source: bytes) -> str:
+    return f"sha256:{hashlib.sha256(source).hexdigest()}"
+
+
+def read_source(path: Path) -> bytes:
+    """Return a file's content; nothing if it can't be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

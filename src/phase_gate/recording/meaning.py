@@ -1,0 +1,224 @@
+"""What gives the tests their meaning in a run: code around them, files they use, pieces of the sources."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from phase_gate.core.criteria import Criteria
+from phase_gate.core.freeze import Frozen, Meaning
+from phase_gate.core.inventory import Inventory, bare_name, split_id
+from phase_gate.core.module_code import ModuleStatement, module_code
+from phase_gate.core.pieces import PieceFile
+from phase_gate.core.session_facts import SessionFacts
+from phase_gate.core.source_tests import parse_source
+from phase_gate.core.values import Value
+from phase_gate.project import Project
+from phase_gate.recording.inventory import read_source, text_id
+from phase_gate.storage.tree import Tree, compile_globs
+
+#: Folders that hold tests and what they use, where `testpaths` does not say.
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+def take_meaning(
+    project: Project,
+    criteria: Criteria,
+    inventory: Inventory,
+    tree: Tree,
+    facts: SessionFacts,
+    *,
+    frozen: Frozen | None,
+    at_start: AtStart | None,
+    is_output: Callable[[str], bool],
+    outputs: Collection[str] = (),
+) -> Meaning:
+    """Return the meaning of the tests in this run. Files whose content is the frozen one are not parsed.
+
+    :param tree: as the run left it.
+    :param at_start: what frozen files said when the run began; None if nothing was frozen then.
+    :param is_output: whether the run itself has written a file.
+    :param outputs: files that earlier runs have written.
+    """
+    root = project.root
+    modules: dict[str, tuple[ModuleStatement, ...]] = {}
+    for path, file in inventory.files.items():
+        before = None if frozen is None else frozen.inventory.files.get(path)
+        if before is not None and before.content != file.content and path.endswith(".py"):
+            modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
+    before_them = {} if frozen is None else frozen.support
+    more = before_them if frozen is not None else _plugins(facts, tree, root)
+    support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
+    written: set[str] = set()
+    contents = {**tree.files, **tree.beside}
+    for path, content in support_files(project, inventory.files, contents, facts.testpaths, more=more):
+        known = before_them.get(path)
+        if known is None and not path.endswith(".py") and (path in outputs or is_output(path)):
+            written.add(path)
+            continue
+        if known is not None and at_start is not None:
+            if path not in at_start.support:
+                continue  # the tests began without it, whatever they wrote in its place
+            # What the run writes over it, or puts back, does not undo what it began with.
+            content = content if at_start.support[path] == known.content else at_start.support[path]
+        is_same = known is not None and known.content == content
+        support[path] = (content, None if is_same or not path.endswith(".py") else _statements(root / path, ()))
+    settings = dict(facts.settings)
+    # Criteria that come later than the freeze ask for more, and take nothing away.
+    if criteria.listed and (frozen is None or "criteria" in frozen.settings):
+        settings["criteria"] = ", ".join(sorted(criteria.ids))
+    texts = {} if at_start is None else at_start.texts
+    return Meaning(
+        modules=modules,
+        support=support,
+        written=frozenset(written),
+        rewritten=tuple(
+            path for path, file in inventory.files.items() if path in texts and texts[path] != file.content
+        ),
+        settings=settings,
+        pieces=_find_pieces(project, inventory, tree, facts, support)
+        if frozen is None
+        else _look_again(project, tree, frozen.pieces),
+    )
+
+
+def _look_again(project: Project, tree: Tree, frozen: Mapping[str, PieceFile]) -> dict[str, PieceFile]:
+    if not frozen:
+        return {}
+    from phase_gate.recording.pieces import look_again
+
+    return look_again(project.root, frozen, project.take_contents(frozen, tree))
+
+
+def _plugins(facts: SessionFacts, tree: Tree, root: Path) -> list[str]:
+    """Return the plugins that are there for the tests only: no code imports them, and RED did not fail for want of one.
+
+    Of the others pieces are frozen: fixtures that tests ask for, and hooks unless the tests are about them.
+    """
+    raised = {failure.file for failure in facts.failures.values() if not failure.by_check}
+    return [path for path in facts.plugins if path not in raised and not _is_imported(path, tree.files, root)]
+
+
+def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
+    name = plugin.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
+    wanted = re.compile(rf"^[ \t\f]*+(?:from|import)\s.*\b{re.escape(name)}\b".encode(), re.M)
+    sources = (path for path in files if path.endswith(".py") and path != plugin)
+    return any(wanted.search(read_source(root / path)) for path in sources)
+
+
+def _find_pieces(
+    project: Project,
+    inventory: Inventory,
+    tree: Tree,
+    facts: SessionFacts,
+    support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]],
+) -> dict[str, PieceFile]:
+    """Return the pieces of tests that lie in no file which is frozen as a whole."""
+    from phase_gate.recording.pieces import PieceFinder
+
+    finder = PieceFinder(
+        project.root,
+        re.findall(r"[^\s,'\"\[\]]+", facts.settings.get("ini pythonpath", "")),
+        frozen={*inventory.files, *support},
+        failures=facts.failures,
+    )
+    rows = [row for _, statements in support.values() for row in statements or ()]
+    asked = {name for file in inventory.files.values() for name in file.requests}
+    asked |= {name for row in rows for name in row.requests}
+    finder.see_parts(facts.parts, asked=asked, tests=inventory.files)
+    finder.see_failures()
+    others = (path for path in facts.plugins if path not in support)
+    finder.see_hooks(
+        (path for path in others if not _is_imported(path, inventory.files, project.root)), inventory.files
+    )
+    for path in sorted({split_id(test_id)[0] for test_id in facts.failures}):
+        finder.see_source(path, asked=asked)
+    for path, file in inventory.files.items():
+        finder.see_rows(file.rows_from, path)
+    for path, (_, statements) in support.items():
+        finder.see_rows((each for row in statements or () for each in row.rows_from), path)
+    return finder.take(lambda paths: project.take_contents(paths, tree))
+
+
+class AtStart(Value):
+    """What frozen files said when a run began: ids of their contents; those that were gone are left out."""
+
+    support: Mapping[str, str]
+    #: Files that are tests themselves, as texts with examples are.
+    texts: Mapping[str, str]
+
+
+def look_at_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
+    """Return what the frozen files say now. Call it before any test can change them."""
+    texts = [path for path in frozen.inventory.files if not path.endswith(".py")]
+    return AtStart(
+        support=project.take_contents(frozen.support, tree),
+        texts={path: text_id(project.root / path) for path in texts if (project.root / path).is_file()},
+    )
+
+
+def _statements(file: Path, tests: Iterable[str]) -> tuple[ModuleStatement, ...]:
+    try:
+        return module_code(parse_source(file.read_bytes()), tests=frozenset(tests))
+    except (OSError, SyntaxError):
+        return ()
+
+
+def support_files(
+    project: Project,
+    tests: Collection[str],
+    contents: Mapping[str, str],
+    testpaths: Iterable[str],
+    *,
+    more: Collection[str] = (),
+) -> Iterator[tuple[str, str]]:
+    """Yield the files that tests use, with the ids of their contents.
+
+    :param tests: the files that tests stand in.
+    :param more: files that are of this kind wherever they lie: they were frozen, or are plugins.
+    """
+    folders = find_test_folders(testpaths, (*tests, *contents))
+    by_name = compile_globs(project.configuration.freeze)
+
+    def is_support(path: str) -> bool:
+        # One that has tests of its own by now is still what the others use.
+        return path in more or (
+            path not in tests
+            and (
+                path.rpartition("/")[2] == "conftest.py"
+                or by_name(path)
+                or any(path.startswith(f"{folder}/") for folder in folders)
+            )
+        )
+
+    yield from ((path, content) for path, content in contents.items() if is_support(path))
+    yield from project.take_data(folders, lambda path: path not in contents and is_support(path)).items()
+
+
+def find_test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
+    """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one."""
+    found = {folder for folder in testpaths if folder not in ("", ".") and not folder.startswith("..")}
+    if found:
+        return frozenset(found)
+    for path in paths:
+        parts = path.split("/")[:-1]
+        for index, part in enumerate(parts):
+            if part in _TEST_FOLDERS:
+                found.add("/".join(parts[: index + 1]))
+                break
+    return frozenset(found)
+
+
+def written_since(root: Path, began: float) -> Callable[[str], bool]:
+    """Return what tells whether a file was written since then: by the run itself, or what it measured with."""
+
+    def is_output(path: str) -> bool:
+        try:
+            # Not what somebody dated into the future.
+            return began <= (root / path).stat().st_mtime <= time.time()
+        except OSError:
+            return False
+
+    return is_output

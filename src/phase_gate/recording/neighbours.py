@@ -1,0 +1,145 @@
+"""The open freezes of the same root: other tasks, and other state folders.
+
+Asked where a run wants passing tests and its own task has not been through RED: who leaves a task in the middle of its
+cycle does not leave its frozen tests behind. It ends with that cycle, or with a waiver.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from phase_gate.core.criteria import Criteria
+from phase_gate.core.findings import Finding
+from phase_gate.core.freeze import Frozen, find_altered
+from phase_gate.core.inventory import Inventory
+from phase_gate.core.order import may_end_here
+from phase_gate.core.session_facts import SessionFacts
+from phase_gate.core.state import State
+from phase_gate.core.values import Value, replace
+from phase_gate.core.waivers import Waiver, covered_by
+from phase_gate.core.workflow import Workflow
+from phase_gate.errors import StateError
+from phase_gate.project import STATE_FOLDER, Project, rules_of
+from phase_gate.recording.inventory import take_inventory
+from phase_gate.recording.meaning import AtStart, look_at_frozen, take_meaning
+from phase_gate.recording.run import Compare
+from phase_gate.storage.places import recall_places
+from phase_gate.storage.references import load_frozen
+from phase_gate.storage.root import relative_id
+from phase_gate.storage.store import now
+from phase_gate.storage.tasks import DEFAULT_TASK, task_names
+from phase_gate.storage.tree import Tree
+
+#: The guard that speaks of frozen tests.
+_GUARD = "tests-unchanged"
+
+
+class Neighbour(Value):
+    """A task of the same root whose cycle is open, with what it froze; or why that can't be read."""
+
+    name: str
+    frozen: Frozen | None = None
+    at_start: AtStart | None = None
+    waivers: tuple[Waiver, ...] = ()
+    problem: str = ""
+
+
+def find_neighbours(project: Project, tree: Tree) -> Compare:
+    """Find the tasks of the same root with an open freeze, and return what compares with them when the run has ended.
+
+    Call it before any test can change a file.
+    """
+    own = os.path.realpath(project.folder)
+    others = (each for each in _tasks(project) if os.path.realpath(each.folder) != own)
+    neighbours = [found for other in others if (found := _look(project, other, tree)) is not None]
+
+    def compare(
+        inventory: Inventory, after: Tree, facts: SessionFacts, is_output: Callable[[str], bool]
+    ) -> tuple[Finding, ...]:
+        return tuple(
+            finding
+            for each in neighbours
+            for finding in _find_altered(each, project, inventory, after, facts, is_output)
+        )
+
+    return compare
+
+
+def _tasks(project: Project) -> Iterator[Project]:
+    root = project.root
+    folders = [project.state_folder, root / STATE_FOLDER, root / (project.configuration.run.dir or STATE_FOLDER)]
+    folders += recall_places(root, project.environment)
+    for folder in {os.path.realpath(each): each for each in reversed(folders)}.values():
+        for task in dict.fromkeys((DEFAULT_TASK, *task_names(folder))):
+            yield replace(project, state_folder=folder, task=task)
+
+
+def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
+    name = other.task
+    if os.path.realpath(other.state_folder) != os.path.realpath(project.state_folder):
+        name += f" in {relative_id(other.state_folder, project.root)}"
+    store = other.store("")
+    try:
+        opened = store.look()
+        state = opened.state
+        if not opened.exists and store.has_lost_cycle(state):
+            return Neighbour(name=name, problem="its files are gone, and its cycle was open")
+        if not state.red_exited or state.frozen is None or not _is_of(project.root, other.state_folder, state):
+            return None
+        if not _is_open(state, rules_of(other, store, opened)):
+            return None
+        frozen = load_frozen(store.objects, state.frozen)
+    except StateError as error:
+        return Neighbour(name=name, problem=error.problem)
+    assert frozen is not None
+    at_start = look_at_frozen(project, frozen, tree)
+    return Neighbour(name=name, frozen=frozen, at_start=at_start, waivers=state.waivers)
+
+
+def _is_open(state: State, workflow: Workflow) -> bool:
+    """Tell whether the freeze holds: its cycle goes on, and the phase that froze is not being gone through again."""
+    phase = workflow.phase(state.phase or "")
+    is_frozen_anew = phase is not None and phase.scope == "targets" and not state.exited
+    return not is_frozen_anew and not may_end_here(state, workflow)
+
+
+def _is_of(root: Path, state_folder: Path, state: State) -> bool:
+    """Tell whether the task is about this root: a folder elsewhere may serve several."""
+    if not relative_id(state_folder, root).startswith(".."):
+        return True
+    return state.evaluation is not None and state.evaluation.get("root") == str(root)
+
+
+def _find_altered(
+    neighbour: Neighbour,
+    project: Project,
+    inventory: Inventory,
+    after: Tree,
+    facts: SessionFacts,
+    is_output: Callable[[str], bool],
+) -> list[Finding]:
+    """Return what is not as the task froze it, with the task's name."""
+    name, frozen = neighbour.name, neighbour.frozen
+    if frozen is None:
+        detail = f"the frozen tests of task {name} can't be compared: {neighbour.problem}"
+        return [Finding(slug=_GUARD, tier="hard", detail=detail)]
+    # From the sources, not from what ran: a narrow run must not be the way round.
+    known = frozen.inventory
+    found = take_inventory(frozenset(known.ids()), root=project.root, contents=after.files, known=known)
+    meaning = take_meaning(
+        project,
+        Criteria(),
+        Inventory({**inventory.files, **found.files}),
+        after,
+        facts,
+        frozen=frozen,
+        at_start=neighbour.at_start,
+        is_output=is_output,
+    )
+    altered = find_altered(frozen, found, meaning)
+    if covered_by(neighbour.waivers, _GUARD, altered, at=now()):
+        return []
+    said = f"; frozen by task {name}, whose cycle is open"
+    return [replace(finding, detail=f"{finding.detail}{said}") for finding in altered]

@@ -1,0 +1,47 @@
+"""Look at the code that was written since the tests were frozen: does it look made for them? Only ever advisory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from phase_gate.core.findings import Finding
+from phase_gate.core.inventory import Inventory
+from phase_gate.core.oddities import Pair, asked_pairs, find_oddities
+from phase_gate.recording.reasons import parse_file
+
+#: Files of one step that are looked at; a step that writes more is no step.
+_AT_MOST = 50
+
+
+def look_for_oddities(
+    root: Path, files: Collection[str], inventory: Inventory, *, since: float | None
+) -> tuple[Finding, ...]:
+    """Return what looks odd in the sources that were written since then; nothing where that is not known."""
+    if since is None:
+        return ()
+    fresh = [path for path in files if path.endswith(".py") and path not in inventory.files]
+    fresh = [path for path in fresh if not path.endswith("conftest.py") and _written_at(root / path) > since]
+    if not fresh or len(fresh) > _AT_MOST:
+        return ()
+
+    @cache
+    def asked() -> frozenset[Pair]:
+        tests = (parse_file(str(root / path)) for path in inventory.files if path.endswith(".py"))
+        return frozenset(pair for tree in tests if tree is not None for pair in asked_pairs(tree))
+
+    return tuple(
+        Finding(slug=odd.slug, tier="advisory", file=path, line=odd.line, detail=odd.detail)
+        for path in sorted(fresh)
+        if (source := parse_file(str(root / path))) is not None
+        for odd in find_oddities(source, asked)
+    )
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,98 @@
+"""The command line, with the project's defaults below it, as one value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from phase_gate.core.exit_status import ExitMeaning
+from phase_gate.core.typed_texts import check_sentence
+from phase_gate.core.values import Value
+from phase_gate.errors import UsageError
+from phase_gate.project import Project
+from phase_gate.report.files import REPORT_SUFFIXES
+from phase_gate.storage.own_folders import place_below
+
+#: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
+PHASE_VARIABLE = "PHASE_GATE_PHASE"
+
+
+class Options(Value):
+    phase: str
+    exit_meaning: ExitMeaning
+    confirms: bool
+    exit_signal: str | None
+    #: A number, or a file from the current folder, as typed.
+    criteria: str | None
+    reports: tuple[Path, ...]
+    workflow: str | None
+    #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
+    confirming: tuple[int, int]
+    #: The verify command of a task started it, and nobody typed a phase.
+    verifies: bool = False
+
+
+def read_options(config: pytest.Config, project: Project) -> Options:
+    """Return what this run is to do. Raises UsageError for words that are off."""
+    option, defaults = config.option, project.configuration.run
+    verifies = _is_verifying(config)
+    return Options(
+        phase=option.phase or "",
+        verifies=verifies,
+        exit_meaning=option.phase_exit or defaults.exit,
+        # A verify command is run as often as its task says, and no more.
+        confirms=False if verifies else (defaults.confirm if option.phase_confirm is None else option.phase_confirm),
+        exit_signal=_read_exit_signal(config),
+        criteria=option.phase_criteria,
+        reports=choose_reports(option.phase_report, config.invocation_params.dir, project),
+        workflow=option.phase_workflow,
+        confirming=_read_confirming(option.phase_confirming),
+    )
+
+
+def choose_reports(typed: Iterable[str] | None, here: Path, project: Project) -> tuple[Path, ...]:
+    """Return the reports that were typed, else those of the project's file. Raises UsageError for an odd suffix."""
+    reports = tuple(here / name for name in typed or ()) or tuple(
+        place_below(project.root, name, setting="run.report") for name in project.configuration.run.report
+    )
+    for path in reports:
+        if path.suffix.lower() not in REPORT_SUFFIXES:
+            raise UsageError(
+                f"--phase-report={path.name}: the suffix says the format, and {path.suffix or 'none'} is not known",
+                remedy=f"use one of: {', '.join(REPORT_SUFFIXES)}",
+            )
+    return reports
+
+
+def _is_verifying(config: pytest.Config) -> bool:
+    typed = any(str(each).partition("=")[0] == "--phase" for each in config.invocation_params.args)
+    return os.environ.get(PHASE_VARIABLE) == config.option.phase and not typed
+
+
+def _read_exit_signal(config: pytest.Config) -> str | None:
+    reason: str | None = config.option.exit_signal
+    if reason is None:
+        return None
+    typed = any(str(each).partition("=")[0] == "--exit-signal" for each in config.invocation_params.args)
+    if not typed:
+        # In addopts or the environment it would sign every run: nobody gave that signal on purpose.
+        raise UsageError(
+            "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
+            remedy="remove it there, and type it for the one run that it is meant for",
+        )
+    reason = check_sentence("--exit-signal", reason)
+    if not reason:
+        raise UsageError("--exit-signal needs a reason", remedy='say why it is done: --exit-signal="..."')
+    return reason
+
+
+def _read_confirming(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 0, 0
+    index, _, total = text.partition("/")
+    if not (index.isdecimal() and total.isdecimal()):
+        raise UsageError(f"--phase-confirming={text}: not I/N", remedy="use --phase-confirm instead")
+    return int(index), int(total)

@@ -1,0 +1,91 @@
+"""Our own work, done with Python as it was before the project's code ran.
+
+Whatever a test leaves patched, closed or changed is put back for that time only, so that the run is recorded with the
+real functions, and every later hook finds what the tests left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from phase_gate.recording.homes import Homes, homes_of, is_installed
+from phase_gate.recording.namespaces import GONE, Namespaces, Replaced, lay_back
+from phase_gate.recording.process_state import ProcessState, Undo
+
+#: Our modules hold some of Python's functions by name.
+_OWN = "phase_gate."
+#: Names that a sentence shows.
+_SHOWN = 3
+
+
+class OwnWork:
+    """A context, entered as often as needed, and inside itself."""
+
+    def __init__(self) -> None:
+        self._namespaces, self._state = Namespaces(), ProcessState()
+        self._depth = 0
+        self._replaced: list[Replaced] = []
+        self._undo: Undo = []
+        self._settled: Mapping[str, object] = {}
+
+    def __enter__(self) -> OwnWork:
+        if not self._depth:
+            self._replaced = self._namespaces.put_back()
+            self._undo = self._state.put_back()
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
+        while self._undo:
+            with contextlib.suppress(OSError, ValueError, RecursionError):
+                self._undo.pop()()
+        lay_back(self._replaced)
+        self._replaced = []
+
+    @property
+    def left(self) -> Mapping[str, object]:
+        """What replaced names had when our work began, by dotted name."""
+        return {each.path: each.left for each in self._replaced}
+
+    def widen(self) -> None:
+        """Think of what only some runs need: those that look at failing tests, write reports, or are shards."""
+        self._namespaces.widen()
+
+    def settle(self) -> None:
+        """Take the project's own set-up in, before its tests run: what is replaced by now is meant to be so."""
+        self._namespaces.settle()
+        self._state.settle()
+        self._settled = self.left
+
+    def left_by_tests(self, homes: Homes) -> list[str]:
+        """Return the names that tests left replaced, but for what an installed distribution put there."""
+        return sorted(
+            path
+            for path, left in self.left.items()
+            if self._settled.get(path, self) is not left and not _is_nobodys(path, left) and _is_of_tests(left, homes)
+        )
+
+
+def describe_left(names: Sequence[str]) -> str:
+    """Return what is to be said of names that tests left replaced."""
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return f"a test left {shown} patched"
+
+
+def _is_nobodys(path: str, left: object) -> bool:
+    """Tell whether it is no patch: a copy in one of our modules, or a module that somebody unloaded."""
+    return path.startswith(_OWN) or (left is GONE and path.startswith("sys.modules."))
+
+
+def _is_of_tests(left: object, homes: Homes) -> bool:
+    """Tell whether something is a mock, comes from the project, or from nowhere."""
+    if left is GONE or type(left).__module__ == "unittest.mock" or homes.projects_files(left):
+        return True
+    return not any(map(is_installed, homes_of(left)))

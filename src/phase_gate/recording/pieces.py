@@ -1,0 +1,181 @@
+"""Pieces of tests in the sources: which there are when tests are frozen, and what has become of them later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+
+from phase_gate.core.check_helpers import has_assertion, is_namesake, says_that_it_checks
+from phase_gate.core.failures import Failure
+from phase_gate.core.fixtures import provided_name
+from phase_gate.core.imported import ImportedNames
+from phase_gate.core.parts import Parts
+from phase_gate.core.pieces import SETUPS, PieceFile, hash_piece, hash_rows, is_of_tests, lines_of, tests_of
+from phase_gate.recording.resolving import Definition, Resolver
+from phase_gate.storage.owners import find_owner
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class PieceFinder:
+    """Finds the pieces that a freeze holds, outside of the files that it holds as a whole.
+
+    :param paths: folders that modules are imported from, relative to the root.
+    :param frozen: files that are frozen anyway.
+    :param failures: how tests failed in this run, by id: what raised for want of code is what is to be written.
+    """
+
+    def __init__(
+        self, root: Path, paths: Iterable[str], *, frozen: Collection[str], failures: Mapping[str, Failure]
+    ) -> None:
+        self._root, self._frozen, self._failures = root, frozen, failures
+        self._resolver = Resolver(root, paths)
+        self._names: dict[str, set[str]] = {}
+        self._rows: dict[str, set[str]] = {}
+
+    def see_parts(self, parts: Parts, *, asked: Collection[str], tests: Collection[str]) -> None:
+        """Take what a session saw.
+
+        :param asked: fixtures that tests and fixtures ask for.
+        :param tests: the files of tests.
+        """
+        for place in parts.tests:
+            self._add(place)
+        fixtures = (places for name, places in parts.fixtures.items() if name in asked or name in parts.always)
+        for place in (*parts.around, *(place for places in fixtures for place in places)):
+            self._add_unless_free(place, tests)
+
+    def see_failures(self) -> None:
+        """Take the helpers that checked."""
+        for failure in self._failures.values():
+            for place in failure.helpers:
+                self._add(place)
+
+    def see_hooks(self, plugins: Iterable[str], tests: Collection[str]) -> None:
+        """Take what plugins hook into pytest."""
+        for path in plugins:
+            tree = self._resolver.parse(path)
+            for node in [] if tree is None else tree.body:
+                if isinstance(node, _Function) and node.name.startswith("pytest_"):
+                    self._add_unless_free(f"{path}::{node.name}", tests)
+
+    def see_source(self, path: str, *, asked: Collection[str]) -> None:
+        """Take what the source of a file of tests shows: its tests failed, perhaps before they could be collected."""
+        tree = self._resolver.parse(path)
+        if tree is None:
+            return
+        names = ImportedNames(tree)
+        for definition in self._find(filter(None, names.parts()), path):
+            if isinstance(definition.node, ast.ClassDef):
+                self._add_class(definition, path)
+            elif isinstance(definition.node, _Function) and definition.name.startswith("test"):
+                self._add(_place(definition))
+            elif isinstance(definition.node, _Function):
+                self._add_unless_free(_place(definition), [path])
+        imported = (found for name, found in names.things().items() if name in asked)
+        for definition in self._find(imported, path):
+            if provided_name(definition.node):
+                self._add_unless_free(_place(definition), [path])
+        for definition in self._find(filter(None, names.statements()), path):
+            if self._is_helper(definition, names):
+                self._add_unless_free(_place(definition), [path])
+
+    def see_rows(self, references: Iterable[str], path: str) -> None:
+        """Take the data that rows of parameters in a file come from."""
+        for definition in self._find(references, path):
+            if definition.file not in self._frozen and not isinstance(definition.node, _Function | ast.ClassDef):
+                self._rows.setdefault(definition.file, set()).add(definition.name)
+
+    def take(self, contents: Callable[[Iterable[str]], Mapping[str, str]]) -> dict[str, PieceFile]:
+        """Return all pieces that were seen.
+
+        :param contents: returns the content ids of files.
+        """
+        files = sorted({*self._names, *self._rows})
+        ids = contents(files) if files else {}
+        found = {
+            path: read_pieces(self._resolver, path, ids[path], self._names.get(path, ()), self._rows.get(path, ()))
+            for path in files
+            if path in ids
+        }
+        return {path: file for path, file in found.items() if file.names or file.rows}
+
+    def _find(self, references: Iterable[str], path: str) -> list[Definition]:
+        found = (self._resolver.find(reference, path) for reference in sorted(set(references)))
+        return [each for each in found if each is not None]
+
+    def _add(self, place: str) -> None:
+        file, _, name = place.partition("::")
+        if file not in self._frozen and not file.startswith("../"):
+            self._names.setdefault(file, set()).add(name)
+
+    def _add_unless_free(self, place: str, tests: Collection[str]) -> None:
+        """Add what may be the code under test itself only if nothing says so."""
+        file, _, name = place.partition("::")
+        if any(is_namesake(file, test) for test in tests):
+            return
+        tree = self._resolver.parse(file)
+        lines = [] if tree is None else lines_of(tree, name)
+        raised = {each.line for each in self._failures.values() if each.file == file and not each.by_check}
+        if not any(line in each for line in raised if line is not None for each in lines):
+            self._add(place)
+
+    def _add_class(self, definition: Definition, test: str, depth: int = 0) -> None:
+        node, place = definition.node, _place(definition)
+        assert isinstance(node, ast.ClassDef)
+        if is_of_tests(node):
+            self._add_unless_free(place, [test])
+            for name in tests_of(node):
+                self._add(f"{place}.{name}")
+        else:
+            own = {each.name for each in node.body if isinstance(each, _Function)}
+            for name in SETUPS & own:
+                self._add_unless_free(f"{place}.{name}", [test])
+        tree = self._resolver.parse(definition.file)
+        if tree is None or depth > 5:
+            return
+        names = ImportedNames(tree)
+        for base in node.bases:
+            found = self._resolver.find_name(base, names, definition.file)
+            if found is not None and isinstance(found.node, ast.ClassDef):
+                self._add_class(found, test, depth + 1)
+
+    def _is_helper(self, definition: Definition, names: ImportedNames) -> bool:
+        """Tell whether a function is beyond doubt a check of the tests, and not what they are about."""
+        if not isinstance(definition.node, _Function) or not says_that_it_checks(definition.name, definition.file):
+            return False
+        if not has_assertion(definition.node):
+            return False
+        own = self._resolver.module_of(definition.file)
+        others = (module for module in names.modules() if module.lstrip(".") != own)
+        return any(module.startswith(".") or find_owner(module, self._root) == "project" for module in others)
+
+
+def read_pieces(resolver: Resolver, path: str, content: str, names: Iterable[str], rows: Iterable[str]) -> PieceFile:
+    """Return the pieces of a file as they are now; those that are not there are left out."""
+    tree = resolver.parse(path)
+    if tree is None:
+        return PieceFile(content=content)
+    hashes = {name: hash_piece(tree, name) for name in sorted(names)}
+    data = {name: hash_rows(tree, name) for name in sorted(rows)}
+    return PieceFile(
+        content=content,
+        names={name: found for name, found in hashes.items() if found},
+        rows={name: found for name, found in data.items() if found},
+    )
+
+
+def look_again(root: Path, frozen: Mapping[str, PieceFile], contents: Mapping[str, str]) -> dict[str, PieceFile]:
+    """Return frozen pieces as they are now; files whose content is the frozen one are not parsed."""
+    resolver = Resolver(root)
+    return {
+        path: file
+        if contents.get(path) == file.content
+        else read_pieces(resolver, path, contents.get(path, ""), file.names, file.rows)
+        for path, file in frozen.items()
+    }
+
+
+def _place(definition: Definition) -> str:
+    return f"{definition.file}::{definition.name}"

@@ -1,0 +1,257 @@
+"""Describe a failure: the exception, whose code it came out of, and what the test's source says.
+
+Runs where the test runs, on a worker too, and only in a phase that wants failing tests. What it finds is a few words
+that travel with the report; what they mean is decided by the core.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType, ModuleType, TracebackType
+
+import pluggy
+import pytest
+from _pytest import outcomes
+
+from phase_gate.core.failures import Failure, FailureFacts, Owner, Place, classify_failure
+from phase_gate.core.source_checks import find_function, has_check, is_conditional_at, statement_at
+from phase_gate.storage.owners import find_owner, is_in_environment
+from phase_gate.storage.root import relative_id
+
+#: Where `pytest.fail` is, as frames name it; and where the checks are that call it: `raises`, `warns` and their kin.
+_FAIL = outcomes.importorskip.__code__.co_filename
+_CHECKS = frozenset({"raises.py", "python_api.py", "recwarn.py"})
+_PYTEST_AND_PLUGGY = tuple(
+    os.path.join(os.path.dirname(file), "") for file in (_FAIL, pluggy.PluginManager.register.__code__.co_filename)
+)
+
+
+class FailureReader:
+    """Reads the failures of one session."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.path.realpath(root)
+        #: Files that test functions were collected from: like conftests, whatever is in them is the test's own code.
+        self._test_files: set[str] = set()
+        self._places: dict[str, Place] = {}
+
+    def see_test_files(self, paths: Iterable[Path]) -> None:
+        self._test_files.update(map(os.path.realpath, paths))
+        self._places.clear()
+
+    def read(self, error: BaseException, *, stage: str, test_file: Path, test_name: str) -> Failure:
+        """Return the class of one failure."""
+        error, frames = _unwrap(error)
+        place, frame, line = self._place(frames)
+        file, line = _where(error, frame, line) or (str(test_file), 0)
+        tree = parse_file(file) if line else None
+        missing, owner = self._missing(error)
+        facts = FailureFacts(
+            stage=stage,
+            exception=tuple(each.__name__ for each in type(error).__mro__),
+            message=_message(error),
+            place=place,
+            statement=statement_at(tree, line) if tree is not None else "other",
+            is_explicit_fail=self._is_explicit_fail(error, frames),
+            is_refused_by_pytest=self._is_refused_by_pytest(error, frames),
+            is_conditional=tree is not None and is_conditional_at(tree, line),
+            missing=missing,
+            missing_owner=owner,
+            lacks_attribute=isinstance(error, AttributeError) and self._is_projects(error, frames),
+            uses_project=any(self._uses_project(each) for each, _ in frames),
+            has_check=test_has_check(test_file, test_name),
+            file=relative_id(Path(file), Path(self._root)),
+            line=line or None,
+            helpers=self._helpers(error, frames, test_file) if place == "project" else (),
+        )
+        return classify_failure(facts)
+
+    def _helpers(self, error: BaseException, frames: list[tuple[FrameType, int]], test_file: Path) -> tuple[str, ...]:
+        """Return the functions of the sources that checked on the test's behalf."""
+        if not isinstance(error, AssertionError | pytest.fail.Exception):
+            return ()
+        from phase_gate.core.check_helpers import find_helpers
+        from phase_gate.recording.raised import describe_raised
+
+        root = Path(self._root)
+        raised = describe_raised(
+            frames,
+            test_file=relative_id(test_file, root),
+            place_of=self._place_of,
+            source_of=self._source_of,
+            parse=parse_file,
+            shown=lambda file: relative_id(Path(file), root),
+        )
+        return tuple(f"{called.file}::{called.name}" for called in find_helpers(raised))
+
+    def _place(self, frames: list[tuple[FrameType, int]]) -> tuple[Place, FrameType | None, int]:
+        """Return whose code the failure came out of, and the innermost frame that is the project's or the test's."""
+        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
+        own = [index for index, place in enumerate(places) if place != "foreign"]
+        if not own:
+            return "foreign", None, 0
+        # What a test hands to the project's code and that code calls came out of the project's code all the same;
+        # a decorator of the project's around the test did not.
+        inside = places[places.index("test") :] if "test" in places else places
+        return "project" if "project" in inside else "test", *frames[own[-1]]
+
+    def _place_of(self, filename: str) -> Place:
+        place = self._places.get(filename)
+        if place is None:
+            place = self._places[filename] = self._look_up_place(filename)
+        return place
+
+    def _look_up_place(self, filename: str) -> Place:
+        if filename.startswith("<"):  # code that has no file; of a doctest, it is the test
+            return "test" if filename.startswith("<doctest ") else "foreign"
+        path = os.path.realpath(filename)
+        if path in self._test_files or os.path.basename(path) == "conftest.py":
+            return "test"
+        if not path.startswith(self._root + os.sep) or is_in_environment(path, self._root):
+            return "foreign"
+        return "project"
+
+    def _missing(self, error: BaseException) -> tuple[str, Owner | None]:
+        if not isinstance(error, ImportError) or not error.name:
+            return "", None
+        # `cannot import name x from y` names y, which was found; `No module named x` names x, which was not.
+        return error.name, find_owner(error.name, Path(self._root))
+
+    def _is_explicit_fail(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell `pytest.fail()` and `self.fail()` in the test from the `fail` of a `pytest.raises` that was not met."""
+        called = self._called_by_own_code(frames)
+        if called is None:
+            return False
+        if isinstance(error, pytest.fail.Exception):
+            # Not by its message, which anybody can write: by whom the test's own code called, if it did not raise it.
+            return not called or called[0].f_code.co_filename == _FAIL
+        return [frame.f_code.co_name for frame in called[:1]] == ["fail"]
+
+    def _is_refused_by_pytest(self, error: BaseException, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell what pytest says of a test that it can't run from what it says of a check that did not hold."""
+        called = self._called_by_own_code(frames)
+        if not called or not isinstance(error, pytest.fail.Exception):
+            return False
+        file = called[0].f_code.co_filename
+        # A hook of the project's around pytest's own work calls pluggy first.
+        return file.startswith(_PYTEST_AND_PLUGGY) and file != _FAIL and os.path.basename(file) not in _CHECKS
+
+    def _called_by_own_code(self, frames: list[tuple[FrameType, int]]) -> list[FrameType] | None:
+        """Return the frames behind the innermost one that is the project's or the test's; None if there is none."""
+        places = [self._place_of(frame.f_code.co_filename) for frame, _ in frames]
+        last_own = max((index for index, place in enumerate(places) if place != "foreign"), default=None)
+        return None if last_own is None else [frame for frame, _ in frames[last_own + 1 :]]
+
+    def _is_projects(self, error: AttributeError, frames: list[tuple[FrameType, int]]) -> bool:
+        """Tell whether it is an object of the project's that lacks the attribute."""
+        if self._is_project_object(error.obj):
+            return True
+        # mock and monkeypatch look for what they are to patch, and raise an error of their own.
+        patched = [frames[-1][0].f_locals.get(name) for name in ("target", "obj")] if frames else []
+        return any(self._is_project_object(value) for value in patched)
+
+    def _uses_project(self, frame: FrameType) -> bool:
+        """Tell whether the code up here works with something that the project's code gave it."""
+        if self._place_of(frame.f_code.co_filename) == "project":
+            return True
+        if self._place_of(frame.f_code.co_filename) == "foreign":
+            return False
+        names = frame.f_code.co_names
+        used = [frame.f_globals[name] for name in names if name in frame.f_globals]
+        return any(self._is_project_object(value) for value in (*used, *frame.f_locals.values()))
+
+    def _is_project_object(self, value: object) -> bool:
+        return bool(self._source_of(value))
+
+    def _source_of(self, value: object) -> str:
+        """Return the source of the project's that a value comes from; empty if it comes from none."""
+        if value is None:
+            return ""
+        try:
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        except Exception:
+            name = None  # a proxy to nothing, say
+        if not isinstance(name, str):
+            name = type(value).__module__
+        file = getattr(sys.modules.get(name), "__file__", None)
+        return file if isinstance(file, str) and self._place_of(file) == "project" else ""
+
+
+def _unwrap(error: BaseException) -> tuple[BaseException, list[tuple[FrameType, int]]]:
+    """Return what is behind a collector's error, a doctest's or a group, and the frames from the outermost inwards."""
+    frames = [*_frames(error.__traceback__)]
+    while (inner := _behind(error)) is not None:
+        error = inner
+        frames += _frames(error.__traceback__)
+    return error, frames
+
+
+def _behind(error: BaseException) -> BaseException | None:
+    if isinstance(error, pytest.Collector.CollectError):
+        return error.__cause__
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    # Not imported for this: it brings a debugger with it.
+    doctest = sys.modules.get("doctest")
+    if doctest is not None and isinstance(error, doctest.UnexpectedException):
+        found = error.exc_info[1]
+        return found if isinstance(found, BaseException) else None
+    if type(error).__name__ == "MultipleDoctestFailures":  # pytest's own, with --doctest-continue-on-failure
+        first = getattr(error, "failures", [None])[0]
+        return first if isinstance(first, BaseException) else None
+    return None
+
+
+def _where(error: BaseException, frame: FrameType | None, line: int) -> tuple[str, int] | None:
+    """Return file and line to show; None where only the test's file is known."""
+    if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
+        return error.filename, error.lineno or 0
+    if frame is None or frame.f_code.co_filename.startswith("<"):
+        return None
+    return frame.f_code.co_filename, line
+
+
+def _message(error: BaseException) -> str:
+    try:
+        if isinstance(error, pytest.FixtureLookupError) and error.argname:
+            return f"fixture {error.argname!r} not found"
+        if (doctest := sys.modules.get("doctest")) is not None and isinstance(error, doctest.DocTestFailure):
+            return f"expected {error.example.want.strip()}, got {error.got.strip()}"
+        return str(error)
+    except Exception:
+        return ""  # its text is the user's code, too
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def parse_file(path: str) -> ast.Module | None:
+    """Return a file's syntax tree, parsed once as long as the file stays as it is; None if it has none."""
+    try:
+        stat = os.stat(path)
+        return _parse(path, stat.st_mtime_ns, stat.st_size)
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _parse(path: str, modified: int, size: int) -> ast.Module:
+    return ast.parse(Path(path).read_bytes())
+
+
+def test_has_check(test_file: Path, test_name: str) -> bool:
+    """Tell whether a test's body checks anything that is not constant."""
+    tree = parse_file(str(test_file))
+    if tree is None:
+        return True
+    function = find_function(tree, test_name)
+    # Where the source does not show the test (generated, doctest), nobody can say that it checks nothing.
+    return function is None or has_check(function, tree)

@@ -1,0 +1,346 @@
+"""One recorded run: its start and its end in the task's ledger.
+
+Files and clock only. What a run means is the core's business; what pytest showed is the controller's.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from os import getpid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phase_gate.core.evidence import NOTHING_REMEMBERED
+from phase_gate.core.findings import Finding
+from phase_gate.core.finishing import Finished, finish_run
+from phase_gate.core.flakiness import FEWEST, GREEN_RUNS
+from phase_gate.core.forked import say_forked
+from phase_gate.core.inventory import Inventory
+from phase_gate.core.order import Entry, How, decide_entry, entry_events
+from phase_gate.core.outcomes import References
+from phase_gate.core.record import RunRecord
+from phase_gate.core.runs import Kind
+from phase_gate.core.session_facts import SessionFacts
+from phase_gate.core.state import Event, State
+from phase_gate.core.values import Value, field, replace
+from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.core.workflow_json import workflow_to_json
+from phase_gate.errors import StorageError
+from phase_gate.project import STATE_FOLDER, Project, pipeline_rules
+from phase_gate.recording.meaning import AtStart, look_at_frozen
+from phase_gate.recording.signal_desk import SignalDesk
+from phase_gate.recording.verifying import refuse_outside_verify
+from phase_gate.storage import last_files
+from phase_gate.storage.files import make_folder
+from phase_gate.storage.lock import RunLock, host_name
+from phase_gate.storage.opening import Opened
+from phase_gate.storage.references import load_frozen, load_references
+from phase_gate.storage.signal_file import SignalFile
+from phase_gate.storage.store import TaskStore, Transaction, now
+from phase_gate.storage.surroundings import take_surroundings
+from phase_gate.storage.tree import Tree
+
+#: Tells a pytest that a test starts, for the same task, that it runs inside this run.
+RUN_VARIABLE = "PHASE_GATE_RUN"
+
+
+#: From the inventory and the tree of a run's end, what its session showed, and what tells its output.
+Compare = Callable[[Inventory, Tree, SessionFacts, Callable[[str], bool]], tuple[Finding, ...]]
+
+
+class Request(Value):
+    """What the command line asked for."""
+
+    phase: str
+    exit_signal: str | None = None
+    #: Which confirming run this is, of how many; (0, 0) for one that a person started.
+    confirming: tuple[int, int] = (0, 0)
+    confirms: bool = False
+    arguments: tuple[str, ...] = ()
+    #: The signal that lay there before the project's code ran; None if none did.
+    signal: SignalFile | None = None
+    #: The id of the run; one is made up where none is given.
+    run: str = ""
+    #: What the start record says beside, or other than, what is so in this process: of shards that ran elsewhere.
+    start_facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class RecordedRun:
+    """A run from its start record to its end record."""
+
+    def __init__(self, project: Project, workflow: Workflow, store: TaskStore, request: Request) -> None:
+        self.project, self.workflow, self.store, self.request = project, workflow, store, request
+        #: As the project wrote it: what is frozen, while a number that follows the history may change.
+        self.declared = workflow
+        self.id = request.run or os.urandom(8).hex()
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
+        self.tree: Tree | None = None
+        #: What frozen files said when the run began; None if nothing was frozen, or this run is to freeze anew.
+        self.at_start: AtStart | None = None
+        #: Before the project's code can pretend anything.
+        self.surroundings = take_surroundings(project.root)
+        #: Returns what is not as other tasks of the same root have frozen it.
+        self.find_altered_elsewhere: Compare = lambda *_: ()
+        self.phase: Phase | None = None
+        #: What gives the tests their meaning is frozen by this run's phase, or by this very run.
+        self.freezes = True
+        #: No run of its cycle was complete before.
+        self.is_first = True
+        #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
+        self.criteria_given = ""
+        self._remembered = NOTHING_REMEMBERED
+        self._exit_memory: Mapping[str, str] | None = None
+        #: It runs inside another run of the task, and counts for nothing; known once it has begun.
+        self.is_nested = False
+        self._lock: RunLock | None = None
+        self._outer: str | None = None
+
+    @property
+    def mark_file(self) -> Path:
+        return self.store.fork_mark_file(self.id)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to let go."""
+        return self._lock is not None
+
+    def check_order(self) -> None:
+        """Look whether the phase may run now, before anything is written."""
+        opened = self.store.look()
+        refuse_outside_verify(opened.state)
+        self._keep_rules(opened.state)
+        entry = decide_entry(opened.state, self.workflow, self.request.phase)
+        self.phase = entry.phase
+        self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or opened.state.frozen is None
+        self.is_first = entry.begins_cycle or opened.state.first is None
+        self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
+
+    def _keep_rules(self, state: State) -> None:
+        """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
+        if state.pipeline is None or state.is_done:
+            return
+        rules = pipeline_rules(self.store, state.pipeline)
+        if rules.digest != self.workflow.digest:
+            self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
+        self.workflow = self.declared = rules
+
+    def begin(self) -> None:
+        """Write the start record and hold the run's own lock from now on."""
+        looked = self.store.look().state
+        self.tree = self.project.take_tree(beside=looked.beside)
+        expected = decide_entry(looked, self.workflow, self.request.phase)
+        self._remember(looked, expected)
+        frozen = None if expected.phase.scope == "targets" else load_frozen(self.store.objects, looked.frozen)
+        if frozen is not None:
+            self.at_start = look_at_frozen(self.project, frozen, self.tree)
+        self._look_around(looked, expected.phase)
+        with self.store.transaction() as change:
+            self._report_forked(change)
+            self._report_lost(change)
+            entry = decide_entry(change.state, self.workflow, self.request.phase)
+            if entry != expected:  # somebody moved the task on meanwhile
+                self._remember(change.state, entry)
+            self.phase = entry.phase
+            self._adapt_green_runs(change.state)
+            outer = self.project.environment.get(RUN_VARIABLE, "")
+            is_nested = change.state.open_run(outer) is not None
+            if not is_nested:
+                self._note_entry(change.state, entry)
+                change.record(
+                    *entry_events(
+                        change.state,
+                        entry,
+                        self.workflow,
+                        run=self.id,
+                        allow_non_interactive=self.project.configuration.allow_non_interactive,
+                        remembered=self._remembered,
+                    )
+                )
+            change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
+            make_folder(self.store.files, self.store.folder / "runs")
+            self._lock = RunLock(self.store.run_lock_file(self.id), self.store.files)
+            self._lock.acquire()
+        self.is_nested = is_nested
+        self._outer = os.environ.get(RUN_VARIABLE)
+        os.environ[RUN_VARIABLE] = self.id
+
+    def _look_around(self, state: State, phase: Phase) -> None:
+        """Look what other tasks of this root have frozen, where this one has not been through RED itself."""
+        assert self.tree is not None, "it was taken"
+        project = self.project
+        if project.state_folder != project.root / STATE_FOLDER:
+            from phase_gate.storage.places import remember_place  # rare: most have their state in the root
+
+            remember_place(project.root, project.state_folder, project.environment)
+        if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.red_exited:
+            from phase_gate.recording.neighbours import find_neighbours
+
+            self.find_altered_elsewhere = find_neighbours(project, self.tree)
+
+    def _adapt_green_runs(self, state: State) -> None:
+        """Ask for as many greens in a row as the suite's own history wants, where the project says so."""
+        if not self.project.configuration.overlay.green_runs_auto:
+            return
+        needed = state.flakiness.greens_needed()
+        self.workflow = replace(self.workflow, parameters={**self.workflow.parameters, GREEN_RUNS: needed})
+        if needed > FEWEST:
+            seen = f"a run on code that is not green is green in about {state.flakiness.chance:.0%} of cases"
+            self.notes.append(f"{GREEN_RUNS} is {needed} (auto): {seen}")
+
+    def _remember(self, state: State, entry: Entry) -> None:
+        if entry.how is How.STAY:
+            return
+        self._remembered = self.project.remember(
+            self.workflow,
+            entry.phase,
+            self.store,
+            state,
+            begins_cycle=entry.begins_cycle,
+            known=state.exit_memory if entry.how is How.NEXT else {},
+        )
+        self.warnings += self._remembered.warnings
+
+    def _remember_next(self, state: State) -> Mapping[str, str]:
+        """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
+        if self._exit_memory is None:
+            assert self.phase is not None, "the run was begun"
+            self._exit_memory = self.project.remember_next(self.workflow, self.phase, self.store, state)
+        return self._exit_memory
+
+    def _report_lost(self, change: Transaction) -> None:
+        for lost in self.store.lost_runs(change.state):
+            run = change.state.open_run(lost)
+            began = "" if run is None else f", which began at {run.at},"
+            change.record(Event(kind="run-lost", data={"run": lost}))
+            self.store.forget_mark(lost)  # it counts for nothing anyway
+            self.warnings.append(f"run {lost[:8]}{began} was lost: it never ended, so the streak starts anew")
+
+    def _report_forked(self, change: Transaction) -> None:
+        for event in change.events:
+            if event.kind == "run-forked":
+                said = say_forked(event.data["run"], event.data["tests"])
+                self.warnings.append(f"{said}, so the streak starts anew")
+
+    def _note_entry(self, state: State, entry: Entry) -> None:
+        if entry.how is How.REWIND:
+            self.notes.append(f"a complete run goes back to {entry.phase.name} from {state.phase}")
+        unvisited = [phase.name for phase in self.workflow.phases if phase.name not in state.visited]
+        if entry.how is How.NEW_CYCLE and unvisited:
+            self.notes.append(f"cycle {state.cycle + 1} begins; the last one did not visit {', '.join(unvisited)}")
+
+    def _start_data(self, entry: Entry, *, is_nested: bool) -> dict[str, Any]:
+        assert self.tree is not None
+        return {
+            "run": self.id,
+            "phase": entry.phase.name,
+            "tree": self.tree.digest,
+            "nested": is_nested,
+            "rewinds": entry.how is How.REWIND,
+            "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
+            "criteria_given": self.criteria_given,
+            "arguments": list(self.request.arguments),
+            "pid": getpid(),
+            "host": host_name(),
+            "python": platform.python_version(),
+            "pytest": pytest.__version__,
+            "optimize": sys.flags.optimize,
+            **self.request.start_facts,
+        }
+
+    def references(
+        self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory, surroundings: str
+    ) -> References:
+        assert self.phase is not None
+        run = state.open_run(self.id)
+        return load_references(
+            self.store.objects,
+            state,
+            root=self.project.root,
+            tree_files=tree_files,
+            inventory=inventory,
+            surroundings=surroundings,
+            in_first_phase=self.phase.scope == "targets",
+            rewinds=run is not None and run.rewinds and state.phase != run.phase,
+        )
+
+    def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:
+        """Judge the run and write its end record. The lock is held for the write only."""
+        looked = self.store.look()
+        self.refuse_lost(looked)
+        signals = SignalDesk(self, looked.state)
+        finished = self._finish(looked.state, record, signals, tree_files)
+        with self.store.transaction() as change:
+            if change.opened.head != looked.head or change.events:
+                # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
+                signals = SignalDesk(self, change.state)
+                finished = self._finish(change.state, record, signals, tree_files)
+            change.record(*signals.events(), *finished.events)
+        signals.clear(finished)
+        if finished.kind is Kind.COMPLETE and not finished.is_green:
+            last_files.save(self.store.folder, tree_files)
+        self.close()
+        return finished
+
+    def refuse_lost(self, opened: Opened) -> None:
+        """Refuse to end a run that the ledger does not know as open any more."""
+        if opened.state.open_run(self.id) is not None:
+            return
+        folder = self.store.folder
+        if not opened.exists:
+            raise StorageError(
+                f"the state folder {folder.name} was removed while the tests ran",
+                remedy=f"find the test or the command that removes {folder}, then run again",
+            )
+        raise StorageError(
+            f"the ledger in {folder.name} does not have this run any more: it was replaced while the tests ran",
+            remedy=f"find the test or the command that writes to {folder}, then run again",
+        )
+
+    def _finish(self, state: State, record: RunRecord, signals: SignalDesk, tree_files: Mapping[str, str]) -> Finished:
+        record = replace(record, warnings=(*record.warnings, *self.warnings), notes=(*record.notes, *self.notes))
+        return finish_run(
+            state,
+            self.workflow,
+            record,
+            self.references(state, tree_files=tree_files, inventory=record.inventory, surroundings=record.surroundings),
+            at=now(),
+            keep=self.store.keep,
+            read_signal=signals.read,
+            read_text=self._read_text,
+            remembered=self._remembered,
+            remember_next=lambda: self._remember_next(state),
+            look=lambda phase: self.project.remember(self.workflow, phase, self.store, state, begins_cycle=False),
+        )
+
+    def _read_text(self, path: str) -> str:
+        try:
+            return (self.project.root / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    def further_runs(self, streak: int) -> int:
+        """Return how many more green runs will follow this one by themselves."""
+        index, total = self.request.confirming
+        if total:
+            return total - index
+        needed = self.workflow.parameters.get(GREEN_RUNS)
+        if not self.request.confirms or not isinstance(needed, int):
+            return 0
+        return max(0, needed - streak)
+
+    def close(self) -> None:
+        """Let the run's lock and variable go, whatever happened."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+        if os.environ.get(RUN_VARIABLE) == self.id:
+            if self._outer is None:
+                del os.environ[RUN_VARIABLE]
+            else:
+                os.environ[RUN_VARIABLE] = self._outer

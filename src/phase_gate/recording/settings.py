@@ -1,0 +1,99 @@
+"""What pytest and our own rules are set to, as far as it changes what a test means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from phase_gate.core.decisive_rules import name_rules
+from phase_gate.core.settings import ConfidenceRules, ExitGate, QualitySettings
+from phase_gate.core.workflow import Workflow
+from phase_gate.project import Project
+from phase_gate.storage.owners import is_in_environment
+from phase_gate.storage.root import relative_id
+
+#: Options that change what a test means, and how each is typed.
+_OPTIONS = {
+    "override_ini": "-o",
+    "noconftest": "--noconftest",
+    "runxfail": "--runxfail",
+    "importmode": "--import-mode",
+    "pythonwarnings": "-W",
+}
+
+
+def take_testpaths(config: pytest.Config, root: Path) -> tuple[str, ...]:
+    return tuple(relative_id(root / folder, root) for folder in config.getini("testpaths"))
+
+
+def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -> dict[str, str]:
+    """Return what may not change once the tests are frozen: pytest's settings and our own rules."""
+    settings = {f"ini {name}": str(_value(value)) for name, value in _ini_values(config).items()}
+    for name, flag in _OPTIONS.items():
+        value = getattr(config.option, name, None)
+        if value and not (name == "importmode" and value == "prepend"):
+            settings[f"option {flag}"] = str(value)
+    inifile = config.inipath
+    settings["option -c"] = "" if inifile is None else relative_id(inifile, project.root)
+    settings["plugins"] = " ".join(sorted(name for name, _, _ in _plugins_in(config, project.root)))
+    own = project.configuration
+    settings |= {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    settings["phase-gate.yaml parameters.required_green_runs"] = "auto" if own.overlay.green_runs_auto else ""
+    settings["phase-gate.yaml docs"] = ", ".join(own.docs)
+    settings |= {f"phase-gate.yaml evidence.commands.{each.name}": each.rule for each in own.commands}
+    if own.quality != QualitySettings():
+        settings["phase-gate.yaml evidence.quality"] = own.quality.rule
+    settings |= {f"phase-gate.yaml evidence.documents.{name}": text for name, text in own.documents.rules.items()}
+    settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
+    settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
+    for section, rules, usual in (
+        ("exit_gate", own.exit_gate, ExitGate()),
+        ("confidence", own.confidence, ConfidenceRules()),
+    ):
+        if rules != usual:
+            settings[f"phase-gate.yaml {section}"] = repr(rules)
+    return settings
+
+
+def _ini_values(config: pytest.Config) -> Mapping[str, object]:
+    # `inicfg` is deprecated since 9.1 and has no successor that tells what a file sets.
+    found = getattr(config, "_inicfg", None)
+    return found if found is not None else config.inicfg
+
+
+def _value(value: object) -> object:
+    return getattr(value, "value", value)
+
+
+def local_plugins(config: pytest.Config, root: Path) -> tuple[str, ...]:
+    """Return the files of plugins that the project has for its own tests, from the root.
+
+    One that a distribution announces is what the project is about, and is installed so that it can be worked on.
+    """
+    announced = announced_packages(config)
+    found = ((_package(plugin), path) for _, plugin, path in _plugins_in(config, root))
+    return tuple(sorted({relative_id(Path(path), root) for package, path in found if package not in announced}))
+
+
+def announced_packages(config: pytest.Config) -> set[str]:
+    """Return the packages with plugins that installed distributions announce."""
+    return {_package(plugin) for plugin, _ in config.pluginmanager.list_plugin_distinfo()} - {""}
+
+
+def _package(plugin: object) -> str:
+    return str(getattr(plugin, "__name__", "")).partition(".")[0]
+
+
+def _plugins_in(config: pytest.Config, root: Path) -> Iterator[tuple[str, object, str]]:
+    """Yield plugins that come from the project itself; one from an installed distribution may come and go."""
+    top = os.path.realpath(root)
+    for name, plugin in config.pluginmanager.list_name_plugin():
+        file = getattr(plugin, "__file__", None)
+        if not isinstance(file, str) or os.path.basename(file) == "conftest.py":
+            continue
+        path = os.path.realpath(file)
+        if path.startswith(top + os.sep) and not is_in_environment(path, top):
+            yield name, plugin, path

@@ -1,0 +1,101 @@
+"""Tell others of a verdict: the terminal, the CI system, pytest's own JUnit report.
+
+Nothing of this changes the verdict: what goes wrong is said. What is not asked for is not even imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from phase_gate.core.visible import show_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from phase_gate.core.evaluation import Evaluation
+    from phase_gate.project import Project
+    from phase_gate.recording.options import Options
+    from phase_gate.report.ci import Told
+    from phase_gate.report.panel import Line
+
+#: Without it there is nobody whom we could tell.
+_CI_VARIABLE = "GITHUB_ACTIONS"
+
+
+def tell_ci_system(project: Project, options: Options, evaluation: Evaluation) -> Told | None:
+    """Write what the CI system asks for; None if there is none, or the project does not want it."""
+    if project.configuration.run.ci == "off" or _CI_VARIABLE not in project.environment:
+        return None
+    from phase_gate.report.ci import tell_ci
+
+    return tell_ci(evaluation, project.environment, meaning=options.exit_meaning, reports=options.reports)
+
+
+def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:
+    """Put the verdict into pytest's JUnit report, if it writes one; return what went wrong."""
+    if not getattr(config.option, "xmlpath", None):
+        return ""
+    from phase_gate.core.evaluation import evaluation_to_json
+    from phase_gate.report.junit import suite_properties
+
+    return write_properties(config, suite_properties(evaluation_to_json(evaluation)))
+
+
+def write_properties(config: pytest.Config, properties: Mapping[str, str]) -> str:
+    """Write the JUnit report once more, with these: pytest has written it before anybody knew them.
+
+    `record_testsuite_property` does not work with workers (pytest issue 7767); this does.
+    """
+    try:
+        report = _junit_report(config)
+        if report is not None:
+            for name, value in properties.items():
+                report.add_global_property(name, value)
+            report.pytest_sessionfinish()
+    except Exception as error:  # it is not public: a report without our properties is still one
+        return f"the JUnit report has no properties of ours: {type(error).__name__}: {error}"
+    return ""
+
+
+def _junit_report(config: pytest.Config) -> Any:
+    from _pytest.junitxml import xml_key
+
+    return config.stash.get(xml_key, None)
+
+
+def root_to_name(config: pytest.Config, root: Path) -> str:
+    """Return the line that names the root, where the head of the run does not and the user is in another folder.
+
+    Asked before the first test: later the current folder may be another one, or gone.
+    """
+    has_head = config.get_verbosity() >= 0 and not getattr(config.option, "no_header", False)
+    return "" if has_head or root == config.invocation_params.dir.resolve() else f"Root     {root}"
+
+
+def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterable[str] = ()) -> None:
+    """Write a panel to the terminal, if there is one, and what the CI system is to read below it."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None:
+        return
+    # A terminal that is closed, or a full disk, is no fault of the run's: what it gave is recorded by now.
+    with contextlib.suppress(OSError, ValueError):
+        for line in lines:
+            text = show_line(line.text)
+            if line.is_title:
+                terminal.write_sep("=", text, **line.markup)
+            else:
+                terminal.write_line(text, **line.markup)
+        for text in commands:
+            terminal.write_line(text)
+        terminal.flush()  # whoever ends the process from here on does not take the verdict with it
+
+
+def teller(config: pytest.Config) -> Callable[[str], None]:
+    """Return what shows a line to whoever waits for a long command."""
+    from phase_gate.report.panel import Line
+
+    return lambda text: show_lines(config, [Line(text)])

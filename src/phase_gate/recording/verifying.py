@@ -1,0 +1,64 @@
+"""A run of pytest inside a verify command: recorded for that command's task, by that task's rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from phase_gate.core.runs import count
+from phase_gate.errors import PhaseOrderError
+from phase_gate.project import Project, rules_of
+from phase_gate.recording.options import PHASE_VARIABLE
+from phase_gate.report.panel import Line
+
+if TYPE_CHECKING:
+    from phase_gate.core.evaluation import Evaluation
+    from phase_gate.core.state import State
+    from phase_gate.core.workflow import Workflow
+    from phase_gate.recording.options import Options
+
+
+def task_rules(project: Project, options: Options) -> Workflow | None:
+    """Return the rules that the task was taken with; None for a run that no verify command started."""
+    if not options.verifies:
+        return None
+    store = project.store("")
+    return rules_of(project, store, store.look())
+
+
+def hide_from_tests(config: pytest.Config) -> Callable[[], None]:
+    """Let what the tests themselves start be none of the verify command's runs; return what takes that back.
+
+    Where workers run the tests, they have to know of it, and hide it themselves.
+    """
+    if getattr(config.option, "dist", "no") != "no":
+        return lambda: None
+    hidden = os.environ.pop(PHASE_VARIABLE, None)
+    return lambda: None if hidden is None else os.environ.update({PHASE_VARIABLE: hidden})
+
+
+def refuse_outside_verify(state: State) -> None:
+    """Refuse a run in a task of the verification gate that its verify command did not start."""
+    verification = state.verification
+    if verification is None:
+        return
+    if verification.check is None or verification.check.how != "running":
+        raise PhaseOrderError(
+            f"{state.task} is a task of the verification gate: only its verify command runs tests in it",
+            remedy=f"phase-gate verify run --task {state.task}",
+        )
+
+
+def recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
+    """Return what stands in the panel's place: the verdict is the verification gate's, and comes later."""
+    subject, metrics = evaluation.subject, evaluation.metrics
+    total = metrics.get("tests_total")
+    tests = f", {count(total, 'test')}" if isinstance(total, int) else ""
+    why = f": {subject.why}" if subject.why else ""
+    return [
+        Line(f"phase gate: recorded for task {task}", {"bold": True}, is_title=True),
+        Line(f"{subject.kind} run{tests}{why}"),
+    ]

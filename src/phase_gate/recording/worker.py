@@ -1,0 +1,131 @@
+"""What only an xdist worker sees: which tests were deselected, where files are, which groups were put into ids."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from phase_gate.core.findings import findings_to_json
+from phase_gate.core.inventory import join_id
+from phase_gate.core.parts import parts_to_json
+from phase_gate.recording.early import early_look, own_work
+from phase_gate.recording.genuine import OutcomeWitness
+from phase_gate.recording.modules import found_modules, imported_files, loaded_names
+from phase_gate.storage.process_identity import FORKS
+from phase_gate.storage.root import relative_id
+
+if TYPE_CHECKING:
+    from phase_gate.recording.criteria import CriterionMarks
+    from phase_gate.recording.parts import PartsWitness
+    from phase_gate.recording.slices import SliceWitness
+
+#: The key in `workeroutput`, and in `workerinput`.
+OUTPUT = INPUT = "phase_gate"
+
+
+class WorkerWitness:
+    """Sends a small document to the controller when the worker ends."""
+
+    def __init__(self, config: pytest.Config, marks: CriterionMarks | None = None) -> None:
+        self._config, self._marks = config, marks
+        self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
+        self._origin = early_look(config).origin
+        self._origin.mark = Path(self._told["mark"]) if self._told.get("mark") else None
+        self._origin.name_test = self._name_test
+        self._forks = self._origin.forks
+        is_shard = self._told.get("is_shard", False)
+        self._outcomes = OutcomeWitness(config, Path(self._told.get("root", ".")), drops_matter=not is_shard)
+        self._outcomes.guard(phase_gate_outcomes=self._outcomes)
+        self._slices: SliceWitness | None = None
+        if is_shard:
+            from phase_gate.recording.slices import SliceWitness
+
+            self._slices = SliceWitness()
+            self._outcomes.guard(phase_gate_slices=self._slices)
+        self._parts: PartsWitness | None = None
+        if self._told.get("freezes"):
+            from phase_gate.recording.parts import PartsWitness
+
+            self._parts = PartsWitness(Path(self._told["root"]))
+            self._outcomes.guard(phase_gate_parts=self._parts)
+        self._failed: set[str] = set()
+        self._deselected: list[str] = []
+        self._paths: dict[str, str] = {}
+        self._groups: set[str] = set()
+        self._groups_are_in_ids = bool(getattr(config.option, "loadgroup", False))
+
+    def _name_test(self, node: str) -> str:
+        part, _, name = node.partition("::")
+        return join_id(relative_id(self._config.rootpath / part, Path(self._told["root"])), name)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self._deselected += [item.nodeid for item in items]
+        for item in items:
+            self._see(item)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            self._see(item)
+
+    def _see(self, item: pytest.Item) -> None:
+        part = item.nodeid.partition("::")[0]
+        if part not in self._paths:
+            self._paths[part] = str(item.path)
+        if self._groups_are_in_ids:
+            marks = item.iter_markers("xdist_group")
+            names = {str(mark.args[0] if mark.args else mark.kwargs.get("name", "default")) for mark in marks}
+            self._groups.add("_".join(sorted(names)))  # as xdist joins them
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if FORKS[0] != self._forks:
+            self._origin.is_left(report.nodeid)  # what a forked child sends goes out in the worker's name
+        # So that a report which is changed on its way can be told.
+        if report.outcome == "failed":
+            self._failed.add(report.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        if self._origin.is_left():
+            return
+        # A fault of ours must not end the worker: the controller says that it heard nothing.
+        with own_work(self._config), contextlib.suppress(Exception):
+            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+            # One text: a list would go through functions that a test may have left patched.
+            output[OUTPUT] = json.dumps(self._document())
+
+    def _document(self) -> dict[str, Any]:
+        document = {
+            "deselected": self._deselected,
+            "paths": self._paths,
+            "groups": sorted(self._groups - {""}),
+            "doubts": findings_to_json(self._outcomes.doubts()),
+            "failed": sorted(self._failed),
+            "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
+            "foreign_hooks": list(self._outcomes.foreign_hooks),
+            "left_patched": self._outcomes.left_patched(),
+            "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
+            "imported": imported_files(self._outcomes.homes),
+        }
+        if self._parts is not None:
+            document["parts"] = parts_to_json(self._parts.parts)
+        if self._slices is not None:
+            document |= {
+                "slices": self._slices.to_json(),
+                "modules": found_modules(loaded_names(), self._told["root"]),
+            }
+        return document
+
+
+def read_worker(node: Any) -> dict[str, Any] | None:
+    """Return what a worker told when it ended; None if that is nothing, or nothing that can be read."""
+    try:
+        told: dict[str, Any] = json.loads(node.workeroutput[OUTPUT])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return told

@@ -1,0 +1,184 @@
+"""The report as one HTML file: no network, no library, nothing that runs but our own script.
+
+Everything that matters is there without the script, too; it filters, turns pages and answers to pointer and keys.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+
+from phase_gate._version import __version__
+from phase_gate.core.runs import count
+from phase_gate.report.html_charts import render_calibration, render_trend
+from phase_gate.report.html_gates import render_evidence, render_gates, render_head, render_table
+from phase_gate.report.html_runs import render_legend, render_runs, runs_data
+from phase_gate.report.html_tests import CELLS, render_criteria_table, render_tests
+from phase_gate.report.html_timeline import render_timeline
+from phase_gate.report.markup import Html, embed, join, tag
+from phase_gate.report.story import Section, Story
+from phase_gate.report.words import headline, short_time
+
+#: Happenings that are listed; the newest tell most.
+_HAPPENINGS_LISTED = 200
+
+_ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Crect width='16' height='16' rx='4' fill='%23226ce0'/%3E"
+    "%3Cpath d='M4 4h2v8H4zm6 0h2v8h-2z' fill='white'/%3E%3C/svg%3E"
+)
+
+
+def render_html(story: Story) -> str:
+    """Return the whole page."""
+    style, script = _asset("report.css"), _asset("report.js")
+    sections = list(_sections(story))
+    title = f"{headline(story)}: {story.task}, phase gate"
+    head = join(
+        (
+            Html('<meta charset="utf-8"/>'),
+            _meta("viewport", "width=device-width, initial-scale=1"),
+            _meta("generator", f"pytest-phase-gate {__version__}"),
+            _meta("color-scheme", "light dark"),
+            tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+            tag("title", title),
+            Html(f'<link rel="icon" href="{_ICON}"/>'),
+            Html(f"<style>{style}</style>"),
+        )
+    )
+    body = join(
+        (
+            tag("a", "Skip to the runs", href="#runs", class_="skip"),
+            _navigation(story, sections),
+            tag("main", render_head(story), *(_section(*each) for each in sections)),
+            _footer(story),
+            Html(f'<script type="application/json" id="data">{embed({**runs_data(story), "cells": CELLS})}</script>'),
+            Html(f"<script>{script}</script>"),
+        )
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>{body}</body>\n</html>\n'
+
+
+def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
+    """Yield anchor, title and content of each part."""
+    yield "gates", "Both gates", render_gates(story)
+    yield "runs", "Runs", _runs(story)
+    yield "criteria", "Criteria", render_criteria_table(story.criteria)
+    yield "history", "Tests", render_tests(story)
+    yield "trend", "Trend", render_trend(story)
+    yield "evidence", "Evidence", render_evidence(story)
+    if story.calibration is not None:
+        yield "claims", "Claims", render_calibration(story.calibration)
+    for number, section in enumerate(story.more, start=1):
+        yield f"more-{number}", section.title, _more(section)
+    yield "log", "What happened", _happenings(story)
+    yield "ledger", "Ledger", _ledger(story)
+
+
+def _runs(story: Story) -> Html:
+    if not story.runs:
+        return tag("p", "No run is recorded yet.", class_="empty")
+    return join((render_timeline(story), render_legend(story), render_runs(story)))
+
+
+def _more(section: Section) -> Html:
+    tables = (render_table(table.title, table.columns, table.rows) for table in section.tables)
+    return join((*(tag("p", line) for line in section.lines), *tables))
+
+
+def _happenings(story: Story) -> Html:
+    listed = story.happenings[-_HAPPENINGS_LISTED:]
+    left_out = len(story.happenings) - len(listed) + story.happenings_left_out
+    rows = [
+        tag(
+            "li",
+            tag("time", short_time(each.at), datetime=each.at),
+            tag("span", f"after run {each.run}" if each.run else "at first", class_="quiet"),
+            tag("span", each.text, class_=f"what {each.kind}"),
+        )
+        for each in reversed(listed)
+    ]
+    if not rows:
+        return tag("p", "Nothing yet.", class_="empty")
+    more = tag(
+        "p", f"{left_out:,} earlier ones are left out: phase-gate history --events has them all.", class_="quiet"
+    )
+    return join((tag("ol", *rows, class_="log"), more if left_out else None))
+
+
+def _ledger(story: Story) -> Html:
+    check = story.ledger
+    if not check.is_intact:
+        return join(
+            (
+                tag("p", f"{count(check.events, 'event')} are good; then: {check.problem}", class_="tone-bad"),
+                tag("p", "What to do: ", check.remedy),
+            )
+        )
+    return join(
+        (
+            tag(
+                "p",
+                tag("span", "✓ ", aria_hidden="true", class_="tone-good"),
+                f"Every one of {count(check.events, 'event')} follows the one before it.",
+                class_="intro",
+            ),
+            tag(
+                "p",
+                "Its head is ",
+                tag("code", check.head or "none", class_="hash"),
+                ". Whoever has the state folder can check that: ",
+                tag("code", "phase-gate audit"),
+                ".",
+                class_="quiet",
+            ),
+        )
+    )
+
+
+def _section(anchor: str, title: str, content: Html) -> Html:
+    return tag("section", tag("h2", title, id=f"{anchor}-title"), content, id=anchor, aria_labelledby=f"{anchor}-title")
+
+
+def _navigation(story: Story, sections: list[tuple[str, str, Html]]) -> Html:
+    links = (tag("li", tag("a", title, href=f"#{anchor}")) for anchor, title, _ in sections)
+    return tag(
+        "nav",
+        tag("ul", *links),
+        tag("button", "Theme", type="button", id="theme", class_="script", aria_label="Switch between light and dark"),
+        aria_label="Parts of this report",
+    )
+
+
+def _footer(story: Story) -> Html:
+    return tag(
+        "footer",
+        tag(
+            "p",
+            f"Told {short_time(story.at)} UTC by pytest-phase-gate {__version__}"
+            f" from {count(story.ledger.events, 'event')}. All times are UTC."
+            " This file loads nothing and sends nothing.",
+        ),
+    )
+
+
+def _meta(name: str, content: str) -> Html:
+    return tag("meta", name=name, content=content)
+
+
+def _policy(style: str, script: str) -> str:
+    """Return what a browser may do with this page: apply this style, run this script, nothing else."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _asset(name: str) -> str:
+    return files("phase_gate.report").joinpath("page", name).read_text(encoding="utf-8")

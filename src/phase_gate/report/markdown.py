@@ -1,0 +1,64 @@
+"""The evaluation as Markdown, for step summaries, comments and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from phase_gate.core.evaluation import who_of
+from phase_gate.core.findings import is_said_by, place_of
+from phase_gate.core.signals import SHOWN
+from phase_gate.core.waivers import describe_override
+from phase_gate.core.words import REPORT_TITLE
+from phase_gate.report.markdown_text import as_code, as_marked_table, as_text
+
+_MARKS = {True: "✅", False: "❌", None: "❔"}
+
+
+def render_markdown(document: Mapping[str, Any]) -> str:
+    """Return the evaluation's JSON document as Markdown."""
+    gate_1, gate_2 = document["gate_1"], document["gate_2"]
+    counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
+    lines = [
+        f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
+        "",
+        f"**{as_text(document['reason'])}**",
+        "",
+        f"Next: {as_code(document['next'])} in {as_code(document['root'])}",
+        "",
+        f"| Gate 1: {as_text(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |",
+        "| --- | --- | --- |",
+    ]
+    said = who_of(document)
+    for clause in gate_1["clauses"]:
+        shown = "not measured" if clause["unknown"] else clause["shown"]
+        shown += "".join(f" ({who})" for name, who in said.items() if name in clause["values"])
+        lines.append(f"| {_MARKS[clause['satisfied']]} | {as_code(clause['text'])} | {as_text(shown)} |")
+    for guard in gate_1["guards"]:
+        name = f"{guard['name']} (waived)" if guard["waived"] else guard["name"]
+        lines.append(f"| {_MARKS[guard['satisfied']]} | {as_text(name)} | {as_text(guard['detail'])} |")
+    answer = SHOWN[gate_2["answer"]]
+    lines += ["", f"Gate 2, explicit exit signal: **{answer}** {as_text(gate_2['reason'])}".rstrip()]
+    for table in document.get("tables", ()):
+        lines += ["", f"{as_text(table['title'])}:", "", *_table(table)]
+    let_pass, forced = (
+        [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
+        for is_waiver in (True, False)
+    )
+    parts = {"Waived": let_pass, "Overrides": forced, "Warnings": document["warnings"], "Notes": document["notes"]}
+    for title, rows in parts.items():
+        if rows:
+            lines += ["", f"{title}:", "", *(f"- {as_text(row)}" for row in rows)]
+    findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]
+    if findings:
+        lines += ["", "Findings:", ""]
+        lines += [
+            f"- {row['tier']} {as_code(row['slug'])}: {as_text(' '.join((place_of(row), row['detail'])).strip())}"
+            for row in findings
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: Mapping[str, Any]) -> Iterator[str]:
+    columns, *rows = (list(map(as_text, row)) for row in (table["columns"], *table["rows"]))
+    return as_marked_table(columns, rows, numbers=True)

@@ -1,0 +1,107 @@
+"""The text that tells an agent the rules of a phase, and what to print.
+
+Nothing in it is a claim: the block stands in a fence, and its values are choices that our own parser refuses, so that
+an agent that only repeats the text has said nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, get_args
+
+from phase_gate.core.metrics import METRICS
+from phase_gate.core.visible import show_rows
+from phase_gate.core.words import DONE, look_command, run_command, signal_command
+from phase_gate.core.workflow import Phase, Workflow
+
+Style = Literal["exit", "prp", "doyaken", "ralph"]
+STYLES: tuple[Style, ...] = get_args(Style)
+
+_BLOCKS: Mapping[Style, str] = {
+    "exit": """\
+EXIT_STATUS: {COMPLETE|CONTINUE}
+EXIT_REASON: {one sentence}
+REMAINING_WORK: {none|what is left}""",
+    "prp": """\
+---PRP_PHASE_STATUS---
+PHASE: {phase}
+TESTS_TOTAL: <number>
+TESTS_PASSING: <number>
+TESTS_FAILING: <number>
+REMAINING_WORK: {none|what is left}
+EXIT_SIGNAL: true | false
+---END_PRP_PHASE_STATUS---""",
+    "doyaken": """\
+DOYAKEN_STATUS:
+  PHASE_COMPLETE: true/false
+  FILES_MODIFIED: <count>
+  TESTS_STATUS: pass/fail/skip/unknown
+  CONFIDENCE: high/medium/low
+  REMAINING_WORK: <brief description or "none">""",
+    "ralph": """\
+---RALPH_STATUS---
+STATUS: IN_PROGRESS | COMPLETE | BLOCKED
+TASKS_COMPLETED_THIS_LOOP: <number>
+FILES_MODIFIED: <number>
+TESTS_STATUS: PASSING | FAILING | NOT_RUN
+WORK_TYPE: IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING
+EXIT_SIGNAL: true | false
+RECOMMENDATION: <one line>
+---END_RALPH_STATUS---""",
+}
+
+_TESTS = {
+    "failing": "The tests of this step have to fail, each for a reason that the missing code explains.",
+    "passing": "Every test has to pass, in a run of the whole suite.",
+    "none": "No test run is needed.",
+}
+
+
+def render_prompt(workflow: Workflow, phase: Phase, style: Style, *, task: str) -> str:
+    return show_rows(_rows(workflow, phase, style, task))
+
+
+def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator[str]:
+    yield f"# {phase.name}: {phase.gate_1.name}"
+    yield ""
+    if phase.purpose:
+        yield f"{phase.purpose}."
+    yield _TESTS[phase.tests]
+    yield ""
+    without_tests = workflow.pipeline is not None and phase.tests == "none"
+    measuring = look_command(task) if without_tests else run_command(phase.name, task)
+    yield f"Gate 1 is measured by `{measuring}`, never by words. It asks for all of this:"
+    yield ""
+    meanings = {metric.name: metric.meaning for metric in METRICS}
+    for clause in phase.gate_1.condition.evaluate({}).clauses:
+        # Each is told once.
+        told = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
+        yield f"- `{clause.text}`" + (f" ({told})" if told else "")
+    for name in phase.gate_1.guards:
+        guard = workflow.guards.get(name)
+        if guard is not None:
+            yield f"- {name}; where it is broken: {guard.remedy}"
+    values = ", ".join(f"{name} is {value}" for name, value in workflow.parameters.items())
+    if values:
+        yield ""
+        yield f"Here {values}."
+    yield ""
+    yield f"Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)}`."
+    yield 'Where a person is needed, say so: `phase-gate signal --blocked --reason "..."`; where a test is wrong:'
+    yield '`phase-gate signal --test-wrong --reason "..."`. Both are honest ways to stop.'
+    yield ""
+    yield "Deleting, skipping or changing tests, or the rules, closes the gate and is named."
+    yield ""
+    yield "End your answer with this block at the left margin, outside of any fence, every value filled in. Whatever is"
+    yield "left to do belongs into it; a block that says one thing while work remains, or tests fail, is refused."
+    yield ""
+    yield "```"
+    yield from (row.replace("{phase}", phase.name) for row in _BLOCKS[style].splitlines())
+    yield "```"
+    following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
+    yield ""
+    yield f"When both gates hold, {following}."
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

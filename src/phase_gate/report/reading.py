@@ -1,0 +1,76 @@
+"""Read a task's story from its files. Verifies every line on the way, and only looks."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.core.standing import Standing, assess
+from phase_gate.errors import StateError, StorageError
+from phase_gate.project import Project, next_commands
+from phase_gate.report.story import LedgerCheck, Story
+from phase_gate.report.telling import Teller
+from phase_gate.storage.opening import read_event
+from phase_gate.storage.store import TaskStore, now
+
+if TYPE_CHECKING:
+    from phase_gate.core.state import State
+
+
+def read_story(project: Project, store: TaskStore) -> Story:
+    """Return the story as far as it can be trusted: what is behind a damaged line is not told, and the damage is."""
+    damaged: list[StateError] = []
+
+    def load(name: str) -> Any:
+        try:
+            return store.objects.load(name)
+        except StateError as error:
+            damaged.append(error)
+            return None
+
+    teller, events, head = Teller(load), 0, ""
+    lost: tuple[str, ...] = ()
+    try:
+        for line in store.lines():
+            read_event(line, teller.see)
+            events, head = line.seq, line.hash
+        opened = store.look()
+        for event in store.late_marks(opened):
+            teller.see(event)
+        lost = store.lost_runs(opened.state)
+        store.check_objects(opened.state)
+    except StorageError:
+        raise
+    except StateError as error:
+        damaged.append(error)
+    tree = project.take_standing_tree(teller.state) if events else ""
+    standing = assess(teller.state, tree=tree, at=now(), lost=lost, **next_commands(project, store, teller.state))
+    # Told once: that is where objects are loaded.
+    story = teller.tell(
+        standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
+    )
+    return _with_damage(_with_tasks(project, story, teller.state), damaged)
+
+
+def _with_tasks(project: Project, story: Story, state: State) -> Story:
+    """Return the story with the tasks of the verification gate, if there are any."""
+    if not os.path.isdir(project.state_folder / "tasks"):
+        return story
+    from phase_gate.core.values import replace
+    from phase_gate.report.verification_sections import sections_of
+    from phase_gate.storage.verifications import load_overview
+
+    overview = load_overview(
+        project.state_folder, lambda task: replace(project, task=task).store("phase-gate report"), key=project.key
+    )
+    return replace(story, more=(*story.more, *sections_of(overview, state.verification)))
+
+
+def _with_damage(story: Story, damaged: list[StateError]) -> Story:
+    if not damaged:
+        return story
+    from phase_gate.core.values import replace
+
+    first = damaged[0]
+    check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
+    return replace(story, ledger=check, standing=Standing(holds=False, reason=first.problem, next=first.remedy))

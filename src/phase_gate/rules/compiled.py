@@ -1,0 +1,40 @@
+"""Shipped workflows, read ahead: each as JSON beside their YAML.
+
+A project without settings and plugins of its own needs no YAML parser then, which is a tenth of pytest's own start. One
+file each: a workflow does not pay for how large another one is. The YAML is the source: `python docs/generate.py`
+writes the JSON, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
+
+if TYPE_CHECKING:
+    from phase_gate.core.workflow import Workflow
+
+COMPILED_FOLDER = Path(__file__).parents[1] / "workflows" / "compiled"
+
+
+def load_compiled(name: str) -> Workflow | None:
+    """Return a shipped workflow as it is without any settings; None if there is none of that name."""
+    if "/" in name or "\\" in name:
+        return None  # the path of a file of the project
+    try:
+        document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return workflow_from_json(json.loads(document))
+
+
+def compile_shipped(name: str) -> str:
+    """Return what has to stand in the file of a workflow."""
+    from phase_gate.core.settings import Overlay
+    from phase_gate.rules.overlay import apply_overlay
+    from phase_gate.rules.workflow_files import load_shipped_workflow
+
+    workflow = apply_overlay(load_shipped_workflow(name), Overlay())
+    return json.dumps(workflow_to_json(workflow), indent=1) + "\n"

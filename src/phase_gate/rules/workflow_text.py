@@ -1,0 +1,300 @@
+"""Make workflows and guards from YAML text.
+
+Two forms are read: our own (`workflow:` and `phases:`), and gate documents (`phase:`, `gate_1:`, `gate_2:`), one a
+phase. Gate 2 is the explicit signal in both; a file may say so, and can't say anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, get_args
+
+from phase_gate.core.breaker import Limits
+from phase_gate.core.conditions import parse_condition
+from phase_gate.core.metrics import METRIC_TYPES, MetricType, MetricValue
+from phase_gate.core.requirements import PipelineRules
+from phase_gate.core.values import replace
+from phase_gate.core.words import DONE, STUCK
+from phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
+from phase_gate.errors import WorkflowError
+from phase_gate.rules import pipeline_phases, pipeline_text
+from phase_gate.rules.parts import (
+    MAX_BYTES,
+    RESERVED_NAMES,
+    Vocabulary,
+    check_guard,
+    combine_types,
+    conjoin,
+    digest_rules,
+    name_types,
+    read_condition,
+    read_guards,
+    read_limits,
+    read_parameters,
+    read_prose,
+    read_types,
+)
+from phase_gate.rules.workflow_order import check_order
+from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
+from phase_gate.rules.yaml_text import YamlMapping, YamlNode, read_document, read_documents
+
+#: What fills in whatever gate documents leave open.
+_MODEL = "tdd"
+
+_PHASE_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
+_WORKFLOW_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
+
+#: `--phase=auto` is a question, DONE and STUCK are where a cycle ends.
+_RESERVED_PHASES = frozenset({DONE, STUCK, "AUTO"})
+_GATE_2 = "exit_signal == true"
+_SOME_TESTS = parse_condition("tests_total > 0")
+_EXIT_ALLOWED = "gate_1 == true AND gate_2 == true"
+
+_STARTS: tuple[Start, ...] = get_args(Start)
+_TESTS: tuple[Tests, ...] = get_args(Tests)
+_SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+def parse_guards(text: str | bytes, name: str) -> dict[str, Guard]:
+    """Return the guards of a guard file, by their names."""
+    fields = Fields(read_document(text, name=name, limit=MAX_BYTES), file=name, error=WorkflowError)
+    section = fields.mapping("guards")
+    guards = read_guards(section)
+    fields.finish()
+    for guard in guards.values():
+        check_guard(guard, METRIC_TYPES, place=section.key_place(guard.name), error=WorkflowError)
+    return guards
+
+
+def parse_workflow(
+    text: str | bytes,
+    *,
+    name: str,
+    guards: Mapping[str, Guard],
+    extra_metrics: Mapping[str, MetricType] = {},
+) -> Workflow:
+    """Return the workflow that the text describes, in either form.
+
+    :param name: what stands in front of the line in messages.
+    :param guards: the guards that its phases may name.
+    :param extra_metrics: what plugins measure besides the metrics that we know.
+    """
+    nodes = read_documents(text, name=name, limit=MAX_BYTES)
+    return build_workflow(nodes, name=name, guards=guards, extra_metrics=extra_metrics)
+
+
+def build_workflow(
+    nodes: Sequence[YamlNode],
+    *,
+    name: str,
+    guards: Mapping[str, Guard],
+    extra_metrics: Mapping[str, MetricType] = {},
+    in_any_order: bool = False,
+) -> Workflow:
+    """Return the workflow that these documents describe.
+
+    :param in_any_order: whether phases may lead nowhere, or nothing to them: for somebody who looks at that himself.
+    """
+    documents = [Fields(node, file=name, error=WorkflowError) for node in nodes]
+    if len(documents) > 1 or "phase" in documents[0]:
+        workflow = _parse_gate_documents(documents, name=name, guards=guards, extra_metrics=extra_metrics)
+    else:
+        workflow = _parse_workflow(documents[0], guards=guards, extra_metrics=extra_metrics)
+        if not in_any_order:
+            check_order(workflow.phases, documents[0].mapping("phases"))
+    workflow = pipeline_phases.without_pipeline_guards(workflow)
+    return replace(workflow, digest=digest_rules(workflow))
+
+
+def _parse_workflow(
+    fields: Fields, *, guards: Mapping[str, Guard], extra_metrics: Mapping[str, MetricType]
+) -> Workflow:
+    name = fields.text("workflow")
+    if not _WORKFLOW_NAME.fullmatch(name):
+        fields.refuse("workflow", f"a workflow can't be named {shorten(name)}", "use letters, digits, `.`, `-` and `_`")
+    has_pipeline = pipeline_text.is_pipeline(fields)
+    start: Start = fields.choice("start", _STARTS, "first" if has_pipeline else "any")
+    rewind_by_option = fields.boolean("rewind_by_option", not has_pipeline)
+    taken = dict(RESERVED_NAMES)
+    metrics = read_types(fields.mapping("metrics", None), taken, "a metric")
+    for metric, kind in metrics.items():
+        if extra_metrics.get(metric, kind) != kind:
+            place = fields.mapping("metrics").place(metric)
+            raise WorkflowError(f"{place}: a plugin measures {metric} as {extra_metrics[metric]}", "use that type")
+    metrics = {**extra_metrics, **metrics}
+    taken.update(dict.fromkeys(extra_metrics, "a metric of a plugin"))
+    facts = read_types(fields.mapping("facts", None), taken, "a fact")
+    parameters = read_parameters(fields.mapping("parameters", None), taken)
+    pipeline = None
+    if has_pipeline:
+        pipeline_text.check_start(fields, start, rewind_by_option=rewind_by_option)
+        parameters = pipeline_text.add_budget(parameters)
+        pipeline = pipeline_text.read_rules(fields, parameters)
+    types = combine_types(parameters=parameters, facts=facts, metrics=metrics)
+    vocabulary = Vocabulary(types=types, constants=parameters, guards=guards, error=WorkflowError)
+    own_guards = {}
+    if (section := fields.mapping("guards", None)) is not None:
+        own_guards = read_guards(section)
+        for guard in own_guards.values():
+            vocabulary.check_new_guard(guard, section.key_place(guard.name))
+    guards = {**guards, **own_guards}
+    limits = read_limits(fields.mapping("breaker", None), Limits())
+    phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards), limits, parameters, pipeline)
+    if pipeline is not None:
+        pipeline_text.check_routes(fields, pipeline, [phase.name for phase in phases if not phase.recovers])
+    fields.finish()
+    return Workflow(
+        name=name,
+        phases=phases,
+        start=start,
+        rewind_by_option=rewind_by_option,
+        parameters=parameters,
+        facts=facts,
+        metrics=metrics,
+        guards=guards,
+        pipeline=pipeline,
+    )
+
+
+def _read_phases(
+    section: Fields,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    parameters: Mapping[str, MetricValue],
+    pipeline: PipelineRules | None,
+) -> tuple[Phase, ...]:
+    keys: dict[str, str] = {}
+    for key in section:
+        keys[_phase_name(key, section.key_place(key), taken=keys)] = key
+    if not keys:
+        section.refuse("", "there are no phases", "describe at least one phase")
+    phases = []
+    recovering = [name for name, key in keys.items() if section.mapping(key).boolean("recovers", False)]
+    main = [name for name in keys if name not in recovering]
+    if recovering and recovering[0] == next(iter(keys)):
+        section.refuse("", "the first phase can't be one that recovers", "begin with a phase that does the work")
+    usual = {**dict.fromkeys(recovering, ""), **dict(zip(main, [*main, DONE][1:], strict=True))}
+    for name in keys:
+        fields = section.mapping(keys[name])
+        given: dict[str, Any] = {}
+        if pipeline is not None:
+            given = pipeline_phases.read_phase_rules(fields, pipeline, parameters, recovering)
+        target = fields.text("next", usual[name]).upper()
+        if name in recovering:
+            target = ""
+        elif target in recovering or target == name or (target not in keys and target != DONE):
+            others = [other for other in (*main, DONE) if other != name]
+            remedy = f"use one of: {closest_first(target, others)}"
+            fields.refuse("next", f"after {name} can't come {shorten(target)}", remedy)
+        phase = Phase(
+            name=name,
+            purpose=read_prose(fields, "purpose"),
+            tests=fields.choice("tests", _TESTS, "passing"),
+            scope=fields.choice("scope", _SCOPES, "suite"),
+            may_end_cycle=fields.boolean("may_end_cycle", False),
+            breaker=read_limits(fields.mapping("breaker", None), limits),
+            gate_1=_read_gate_1(fields.mapping("gate_1"), vocabulary),
+            next=target,
+            **given,
+        )
+        _check_gate_2(fields)
+        fields.finish()
+        if pipeline is not None:
+            phase = pipeline_phases.with_implied_guards(phase, pipeline, vocabulary.guards)
+        phases.append(phase)
+    return tuple(phases)
+
+
+def _parse_gate_documents(
+    documents: list[Fields], *, name: str, guards: Mapping[str, Guard], extra_metrics: Mapping[str, MetricType]
+) -> Workflow:
+    """Return a workflow from one document a phase; what they leave open comes from the shipped `tdd`."""
+    from phase_gate.rules.workflow_files import load_shipped_workflow  # here, not above: it needs us in turn
+
+    shipped = load_shipped_workflow(_MODEL)
+    workflow = replace(
+        shipped,
+        name=PurePath(name).stem or name,
+        metrics={**shipped.metrics, **extra_metrics},
+        guards={**shipped.guards, **guards},
+    )
+    vocabulary = Vocabulary(
+        types=name_types(workflow), constants=workflow.parameters, guards=workflow.guards, error=WorkflowError
+    )
+    names: dict[str, None] = {}
+    for fields in documents:
+        if "phase" not in fields and "workflow" in fields:
+            fields.refuse("", "one of several documents has no phase", "keep a `workflow:` alone in its file")
+        names[_phase_name(fields.text("phase"), fields.place("phase"), taken=names)] = None
+    phases = []
+    for fields, phase_name, following in zip(documents, names, [*names, DONE][1:], strict=True):
+        # A phase that `tdd` does not know gets what holds for any: green tests, seen in a whole run.
+        model = shipped.phase(phase_name) or Phase(
+            name=phase_name,
+            gate_1=replace(shipped.first.gate_1, guards=("complete-run",)),
+            next=following,
+        )
+        gate_1 = _read_gate_1(fields.mapping("gate_1"), vocabulary, model.gate_1.guards)
+        if model.tests != "none":
+            # These documents hold on zero tests (0 == 0). Nothing measured is never enough.
+            condition = conjoin(_SOME_TESTS, gate_1.condition, place=fields.place("gate_1"), error=WorkflowError)
+            gate_1 = replace(gate_1, condition=condition)
+        phases.append(
+            replace(model, name=phase_name, purpose=read_prose(fields, "purpose"), gate_1=gate_1, next=following)
+        )
+        _check_gate_2(fields)
+        fields.finish()
+    return replace(workflow, phases=tuple(phases))
+
+
+def _phase_name(text: str, place: str, *, taken: Container[str]) -> str:
+    name = text.upper()
+    if not _PHASE_NAME.fullmatch(text):
+        problem = f"{place}: a phase can't be named {shorten(text)}"
+        raise WorkflowError(problem, "use letters, digits and `_`, a letter first")
+    if name in _RESERVED_PHASES:
+        raise WorkflowError(f"{place}: the name {name} is reserved", "give the phase another name")
+    if name in taken:
+        raise WorkflowError(f"{place}: phase {name} comes twice", "keep one; upper and lower case are the same")
+    return name
+
+
+def _read_gate_1(fields: Fields, vocabulary: Vocabulary, guards: tuple[str, ...] | None = None) -> Gate1:
+    """Return the gate; its guards are in the file unless they are given."""
+    if guards is None:
+        guards = fields.text_list("guards", ())
+        for index, name in enumerate(guards):
+            vocabulary.check_guard_name(name, fields.item_place("guards", index))
+    gate = Gate1(
+        name=read_prose(fields, "name", required=True),
+        condition=read_condition(fields),
+        guards=tuple(dict.fromkeys(guards)),
+        rationale=read_prose(fields, "rationale"),
+    )
+    vocabulary.check_gate(gate.condition, fields.place("condition"))
+    fields.finish()
+    return gate
+
+
+def _check_gate_2(fields: Fields) -> None:
+    """Refuse anything but the explicit signal, and both gates together."""
+    _check_fixed(fields, "gate_2", "condition", _GATE_2, "Gate 2 is always the explicit signal")
+    _check_fixed(fields, "exit_allowed", "when", _EXIT_ALLOWED, "a phase ends only when both gates hold")
+
+
+def _check_fixed(fields: Fields, key: str, inner: str, expected: str, why: str) -> None:
+    node = fields.node_of(key)
+    if node is None:
+        return
+    section, name = (fields.mapping(key), inner) if isinstance(node, YamlMapping) else (fields, key)
+    if read_condition(section, name).text != parse_condition(expected).text:
+        section.refuse(
+            name, f"{section.dotted(name)} can't be changed: {why}", f"write `{expected}`, or leave {key} out"
+        )
+    if section is not fields:
+        if key == "gate_2":
+            read_prose(section, "name")
+            read_prose(section, "rationale")
+        section.finish()

@@ -1,0 +1,277 @@
+"""Read YAML as text with places, and nothing more.
+
+Works on the parser's events: no scalar gets a type by its look, nothing is constructed, and whatever lets a file
+mean something else than it seems to (anchors, tags, merge keys, keys given twice) is refused with its place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from phase_gate.core.values import Value
+from phase_gate.errors import DocumentError, PhaseGateError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import yaml
+
+#: Our deepest file has 5 levels; what needs more than this is not meant for a reader.
+MAX_DEPTH = 32
+
+#: What YAML calls printable, without what makes a line look like another one: the line ends that editors do not
+#: show as such, and the marks that turn the direction of the text. Escapes in quoted text are held to it too:
+#: a NUL or an escape sequence would reach a path or the terminal.
+_ODD_CHARACTER = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+class YamlScalar(Value):
+    """One text; `is_plain` if it stood there without quotes, so that it may be read as a number or a boolean."""
+
+    text: str
+    is_plain: bool
+    line: int
+    column: int
+
+
+class YamlSequence(Value):
+    items: tuple[YamlNode, ...]
+    line: int
+    column: int
+
+
+class YamlMapping(Value):
+    """Keys in the order of the file; no key comes twice."""
+
+    entries: tuple[tuple[YamlScalar, YamlNode], ...]
+    line: int
+    column: int
+
+
+YamlNode = YamlScalar | YamlSequence | YamlMapping
+
+
+def read_document(text: str | bytes, *, name: str, limit: int) -> YamlNode:
+    """Return the one document in the text."""
+    documents = read_documents(text, name=name, limit=limit)
+    if len(documents) > 1:
+        raise _refusal(name, documents[1], "a second document begins here", "keep one document in this file")
+    return documents[0]
+
+
+def read_documents(text: str | bytes, *, name: str, limit: int) -> list[YamlNode]:
+    """Return the documents in the text, at least one.
+
+    :param name: what stands in front of the line in messages.
+    :param limit: how many bytes the text may have.
+    """
+    source = decode_text(text, name=name, limit=limit)
+    import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
+
+    try:
+        with closing(yaml.parse(source, Loader=choose_loader())) as events:
+            documents = _build(events, name=name)
+    except yaml.YAMLError as error:
+        raise _translate(error, source=source, name=name) from None
+    except (ValueError, OverflowError):
+        # The pure loader converts escapes and version numbers without looking at their size.
+        raise DocumentError(f"{name}:1:1: a number is out of range", "take out the odd escape or directive") from None
+    if not documents:
+        raise DocumentError(f"{name}:1:1: the file is empty", "fill it, or delete it")
+    return documents
+
+
+def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
+    """Return libyaml's loader, or the pure one where PyYAML was built without libyaml; they read the same."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_bytes(
+    path: Path,
+    *,
+    name: str,
+    limit: int,
+    error: type[PhaseGateError],
+    if_missing: str = "check the path; it starts at the project's root",
+) -> bytes:
+    """Return the file's content, or its first bytes if it has more than `limit`: enough for the reader to refuse it.
+
+    :param if_missing: what to do if there is no such file.
+    """
+    try:
+        # Look before opening: a named pipe would let us wait for ever.
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise error(f"{name}: this is a folder, not a file", "put a file there, or take the folder away")
+        if not stat.S_ISREG(mode):
+            raise error(f"{name}: this is not a regular file", "put a regular file there")
+        with open(path, "rb") as file:
+            return file.read(limit + 1)
+    except FileNotFoundError:
+        raise error(f"{name}: there is no such file", if_missing) from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise error(f"{name}: can't be read: {reason}", "make it a file that you may read") from None
+
+
+def decode_text(text: str | bytes, *, name: str, limit: int) -> str:
+    """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
+    size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
+    if size > limit:
+        raise DocumentError(f"{name}:1:1: bigger than {limit} bytes", "keep only what we read in this file")
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start].decode()
+            raise DocumentError(f"{name}:{_place(before)}: not UTF-8 text", "save the file as UTF-8") from None
+    text = text.removeprefix("\ufeff")
+    if odd := _ODD_CHARACTER.search(text):
+        place = _place(text[: odd.start()])
+        raise DocumentError(
+            f"{name}:{place}: the character U+{ord(odd.group()):04X} can't stand in a text file",
+            "save the file as plain UTF-8 text without control characters",
+        )
+    return text
+
+
+def find_odd_character(text: str) -> str | None:
+    """Return the first character that no file of ours may hold, as `U+202E`; None if there is none."""
+    odd = _ODD_CHARACTER.search(text)
+    return None if odd is None else f"U+{ord(odd.group()):04X}"
+
+
+def _place(before: str) -> str:
+    lines = (before.removeprefix("\ufeff") + "|").splitlines()
+    return f"{len(lines)}:{len(lines[-1])}"
+
+
+class _Open:
+    """A collection whose end has not come yet."""
+
+    def __init__(self, *, line: int, column: int, is_mapping: bool) -> None:
+        self.line, self.column, self.is_mapping = line, column, is_mapping
+        self.key: YamlScalar | None = None
+        self.items: list[YamlNode] = []
+        self.entries: dict[str, tuple[YamlScalar, YamlNode]] = {}
+
+    @property
+    def wants_key(self) -> bool:
+        return self.is_mapping and self.key is None
+
+    def close(self) -> YamlNode:
+        if self.is_mapping:
+            return YamlMapping(entries=tuple(self.entries.values()), line=self.line, column=self.column)
+        return YamlSequence(items=tuple(self.items), line=self.line, column=self.column)
+
+
+def _build(events: Iterable[yaml.Event], *, name: str) -> list[YamlNode]:
+    """Fold events into documents, with a stack of our own: depth costs no recursion."""
+    import yaml
+
+    documents: list[YamlNode] = []
+    stack: list[_Open] = []
+    for event in events:
+        line, column = place = _place_of(event)
+        node: YamlNode | None = None
+        if isinstance(event, yaml.DocumentStartEvent):
+            if event.version or event.tags:
+                raise _refusal(name, place, "directives are not read", "take the line with % out")
+        elif isinstance(event, yaml.AliasEvent):
+            raise _refusal(name, place, f"alias *{event.anchor}", "write the value out in full")
+        elif isinstance(event, yaml.CollectionStartEvent):
+            _check_properties(event, name=name)
+            if stack and stack[-1].wants_key:
+                raise _refusal(name, place, "a key has to be a text", "write a plain word before the colon")
+            if len(stack) == MAX_DEPTH:
+                problem = f"nested deeper than {MAX_DEPTH} levels"
+                raise _refusal(name, place, problem, "flatten the file")
+            stack.append(_Open(line=line, column=column, is_mapping=isinstance(event, yaml.MappingStartEvent)))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            node = stack.pop().close()
+        elif isinstance(event, yaml.ScalarEvent):
+            _check_properties(event, name=name)
+            node = _scalar(event, parent=stack[-1] if stack else None, name=name)
+        if node is None:
+            continue
+        if stack:
+            _put(node, stack[-1], name=name)
+        elif isinstance(node, YamlScalar) and node.is_plain and not node.text:
+            raise _refusal(name, node, "the document is empty", "fill it, or take its --- line out")
+        else:
+            documents.append(node)
+    return documents
+
+
+def _place_of(event: yaml.Event) -> tuple[int, int]:
+    mark = event.start_mark
+    assert mark is not None  # only events that somebody made by hand have none
+    return mark.line + 1, mark.column + 1
+
+
+def _check_properties(event: yaml.NodeEvent, *, name: str) -> None:
+    place = _place_of(event)
+    if event.anchor is not None:
+        raise _refusal(name, place, f"anchor &{event.anchor}", "write the value out wherever it is needed")
+    tag = getattr(event, "tag", None)
+    if tag is not None:
+        raise _refusal(name, place, f"tag {tag}", "take the tag out; quotes make a text of anything")
+
+
+def _scalar(event: yaml.ScalarEvent, *, parent: _Open | None, name: str) -> YamlScalar:
+    line, column = _place_of(event)
+    is_plain = not event.style
+    if is_plain and not event.value and parent is not None and parent.key is not None:
+        # Where a value is left out the two loaders disagree on its place; the key's is the one to look at.
+        line, column = parent.key.line, parent.key.column
+    if odd := _ODD_CHARACTER.search(event.value):
+        problem = f"the escape makes the character U+{ord(odd.group()):04X}"
+        raise _refusal(name, (line, column), problem, "write printable text only")
+    return YamlScalar(text=event.value, is_plain=is_plain, line=line, column=column)
+
+
+def _put(node: YamlNode, parent: _Open, *, name: str) -> None:
+    if not parent.is_mapping:
+        parent.items.append(node)
+    elif parent.key is not None:
+        parent.entries[parent.key.text] = (parent.key, node)
+        parent.key = None
+    else:
+        assert isinstance(node, YamlScalar)  # a collection was refused when it began
+        if node.text == "<<" and node.is_plain:
+            raise _refusal(name, node, "merge key <<", "write the merged keys out")
+        if node.text in parent.entries:
+            first = parent.entries[node.text][0].line
+            raise _refusal(name, node, f"key {node.text[:60]!r} again, first in line {first}", "keep one of the two")
+        parent.key = node
+
+
+def _refusal(name: str, place: YamlNode | tuple[int, int], problem: str, remedy: str) -> DocumentError:
+    line, column = place if isinstance(place, tuple) else (place.line, place.column)
+    return DocumentError(f"{name}:{line}:{column}: {problem}", remedy)
+
+
+def _translate(error: yaml.YAMLError, *, source: str, name: str) -> DocumentError:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+    if mark is None:
+        return DocumentError(f"{name}:1:1: not YAML: {problem}", "mend the syntax")
+    # libyaml's "end of file" lies one line behind the text.
+    lines = source.splitlines() or [""]
+    row = min(mark.line, len(lines) - 1)
+    column = mark.column if row == mark.line else len(lines[row])
+    remedy = "mend the syntax at this place, or shortly before it"
+    if "\t" in lines[row][: column + 1]:
+        remedy = "indent with spaces: YAML allows no tab there"
+    elif "mapping values" in problem:
+        remedy = "put the text in quotes if it has a colon in it, else check the indentation"
+    return _refusal(name, (row + 1, column + 1), f"not YAML: {problem}", remedy)

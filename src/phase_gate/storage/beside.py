@@ -1,0 +1,54 @@
+"""Files that runs have imported and that the tree does not show: ignored by git, or behind a link.
+
+Their contents are looked at by ourselves: no exclude file, filter or link can hide an edit of code that ran.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+
+from phase_gate.storage.content_ids import LINK, UNREADABLE
+
+#: Larger ones, built libraries mostly, are told by size and time: hashing them would be felt in every command.
+_LARGE = 16 * 1024 * 1024
+
+
+def take_beside(top: str, paths: Iterable[str], files: Mapping[str, str]) -> dict[str, str]:
+    """Return path -> content id of those that the tree does not show and that are there.
+
+    :param files: what the tree shows.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        if is_shown(path, files):
+            continue
+        full = os.path.join(top, path)
+        try:
+            status = os.stat(full)
+            found[path] = f"size:{status.st_size}:{status.st_mtime_ns}" if status.st_size > _LARGE else _hash(full)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            found[path] = UNREADABLE
+    return found
+
+
+def is_shown(path: str, files: Mapping[str, str]) -> bool:
+    """Tell whether the tree has the content of a file; of a link it has only where it leads."""
+    return not files.get(path, LINK).startswith(LINK)
+
+
+def changed_before(top: str, path: str, at: float) -> bool:
+    """Tell whether a file is there and was last written before that time: what a run makes for itself was not."""
+    try:
+        # Nobody can set the time of the last change of a file's entry, as they can that of its content.
+        return os.stat(os.path.join(top, path)).st_ctime < at
+    except OSError:
+        return False
+
+
+def _hash(full: str) -> str:
+    with open(full, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

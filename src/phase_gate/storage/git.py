@@ -1,0 +1,197 @@
+"""Run git, and know its folders. Every call of git goes through here.
+
+Looking runs no program that a repository brings along: `run_git` blanks what its own settings name. What the user told
+us to do, as committing, is done with all of the repository's settings: `act_with_git`.
+
+Where git can't answer there is one error for it, and the caller has another way. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phase_gate.storage.foreign_filters import blank, find_foreign, include_others, may_bring_filters
+from phase_gate.storage.repository import Repository, UnreadableRepositoryError, find_repository
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+#: Longer than git takes on a cold disk with 100,000 files; a hanging network mount must not hang the run.
+GIT_TIMEOUT = 10.0
+#: Settings that would make git look less closely, or run something, whatever the repository says.
+GIT_LOOKS = (
+    *("-c", "core.checkStat=default"),
+    *("-c", "core.trustctime=true"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "log.showSignature=false"),
+    # `git diff` writes the index otherwise, which is work for a hook, and none of a look's business.
+    *("-c", "diff.autoRefreshIndex=false"),
+)
+NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
+#: Settings that a person made. The rest of GIT_* comes from a hook that runs us, and speaks of its repository.
+GIT_SETTINGS = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+#: As the names say; and no object is fetched, by whichever way a repository names: a look uses no network.
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_LITERAL_PATHSPECS": "1",
+}
+
+
+class NoGitError(Exception):
+    """git is missing, refuses, hangs, or knows nothing of this folder."""
+
+
+def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
+    """Return what git writes when it looks at something in that folder.
+
+    :param given: what git reads from its standard input.
+    """
+    repository = _find(folder)
+    return _look(folder, repository, (*NO_HOOKS, *_blanks(_foreign(folder, repository)), *arguments), given)
+
+
+def try_git(root: Path, *arguments: str) -> bytes | None:
+    """Return what git says; None if it is missing, refuses, hangs, or knows nothing of the folder."""
+    try:
+        return run_git(str(root), *arguments)
+    except NoGitError:
+        return None
+
+
+def foreign_filters(folder: str) -> frozenset[str]:
+    """Return the names of the filters that the repository brings along: no look runs them."""
+    return _foreign(folder, _find(folder))
+
+
+def find_hooks(root: Path) -> Path | None:
+    """Return where git has its hooks, wherever `core.hooksPath` or a worktree puts them; None without a repository."""
+    try:
+        said = _look(str(root), _find(str(root)), ("rev-parse", "--git-path", "hooks"))
+    except NoGitError:
+        return None
+    return root / os.fsdecode(said).rstrip("\n")
+
+
+def act_with_git(
+    folder: Path, *arguments: str, keep: tuple[str, ...] = (), limit: float | None = None
+) -> CompletedProcess[bytes]:
+    """Let git do something that the user asked for, with the hooks and filters of the repository.
+
+    :param keep: beginnings of variables that git gets beside the settings that a person made.
+    :param limit: seconds.
+    """
+    import subprocess
+
+    try:
+        return subprocess.run(
+            [_program(), "-C", str(folder), *arguments],
+            env=_own_variables((*GIT_SETTINGS, *keep)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=limit,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoGitError(str(error)) from error
+
+
+def is_linked_worktree(folder: str) -> bool:
+    """Say whether the folder is one more checkout of a repository whose `.git` lies elsewhere."""
+    try:
+        with open(os.path.join(folder, ".git"), encoding="utf-8", errors="replace") as file:
+            parts = file.read(4096).strip().replace("\\", "/").split("/")
+    except OSError:
+        return False
+    return len(parts) > 2 and parts[0].startswith("gitdir:") and parts[-2] == "worktrees"
+
+
+# --- looking
+
+
+def _find(folder: str) -> Repository:
+    try:
+        found = find_repository(folder)
+    except UnreadableRepositoryError as error:
+        raise NoGitError from error
+    if found is None:
+        raise NoGitError
+    return found
+
+
+def _foreign(folder: str, repository: Repository) -> frozenset[str]:
+    try:
+        settings = repository.read_settings()
+    except UnreadableRepositoryError as error:
+        raise NoGitError from error
+    if not may_bring_filters(settings):
+        return frozenset()  # mostly: two small files were read, and git was not asked
+    if include_others(settings):
+        return _ask_for_foreign(folder, repository)
+    return _foreign_in(folder, repository, settings)
+
+
+@lru_cache(maxsize=64)
+def _foreign_in(folder: str, repository: Repository, settings: tuple[bytes, bytes]) -> frozenset[str]:
+    """Return the same for the same settings: one look asks several times."""
+    return _ask_for_foreign(folder, repository)
+
+
+def _ask_for_foreign(folder: str, repository: Repository) -> frozenset[str]:
+    return find_foreign(os.fsdecode(_look(folder, repository, ("config", "--list", "--show-scope", "-z"))))
+
+
+def _blanks(names: Iterable[str]) -> tuple[str, ...]:
+    try:
+        return blank(names)
+    except ValueError as error:
+        raise NoGitError from error
+
+
+def _look(folder: str, repository: Repository, words: tuple[str, ...], given: bytes = b"") -> bytes:
+    import subprocess
+
+    environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
+    above = os.path.dirname(repository.top)
+    if above != repository.top:
+        # git finds this very repository, or none: the settings of no other have been looked at.
+        ceilings = (environment.get("GIT_CEILING_DIRECTORIES"), above)
+        environment["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(filter(None, ceilings))
+    try:
+        return subprocess.run(
+            [_program(), *GIT_LOOKS, "-C", folder, *words],
+            env=environment,
+            stdin=None if given else subprocess.DEVNULL,
+            input=given or None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=GIT_TIMEOUT,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoGitError from error
+
+
+def _own_variables(kept: tuple[str, ...]) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(kept)}
+
+
+def _program() -> str:
+    """Return what to call: on Windows by its path, for a `git.exe` in the current folder comes first there."""
+    if os.name != "nt":
+        return "git"
+    return find_program("git.exe", os.environ.get("PATH", ""))
+
+
+def find_program(name: str, path: str) -> str:
+    """Return the first program of that name in the folders of a search path; the bare name if there is none."""
+    places = (os.path.join(folder, name) for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    return next(filter(os.path.isfile, places), name)

@@ -1,0 +1,223 @@
+"""List the files that git tracks, and the untracked sources, each with its content id.
+
+git's index is a stat cache already, so a clean folder costs one process. Only what git is in doubt about is hashed, as
+`git add` would do it: staging and committing change no id. Files behind filters that the repository brings along are
+hashed by their own bytes, always: the index has what the filter made of them, and nobody runs it to compare.
+
+Two limits of git's. It compares times by whole seconds, so an edit that keeps the size, sets the old mtime again and
+falls into the very second of the file's last change goes unseen until the file changes again. And where a file with
+CRLF in its blob meets `core.autocrlf`, hash-object converts what `git add` would leave alone: staging an edit of such
+a file looks like one more edit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from phase_gate.core.values import Value
+from phase_gate.storage.content_ids import LINK, UNREADABLE
+from phase_gate.storage.filtered_files import find_filtered, in_batches
+from phase_gate.storage.git import NoGitError, foreign_filters, is_linked_worktree, run_git
+from phase_gate.storage.stat_cache import StatCache
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: In the folder of caches: what is remembered of files behind filters.
+FILTERED_CACHE = "filtered.json"
+#: Bytes that are read at once where we hash: files behind filters are the large ones.
+_PART = 1 << 20
+#: `-v` is `-t` that shows assume-unchanged entries in lower case: git does not look at those, so we have to.
+GIT_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
+
+
+class _Listing(Value, kw_only=False):
+    indexed: dict[str, str]  # path -> content id, as git sees it
+    doubtful: set[str]  # whose content has to be looked at
+    nested: set[str]  # folders with an index of their own
+    filtered: set[str]  # not in doubt, but git has them as a filter made them that nobody runs
+    id_length: int
+
+
+def take_git_files(
+    top: str,
+    keep: Callable[[str], bool],
+    wanted: set[str],
+    *,
+    cache_file: Path | None = None,
+    state_folder: Path | None = None,
+) -> dict[str, str]:
+    """Return path -> content id; NoGitError if git knows nothing of the folder.
+
+    :param wanted: paths that are part of it even if git does not list them.
+    :param cache_file: what is remembered of files that git can't tell about.
+    """
+    listing = _list_with_git(top)
+    if not (listing.indexed or listing.doubtful or listing.nested or listing.filtered):
+        raise NoGitError  # wholly ignored, e.g. a scratch folder: git would never see an edit there
+    files: dict[str, str] = {}
+    cache = StatCache(cache_file)
+    _take_listing(top, "", listing, keep, wanted - listing.indexed.keys() - listing.filtered, files, cache)
+    cache.save(state_folder)
+    return files
+
+
+def take_filtered_files(top: str, *, cache_file: Path, state_folder: Path) -> dict[str, str]:
+    """Return path -> content id of the files behind filters that the repository brings along."""
+    foreign = foreign_filters(top)
+    if not foreign:
+        return {}
+    listing = _list_with_git(top)
+    paths = listing.filtered | find_filtered(top, foreign, listing.doubtful)
+    cache = StatCache(cache_file)
+    files = dict(_hash_with_cache(top, "", sorted(paths), listing.id_length, cache))
+    cache.save(state_folder)
+    return files
+
+
+def hash_files(top: str, paths: Iterable[str], *, ask: Callable[..., bytes] = run_git) -> dict[str, str]:
+    """Return path -> content id, as it is or would be once git tracks them; what is not there is left out.
+
+    :param ask: how git is called: as for a look, unless somebody is about to commit.
+    """
+    return dict(_hash_with_git(top, paths, 40, ask))
+
+
+def _take_listing(
+    folder: str,
+    prefix: str,
+    listing: _Listing,
+    keep: Callable[[str], bool],
+    wanted: set[str],
+    files: dict[str, str],
+    cache: StatCache,
+) -> None:
+    files.update((prefix + path, blob) for path, blob in listing.indexed.items() if keep(prefix + path))
+    doubtful = {path for path in listing.doubtful if keep(prefix + path)} | wanted
+    hashed = _hash_with_git(folder, sorted(doubtful), listing.id_length)
+    files.update((prefix + path, blob) for path, blob in hashed)
+    filtered = sorted(path for path in listing.filtered if keep(prefix + path))
+    hashed = _hash_with_cache(folder, prefix, filtered, listing.id_length, cache)
+    files.update((prefix + path, blob) for path, blob in hashed)
+    for path in listing.nested:
+        below = os.path.join(folder, path)
+        _take_listing(below, f"{prefix}{path}/", _list_with_git(below), keep, set(), files, cache)
+
+
+def _list_with_git(folder: str) -> _Listing:
+    indexed: dict[str, str] = {}
+    doubtful: set[str] = set()
+    nested: set[str] = set()
+    absent: set[str] = set()
+    for record in os.fsdecode(run_git(folder, *GIT_LIST)).split("\0"):
+        if not record:
+            continue
+        tag, rest = record[0], record[2:]
+        if tag == "?":
+            if rest.endswith("/"):  # a clone; but a worktree is this very project once more, with other work in it
+                if not is_linked_worktree(os.path.join(folder, rest)):
+                    nested.add(rest.rstrip("/"))
+            elif rest.endswith(".py"):
+                doubtful.add(rest)
+            continue
+        meta, _, path = rest.partition("\t")
+        mode, blob, _stage = meta.split(" ")
+        full = os.path.join(folder, path)
+        if mode == "160000" and is_repository(full):
+            nested.add(path)  # its files instead of its commit: git does not look into a submodule for edits
+        elif mode == "160000" and not os.path.islink(full):
+            indexed[path] = blob
+            absent.add(path)
+        elif tag == "H":
+            indexed[path] = LINK + blob if mode == "120000" else blob
+        else:  # modified, deleted, unmerged, skip-worktree, assume-unchanged
+            doubtful.add(path)
+    id_length = max(map(len, indexed.values()), default=40)
+    for path in doubtful:
+        indexed.pop(path, None)  # modified entries are listed twice, as cached ones first
+    filtered = find_filtered(folder, foreign_filters(folder), indexed.keys() - absent)
+    for path in filtered:
+        del indexed[path]
+    return _Listing(indexed, doubtful, nested, filtered, id_length)
+
+
+def is_repository(folder: str) -> bool:
+    """Tell whether a submodule is there. A link in its place is none: it may lead back to where we come from."""
+    return os.path.lexists(os.path.join(folder, ".git")) and not os.path.islink(folder)
+
+
+def _hash_with_cache(
+    folder: str, prefix: str, paths: Iterable[str], id_length: int, cache: StatCache
+) -> Iterator[tuple[str, str]]:
+    unknown: dict[str, os.stat_result] = {}
+    for path in paths:
+        try:
+            status = os.lstat(os.path.join(folder, path))
+        except OSError:
+            continue
+        known = cache.find(prefix + path, status)
+        if known is None:
+            unknown[path] = status
+        else:
+            yield path, known
+    for path, blob in _hash_with_git(folder, unknown, id_length):
+        cache.add(prefix + path, unknown[path], blob)
+        yield path, blob
+
+
+def _hash_with_git(
+    folder: str, paths: Iterable[str], id_length: int, ask: Callable[..., bytes] = run_git
+) -> Iterator[tuple[str, str]]:
+    """Yield the blob ids that `git add` would give; what is not there is not there."""
+    regular = []
+    for path in paths:
+        full = os.path.join(folder, path)
+        try:
+            mode = os.lstat(full).st_mode
+            target = os.readlink(full) if stat.S_ISLNK(mode) else ""
+        except OSError:
+            continue
+        if target:
+            yield path, LINK + _blob_id(os.fsencode(target), id_length)
+        elif stat.S_ISREG(mode) and not os.access(full, os.R_OK):
+            yield path, UNREADABLE
+        elif stat.S_ISREG(mode):
+            regular.append(path)
+    # As arguments, since the names that --stdin-paths reads are relative to the repository, not to the folder.
+    for batch in in_batches(regular):
+        try:
+            ids = ask(folder, "hash-object", "--", *batch).decode("ascii").split()
+        except NoGitError:
+            ids = []
+        if len(ids) == len(batch):
+            yield from zip(batch, ids, strict=True)
+            continue
+        # A file vanished under git's hands, or its filter broke. Filters are left out here, which can only make a
+        # file look changed that is not.
+        for path in batch:
+            try:
+                yield path, _hash_file(os.path.join(folder, path), id_length)
+            except OSError:
+                continue
+
+
+def _hash_file(path: str, id_length: int) -> str:
+    with open(path, "rb") as file:
+        hashed = _hasher(id_length, os.fstat(file.fileno()).st_size)
+        while part := file.read(_PART):
+            hashed.update(part)
+    return hashed.hexdigest()
+
+
+def _blob_id(content: bytes, id_length: int) -> str:
+    hashed = _hasher(id_length, len(content))
+    hashed.update(content)
+    return hashed.hexdigest()
+
+
+def _hasher(id_length: int, size: int) -> hashlib._Hash:
+    return (hashlib.sha256 if id_length >= 64 else hashlib.sha1)(b"blob %d\0" % size, usedforsecurity=False)

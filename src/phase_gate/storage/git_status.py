@@ -1,0 +1,71 @@
+"""What is not committed, as `git status` says it, without a program of a repository's own being run.
+
+git starts itself anew in each submodule, with that one's settings; so it is not let in there, and we look ourselves.
+"""
+
+from __future__ import annotations
+
+import os
+
+from phase_gate.core.values import Value
+from phase_gate.storage.filtered_files import as_indexed
+from phase_gate.storage.git import run_git
+from phase_gate.storage.git_files import is_repository
+
+#: How many blanks stand before the path, by the kind of a row.
+_BLANKS = {"1": 8, "2": 9, "u": 10}
+
+_UNTRACKED = "??"
+#: Not staged, and not what the index has.
+_MODIFIED = ".M"
+
+
+class Status(Value):
+    """The commit, None before the first, and path -> what is so with it: two letters, the second of the work tree."""
+
+    head: str | None
+    rows: dict[str, str]
+
+    @property
+    def tracked(self) -> list[str]:
+        return [path for path, what in self.rows.items() if what != _UNTRACKED]
+
+    @property
+    def untracked(self) -> list[str]:
+        """Files, and with a slash at the end folders."""
+        return [path for path, what in self.rows.items() if what == _UNTRACKED]
+
+
+def read_status(folder: str, *, untracked: str = "all") -> Status:
+    """Return what is not committed below a folder, by paths from there. Raises NoGitError.
+
+    :param untracked: as `--untracked-files` takes it.
+    """
+    said = run_git(
+        folder,
+        *("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"),
+        *("--ignore-submodules=dirty", f"--untracked-files={untracked}", "--", "."),
+    )
+    # Paths are relative to the top of the repository, and we may stand below it.
+    prefix = os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
+    head = None
+    rows: dict[str, str] = {}
+    for row in filter(None, os.fsdecode(said).split("\0")):
+        kind, rest = row[0], row[2:]
+        if kind in _BLANKS:
+            rows[row.split(" ", _BLANKS[kind])[-1].removeprefix(prefix)] = rest[:2]
+        elif kind == "?":
+            rows[rest.removeprefix(prefix)] = _UNTRACKED
+        elif rest.startswith("branch.oid ") and "(" not in rest:
+            head = rest.removeprefix("branch.oid ")
+    for path in as_indexed(folder, [path for path, what in rows.items() if what == _MODIFIED]):
+        del rows[path]
+    rows.update((path, _MODIFIED) for path in find_modified_submodules(folder) if path not in rows)
+    return Status(head=head, rows=rows)
+
+
+def find_modified_submodules(folder: str) -> list[str]:
+    """Return the submodules with something in them that is not committed there. Raises NoGitError."""
+    listed = run_git(folder, "ls-files", "-z", "-s").split(b"\0")
+    paths = [os.fsdecode(entry.partition(b"\t")[2]) for entry in listed if entry.startswith(b"160000 ")]
+    return [path for path in paths if is_repository(place := os.path.join(folder, path)) and read_status(place).rows]

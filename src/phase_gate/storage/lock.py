@@ -1,0 +1,168 @@
+"""The lock that protects a task's state.
+
+A kernel lock on a sidecar: the state file is swapped on every write, and a lock on the swapped-out file would guard
+nothing. It is free as soon as its holder is dead. Who holds it stands in a small file beside it, for people only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import time
+from collections.abc import Iterator
+from os import getpid
+from pathlib import Path
+
+from phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
+from phase_gate.errors import LockTimeoutError, StorageError
+from phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
+from phase_gate.storage.kernel_lock import KernelLock, LockedError, lock_on
+from phase_gate.storage.process_identity import ProcessIdentity
+
+#: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
+#: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.
+_PATIENCE = ((0.05, 0.005), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
+_CROWD_INTERVAL = 0.03
+#: For so long a process that had to wait gives way before it asks again: whoever polls is asleep when a lock becomes
+#: free, so one that asks at once would always be first, and 49 others would wait until it has had enough.
+_CROWDED_FOR = 1.0
+#: What file systems say that have no locks.
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
+
+
+@contextlib.contextmanager
+def hold_lock(
+    path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
+) -> Iterator[None]:
+    """Hold the kernel lock on `path`; raises LockTimeoutError with the holder's name after `timeout` seconds."""
+    if path.is_symlink() or path.is_dir():
+        raise refuse(path, OSError("not a plain file"))
+    lock = lock_on(path)
+    try:
+        _give_way()
+        try:
+            files.acquire(lock)
+        except LockedError:
+            _waited.at = time.monotonic()
+            _wait_for(lock, timeout, files)
+    except LockedError:
+        raise LockTimeoutError(
+            f"{path.name} was not free within {timeout:g} s{_describe_holder(path, files)}",
+            remedy="wait for that run to end, or end it, then run again",
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise _refuse_lock(path, error) from error
+    holder, process = holder_file(path), ProcessIdentity()
+    try:
+        with contextlib.suppress(OSError):
+            # Never through a link: what it points to is not ours.
+            descriptor = files.open(holder, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            try:
+                files.write(descriptor, json.dumps(_myself(command)).encode())
+            finally:
+                files.close(descriptor)
+        yield
+    finally:
+        try:
+            if process.is_this():
+                remove_file(holder, files)
+        finally:
+            lock.release()  # even if somebody presses Ctrl-C right here
+
+
+class _Waited:
+    """When this process last found a lock held by somebody else."""
+
+    at = -_CROWDED_FOR
+
+
+_waited = _Waited()
+
+
+def _give_way() -> None:
+    """Let those go first who wait already, if there were any lately."""
+    if time.monotonic() - _waited.at < _CROWDED_FOR:
+        time.sleep(_CROWD_INTERVAL)
+
+
+def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
+    began = time.monotonic()
+    while (left := timeout - (waited := time.monotonic() - began)) > 0:
+        interval = next(each for until, each in _PATIENCE if waited < until)
+        time.sleep(min(interval, left))
+        with contextlib.suppress(LockedError):
+            files.acquire(lock)
+            return
+    raise LockedError
+
+
+def holder_file(path: Path) -> Path:
+    return path.with_suffix(".holder")
+
+
+def is_free(path: Path, files: FileSystem = REAL) -> bool:
+    """Tell whether nobody holds the kernel lock on `path`. A file that is not there is held by nobody."""
+    try:
+        files.stat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False  # doubt: what can't be looked at may be held
+    lock = lock_on(path)
+    try:
+        files.acquire(lock)
+    except (OSError, NotImplementedError):
+        return False  # held, or in doubt: a lock that can't be asked may be held
+    lock.release()
+    return True
+
+
+class RunLock:
+    """Held while a run lives: an open record whose lock is free belongs to a run that is lost."""
+
+    def __init__(self, path: Path, files: FileSystem = REAL) -> None:
+        self._path, self._files = path, files
+        self._lock = lock_on(path)
+
+    def acquire(self) -> None:
+        try:
+            self._files.acquire(self._lock)
+        except (OSError, NotImplementedError) as error:
+            raise _refuse_lock(self._path, error) from error
+
+    def release(self) -> None:
+        if self._lock.release():
+            remove_file(self._path, self._files)
+
+
+def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageError:
+    if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+        return refuse(path, error)
+    return StorageError(
+        f"{path.name} can't be locked: {error}",
+        remedy="name a folder on a local disk with --phase-dir or PHASE_GATE_DIR",
+    )
+
+
+def _myself(command: str) -> dict[str, object]:
+    return {
+        "pid": getpid(),
+        "host": host_name(),
+        "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "command": command,
+    }
+
+
+def host_name() -> str:
+    """Return this machine's name; importing `socket` for it would cost more than the rest of a lock."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+
+
+def _describe_holder(path: Path, files: FileSystem) -> str:
+    try:
+        who = json.loads(read_bytes(holder_file(path), files) or b"")
+        return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
+    except (StorageError, ValueError, KeyError, TypeError, RecursionError):
+        return ""

@@ -1,0 +1,98 @@
+"""What this user has already seen of a state folder: kept outside the project, best effort.
+
+A folder restored from an old copy has a consistent chain; only somebody who remembers how far it had come can tell.
+Off under CI, where every job begins anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from phase_gate.core.values import Value, replace
+from phase_gate.errors import PhaseGateError
+from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
+
+
+class Seen(Value):
+    """The highest serial of a lineage, the hash of that line, which cycle it was, and whether that was open then."""
+
+    lineage: str
+    serial: int
+    head: str
+    cycle_is_open: bool
+    cycle: int = 0
+
+
+class Memory:
+    """What is remembered of one task's folder."""
+
+    def __init__(self, file: Path | None, folder: Path, files: FileSystem = REAL) -> None:
+        self._file, self._folder, self._files = file, folder, files
+
+    @classmethod
+    def for_folder(cls, folder: Path, environment: Mapping[str, str]) -> Memory:
+        return cls(memory_file(folder, environment), folder)
+
+    def recall(self) -> Seen | None:
+        if self._file is None:
+            return None
+        try:
+            row = json.loads(read_bytes(self._file, self._files) or b"")
+            seen = Seen(
+                lineage=row["lineage"],
+                serial=row["serial"],
+                head=row["head"],
+                cycle_is_open=row["cycle_is_open"],
+                cycle=row.get("cycle", 0),
+            )
+        except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        return seen if isinstance(seen.serial, int) and isinstance(seen.cycle, int) else None
+
+    def expect(self, lineage: str) -> None:
+        """Expect a ledger of this lineage from now on, at whatever line, in the place of what was seen.
+
+        Before it is written: whoever dies between the two must not find that the folder was rolled back or exchanged.
+        That a cycle was open is not forgotten. Raises StorageError if it can't be done: what was seen would be missed.
+        """
+        seen = self.recall()
+        if seen is not None:
+            self._write(replace(seen, lineage=lineage, serial=0, head=""), durable=True)
+
+    def keep(self, seen: Seen) -> None:
+        # Best effort: a home folder that can't be written is no reason to refuse a run.
+        with contextlib.suppress(PhaseGateError):
+            self._write(seen, durable=False)
+
+    def _write(self, seen: Seen, *, durable: bool) -> None:
+        if self._file is None:
+            return
+        row = {
+            "folder": str(self._folder.absolute()),
+            "lineage": seen.lineage,
+            "serial": seen.serial,
+            "head": seen.head,
+            "cycle_is_open": seen.cycle_is_open,
+            "cycle": seen.cycle,
+        }
+        make_folder(self._files, self._file.parent)
+        write_atomically(self._files, self._file, json.dumps(row).encode(), durable=durable)
+
+
+def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
+    """Return the file of the user's state directory that is about this folder; None where nothing is remembered."""
+    if environment.get("CI", "").lower() not in ("", "0", "false"):
+        return None
+    base = environment.get("XDG_STATE_HOME") or ""
+    try:
+        root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
+    except RuntimeError:
+        return None  # a user without a home folder, as in some containers
+    # Resolved: another spelling of the folder's name must not make us forget it.
+    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    return root / "phase-gate" / f"{name}.json"

@@ -1,0 +1,114 @@
+"""Stored objects: inventories and outcomes of runs, named by the digest of their content.
+
+They are too big for the ledger's lines and mostly the same from run to run: the ledger names them by digest, and one
+that is there already is not written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.inventory import Inventory, inventory_from_json, inventory_to_json
+from phase_gate.errors import TamperedError
+from phase_gate.storage.files import (
+    FileSystem,
+    exists,
+    make_folder,
+    read_bytes,
+    set_aside,
+    sync_folder,
+    write_atomically,
+)
+from phase_gate.storage.ledger import REPAIR
+
+#: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
+_LEVEL = 1
+#: Three times an inventory of a million ids; a few kilobytes that unpack to more are made to fill the memory.
+MAX_SIZE = 64 * 1024 * 1024
+#: A digest, and nothing that leads to another file.
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+
+class ObjectStore:
+    def __init__(self, folder: Path, files: FileSystem) -> None:
+        self._folder, self._files = folder, files
+        #: Documents are read once in a process and never changed.
+        self._loaded: dict[str, Any] = {}
+        self._inventories: dict[str, Inventory] = {}
+        self._is_synced = False
+
+    def keep(self, document: Any) -> str:
+        """Store a JSON document and return its digest."""
+        data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
+        name = hashlib.sha256(data).hexdigest()
+        path = self._path(name)
+        if not exists(path, self._files):
+            make_folder(self._files, self._folder)
+            write_atomically(self._files, path, zlib.compress(data, _LEVEL))
+        elif not self._is_synced:
+            # Whoever put it there may have died before the folder was synced. Once a process: no more can be seen.
+            sync_folder(self._files, self._folder)
+        self._is_synced = True
+        return name
+
+    def set_damaged_aside(self) -> None:
+        """Rename those that are not what their names say: else the same content would never be stored again."""
+        for path in sorted(self._folder.glob("*.z")):
+            try:
+                self._read(path.stem)
+            except TamperedError:
+                set_aside(self._files, path, path.with_suffix(".damaged"))
+
+    def load(self, name: str) -> Any:
+        """Return the document of that digest. Raises TamperedError if it is gone or is another one."""
+        if name not in self._loaded:
+            self._loaded[name] = self._read(name)
+        return self._loaded[name]
+
+    def load_inventory(self, name: str) -> Inventory:
+        """Return the inventory of that digest; asked twice, the same object."""
+        if name not in self._inventories:
+            self._inventories[name] = inventory_from_json(self.load(name))
+        return self._inventories[name]
+
+    def keep_inventory(self, inventory: Inventory) -> str:
+        """Store an inventory and return its digest. One that was loaded here, or is equal, has its digest already."""
+        for name, known in self._inventories.items():
+            # Mostly the very same objects inside, where comparing is a look at each file's identity.
+            if known == inventory:
+                return name
+        name = self.keep(inventory_to_json(inventory))
+        self._inventories[name] = inventory
+        return name
+
+    def _read(self, name: str) -> Any:
+        if not _NAME.fullmatch(name):
+            raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
+        packed = read_bytes(self._path(name), self._files)
+        if packed is None:
+            raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
+        try:
+            data = zlib.decompressobj().decompress(packed, MAX_SIZE)
+            if hashlib.sha256(data).hexdigest() != name:
+                raise ValueError("it is another one")
+            return json.loads(data)
+        except (zlib.error, ValueError, RecursionError) as error:
+            raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
+
+    def kept_at(self, name: str) -> float | None:
+        """Return when an object was stored; None if that can't be told."""
+        try:
+            return self._path(name).stat().st_mtime
+        except OSError:
+            return None
+
+    def has(self, name: str) -> bool:
+        return exists(self._path(name), self._files)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.z"

@@ -1,0 +1,105 @@
+"""Repair a damaged ledger: keep a copy, go on from the last good transaction.
+
+Nothing is thrown away, and nothing that was damaged counts: after a repair the streak and the verdict start anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.state import NEW_STATE, Event, State
+from phase_gate.core.values import Value
+from phase_gate.errors import KeylessError, NotAllowedError, TamperedError
+from phase_gate.storage.files import exists, read_bytes, write_atomically
+from phase_gate.storage.lock import hold_lock
+from phase_gate.storage.opening import Opened, apply_line
+from phase_gate.storage.store import TaskStore
+
+
+class Repaired(Value):
+    kept_lines: int
+    dropped_bytes: int
+    copy: Path
+
+
+def repair(store: TaskStore) -> Repaired:
+    """Make the task usable again. Raises NotAllowedError if nothing is wrong with it."""
+    try:
+        is_damaged = _is_damaged(store)
+    except KeylessError:
+        # Repaired as it was made: a person adopts what is whole, and only that.
+        store = store.without_key()
+        if not _is_damaged(store):
+            raise
+        is_damaged = True
+    if not is_damaged:
+        raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+    with hold_lock(store.lock_file, store.files, command="phase-gate audit --repair"):
+        return _rewrite(store)
+
+
+def _is_damaged(store: TaskStore) -> bool:
+    try:
+        store.check_objects(store.look().state)
+    except TamperedError:
+        return True
+    return False
+
+
+def _rewrite(store: TaskStore) -> Repaired:
+    """Copy what is there, then put good lines and the record of the repair in its place, in one step.
+
+    Until that step the task is refused as it was; after it, the repair is on record. There is nothing in between.
+    """
+    raw = read_bytes(store.ledger_file, store.files) or b""
+    state = read_bytes(store.state_file, store.files)
+    good = _last_good(store)
+    number = 1
+    while exists(copy := store.folder / f"ledger.damaged-{number}", store.files):
+        number += 1
+    write_atomically(store.files, copy, raw)
+    if state is not None:
+        write_atomically(store.files, store.folder / f"state.damaged-{number}", state)
+    store.objects.set_damaged_aside()
+    done = Repaired(kept_lines=good.serial, dropped_bytes=len(raw) - good.size, copy=copy)
+    data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": copy.name}
+    if store.has_lost_cycle(good.state):
+        data["vanished"] = True
+    store.rewrite(good, raw[: good.size], Event(kind="repaired", data=data))
+    return done
+
+
+def _last_good(store: TaskStore) -> Opened:
+    """Return the task as it stood after its last good transaction."""
+    good, state = Opened(), NEW_STATE
+    created: Mapping[str, Any] = {}
+    # Only damage: a ledger that can't be read for another reason, its key among them, is not to be cut.
+    with contextlib.suppress(TamperedError):
+        for line in store.lines():
+            state = apply_line(state, line)
+            created = line.event.data if line.seq == 1 else created
+            if not line.more and _has_objects(store, state):
+                good = Opened(
+                    state=state,
+                    lineage=created.get("lineage", ""),
+                    key_check=created.get("key_check"),
+                    serial=line.seq,
+                    head=line.hash,
+                    size=line.end,
+                )
+    return good
+
+
+def _has_objects(store: TaskStore, state: State) -> bool:
+    """Tell whether all that the state names is still there: a transaction without its evidence is not a good one.
+
+    Raises StorageError for one that can't be read now: it may well be there, and nothing is cut in doubt.
+    """
+    try:
+        store.check_objects(state)
+    except TamperedError:
+        return False
+    return True

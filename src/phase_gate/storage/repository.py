@@ -1,0 +1,89 @@
+"""Find the repository that git would take for a folder, and what its own settings say, without asking git.
+
+git obeys the settings of whatever repository it finds, and some of them name programs. So we find it first: by git's
+own rules where they matter, and more narrowly where they can be abused. A folder that is a repository itself, without
+a `.git`, may have come with somebody's files, and is none for us.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from phase_gate.core.values import Value
+
+#: More than any settings have, and little enough to read at every look.
+MAX_SETTINGS = 16_000_000
+_SAYS_WHERE = b"gitdir: "
+
+
+class UnreadableRepositoryError(Exception):
+    """What stands in the place of a file of git's is no file, or nothing that could be one of git's."""
+
+
+class Repository(Value):
+    """Where a repository has its files."""
+
+    #: The folder with the `.git`.
+    top: str
+    #: Of this checkout.
+    folder: str
+    #: Of all checkouts.
+    common: str
+
+    def read_settings(self) -> tuple[bytes, bytes]:
+        """Return the texts of its settings, those of this checkout last. Raises UnreadableRepositoryError."""
+        return (
+            _read_file(os.path.join(self.common, "config")) or b"",
+            _read_file(os.path.join(self.folder, "config.worktree")) or b"",
+        )
+
+
+def find_repository(folder: str) -> Repository | None:
+    """Return the nearest repository from a folder upwards; None if there is none. Raises UnreadableRepositoryError."""
+    place = os.path.realpath(folder)
+    while True:
+        link = os.path.join(place, ".git")
+        if os.path.isfile(link):
+            said = _read_file(link) or b""
+            if not said.startswith(_SAYS_WHERE):
+                raise UnreadableRepositoryError
+            return _open(place, _path(place, said.removeprefix(_SAYS_WHERE)))
+        if os.path.lexists(os.path.join(link, "HEAD")):
+            return _open(place, link)
+        if _is_bare(place) or os.path.dirname(place) == place:
+            return None
+        place = os.path.dirname(place)
+
+
+def _open(top: str, folder: str) -> Repository:
+    said = _read_file(os.path.join(folder, "commondir"))
+    return Repository(top=top, folder=folder, common=folder if said is None else _path(folder, said))
+
+
+def _is_bare(folder: str) -> bool:
+    """Tell whether git could take the folder itself for a repository."""
+    return os.path.lexists(os.path.join(folder, "HEAD")) and any(
+        os.path.lexists(os.path.join(folder, name)) for name in ("objects", "commondir")
+    )
+
+
+def _path(base: str, text: bytes) -> str:
+    if b"\0" in text:
+        raise UnreadableRepositoryError  # where such a path ends is a matter of opinion
+    return os.path.join(base, os.fsdecode(text.rstrip(b"\r\n")))
+
+
+def _read_file(path: str) -> bytes | None:
+    """Return what stands in a file; None if it is not there."""
+    try:
+        status = os.stat(path)
+        # A pipe would keep us waiting, a device would never end.
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SETTINGS:
+            raise UnreadableRepositoryError
+        with open(path, "rb") as file:
+            return file.read(MAX_SETTINGS)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableRepositoryError from error

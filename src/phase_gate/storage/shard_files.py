@@ -1,0 +1,106 @@
+"""The records of shards as files: one each, packed, with a digest in front, so that one cut short is noticed.
+
+A shard runs on a machine of its own and has no task's ledger to write into; what it leaves is carried to whoever
+combines them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import hmac
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.forked import forked_child
+from phase_gate.core.shard_json import SCHEMA, shard_from_json, shard_to_json
+from phase_gate.core.shard_record import Shard, Split
+from phase_gate.core.values import replace
+from phase_gate.errors import ShardError
+from phase_gate.storage import fork_marks
+from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
+from phase_gate.storage.own_folders import refuse_links
+
+#: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
+FOLDER = "phase-gate-shards"
+SUFFIX = ".shard.gz"
+
+
+def shard_file(folder: Path, split: Split) -> Path:
+    return folder / f"{split.index}-of-{split.total}{SUFFIX}"
+
+
+def shard_mark_file(folder: Path, shard: str) -> Path:
+    """Return where a forked child of the shard with this id leaves its mark."""
+    return folder / f"{shard}{fork_marks.SUFFIX}"
+
+
+def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
+    """Write the record in its place, whole or not at all. Raises StorageError where that can't be done."""
+    body = json.dumps(shard_to_json(shard), separators=(",", ":")).encode()
+    head = json.dumps(
+        {"kind": "phase-gate shard", "schema": SCHEMA, "keyed": key is not None, "digest": _digest(body, key)}
+    )
+    refuse_links([folder])
+    make_folder(REAL, folder)
+    ignore = folder / ".gitignore"
+    if not exists(ignore):
+        write_atomically(REAL, ignore, b"# Records of pytest-phase-gate: not for commits.\n*\n", durable=False)
+    path = shard_file(folder, shard.split)
+    write_atomically(REAL, path, gzip.compress(head.encode() + b"\n" + body, compresslevel=1, mtime=0))
+    return path
+
+
+def read_shards(folder: Path, *, key: bytes | None) -> list[Shard]:
+    """Return the records below a folder. Raises ShardError if there is none, or one is not what a shard wrote."""
+    paths = sorted(folder.rglob(f"*{SUFFIX}"))
+    if not paths:
+        raise ShardError(
+            f"no record of a shard is in {folder.name or folder}",
+            remedy=f"run pytest with --phase-shard=I/N first, and bring its files (*{SUFFIX}) here",
+        )
+    collections: dict[str, tuple[str, ...]] = {}
+
+    def expand(digest: str, read: Any) -> tuple[str, ...]:
+        # The same list in all shards, as a rule: one of them is enough.
+        if digest not in collections:
+            collections[digest] = read()
+        return collections[digest]
+
+    return [_read(path, path.relative_to(folder).as_posix(), key, expand) for path in paths]
+
+
+def _read(path: Path, name: str, key: bytes | None, expand: Any) -> Shard:
+    remedy = "run that shard again, and bring its record here whole"
+    try:
+        head, _, body = gzip.decompress(read_bytes(path) or b"").partition(b"\n")
+        information = json.loads(head)
+        schema, is_keyed, digest = information["schema"], information["keyed"], information["digest"]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError):
+        raise ShardError(f"{name} is damaged, or not the record of a shard", remedy=remedy) from None
+    if schema != SCHEMA:
+        raise ShardError(
+            f"{name} has schema {schema}, and this version reads {SCHEMA}",
+            remedy="let the same version of pytest-phase-gate run the shards and combine them",
+        )
+    if bool(is_keyed) is not (key is not None):
+        with_key, without = ("it", "this command") if is_keyed else ("this command", "it")
+        raise ShardError(
+            f"{name}: {with_key} has PHASE_GATE_KEY and {without} has not", remedy="set the same key in all jobs"
+        )
+    if not hmac.compare_digest(str(digest).encode(), _digest(body, key).encode()):
+        raise ShardError(f"{name} is not what the shard wrote, or was made with another key", remedy=remedy)
+    try:
+        shard = shard_from_json(json.loads(body), file=name, expand=expand)
+        late = fork_marks.read_mark(shard_mark_file(path.parent, shard.id))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
+    if shard.facts is None or not late:
+        return shard
+    return replace(shard, facts=replace(shard.facts, doubts=(*shard.facts.doubts, *map(forked_child, late))))
+
+
+def _digest(body: bytes, key: bytes | None) -> str:
+    return hashlib.sha256(body).hexdigest() if key is None else hmac.new(key, body, hashlib.sha256).hexdigest()

@@ -1,0 +1,300 @@
+"""A task's state on disk: read it, or change it in one locked transaction.
+
+Files only; what an event means is the core's business. The ledger is the truth, `state.json` a checkpoint of it, so
+that opening does not depend on the ledger's length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from phase_gate.core.fold import apply
+from phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
+from phase_gate.core.state import SCHEMA, Event, State
+from phase_gate.core.state_json import state_to_json
+from phase_gate.core.values import replace
+from phase_gate.errors import StorageError, TamperedError
+from phase_gate.storage import fork_marks
+from phase_gate.storage.files import (
+    REAL,
+    FileSystem,
+    append_durably,
+    cut_off,
+    exists,
+    make_folder,
+    read_bytes,
+    remove_file,
+    set_aside,
+    sync_folders,
+    write_atomically,
+)
+from phase_gate.storage.ledger import REPAIR, Line, digest, encode_transaction
+from phase_gate.storage.lock import hold_lock, is_free
+from phase_gate.storage.memory import Memory, Seen
+from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.opening import Opened, Opener
+from phase_gate.storage.own_folders import refuse_links
+
+#: Our folder's own `.gitignore`.
+IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
+
+
+class Transaction:
+    """One change of a task: record events, then leave the block to write them."""
+
+    def __init__(self, opened: Opened, *, at: str) -> None:
+        self.opened, self.at, self.state = opened, at, opened.state
+        self.events: list[Event] = []
+
+    def record(self, *events: Event) -> None:
+        for event in events:
+            event = event if event.at else replace(event, at=self.at)
+            self.events.append(event)
+            self.state = apply(self.state, event)
+
+
+class TaskStore:
+    """The files of one task."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        task: str,
+        command: str = "",
+        lock_timeout: float = DEFAULT_LOCK_TIMEOUT,
+        key: bytes | None = None,
+        memory: Memory | None = None,
+        files: FileSystem = REAL,
+        own_folders: tuple[Path, ...] = (),
+    ) -> None:
+        """Take the files in that folder.
+
+        :param own_folders: may not be links.
+        """
+        self.folder, self.task = folder, task
+        self._own_folders = own_folders
+        self.objects = ObjectStore(folder / "objects", files)
+        self.files = files
+        self._command, self._lock_timeout = command, lock_timeout
+        self.key = key
+        self._memory = memory or Memory(None, folder)
+        self._opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
+
+    @property
+    def ledger_file(self) -> Path:
+        return self.folder / "ledger.jsonl"
+
+    @property
+    def state_file(self) -> Path:
+        return self.folder / "state.json"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.folder / "state.json.lock"
+
+    @property
+    def signal_file(self) -> Path:
+        return self.folder / "exit-signal.yaml"
+
+    def without_key(self) -> TaskStore:
+        """Return the same task for somebody who has no key."""
+        return TaskStore(
+            self.folder,
+            task=self.task,
+            command=self._command,
+            lock_timeout=self._lock_timeout,
+            memory=self._memory,
+            files=self.files,
+            own_folders=self._own_folders,
+        )
+
+    def key_check(self, lineage: str) -> str | None:
+        """Return what a ledger of that lineage says of the key that is set: it tells the key, and not what it is."""
+        return None if self.key is None else digest(lineage, self.key)[:32]
+
+    def run_lock_file(self, run: str) -> Path:
+        """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
+        if not run.isascii() or not run.replace("-", "").isalnum():
+            raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
+        return self.folder / "runs" / f"{run}.lock"
+
+    def fork_mark_file(self, run: str) -> Path:
+        return self.folder / "runs" / f"{run}{fork_marks.SUFFIX}"
+
+    def keep(self, kind: str, value: Any) -> str:
+        """Store an object that events will name, and return its digest."""
+        refuse_links(self._own_folders)
+        return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
+
+    # --- looking -------------------------------------------------------------------------------------------------
+
+    def look(self) -> Opened:
+        """Return the task as it stands, without a lock and without writing anything."""
+        refuse_links(self._own_folders)
+        opened = self._opener.open()
+        state = opened.state
+        for event in self.late_marks(opened):
+            state = apply(state, event)
+        return opened if state is opened.state else replace(opened, state=state)
+
+    def late_marks(self, opened: Opened) -> list[Event]:
+        """Return what forked children did when their run had ended: no line of the ledger tells of it yet."""
+        if not opened.exists:
+            return []
+        alive = [run.id for run in opened.state.open_runs]
+        marked = fork_marks.list_marked(self.folder / "runs", self.files, open_runs=alive)
+        return [
+            Event(kind="run-forked", data={"run": run, "tests": self._marked_tests(run)}, at=now()) for run in marked
+        ]
+
+    def forget_mark(self, run: str) -> None:
+        remove_file(self.fork_mark_file(run), self.files)
+
+    def _marked_tests(self, run: str) -> list[str]:
+        return list(fork_marks.read_mark(self.fork_mark_file(run), self.files))
+
+    def lost_runs(self, state: State) -> tuple[str, ...]:
+        """Return the open runs whose own lock is free: they will never end."""
+        return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
+
+    def has_lost_cycle(self, state: State) -> bool:
+        """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
+        seen = self._memory.recall()
+        return seen is not None and seen.cycle_is_open and (state.cycle == 0 or state.cycle < seen.cycle)
+
+    def check_objects(self, state: State) -> None:
+        """Raise TamperedError if an object that the state names is gone or damaged."""
+        snapshots = [snapshot for snapshot in (state.baseline, state.first, state.latest) if snapshot is not None]
+        names = [state.rules, state.known, state.targets, state.criteria]
+        for name in (*names, *(part for each in snapshots for part in (each.inventory, each.outcomes))):
+            if name is not None:
+                self.objects.load(name)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every line of the ledger, verified one by one."""
+        refuse_links(self._own_folders)
+        return self._opener.lines()
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def transaction(self, *, accept_rollback: bool = False) -> Iterator[Transaction]:
+        """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing."""
+        refuse_links(self._own_folders)
+        make_folder(self.files, self.folder)
+        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
+            opened = self._opener.open(accept_rollback=accept_rollback)
+            change = Transaction(opened, at=now())
+            if not opened.exists:
+                self._begin(change)
+            marks = self.late_marks(opened)
+            change.record(*marks)
+            yield change
+            if change.events and (opened.exists or len(change.events) > 1):
+                self._commit(change, is_expected=opened.exists and not accept_rollback)
+            for mark in marks:
+                self.forget_mark(mark.data["run"])
+
+    def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
+        """Replace the ledger by its good beginning and these events, in one step. The caller holds the lock."""
+        change = Transaction(opened, at=now())
+        if not opened.exists:
+            self._begin(change)
+        change.record(*events)
+        self._commit(change, instead_of=kept)
+
+    def _begin(self, change: Transaction) -> None:
+        lineage = os.urandom(16).hex()
+        check = self.key_check(lineage)
+        change.opened = replace(change.opened, lineage=lineage, key_check=check)
+        created: dict[str, Any] = {"task": self.task, "lineage": lineage, "key_check": check}
+        if self.has_lost_cycle(change.state):
+            created["vanished"] = True
+        change.record(Event(kind="created", data=created))
+
+    def _commit(self, change: Transaction, *, instead_of: bytes | None = None, is_expected: bool = False) -> None:
+        """Write the events.
+
+        :param instead_of: what the ledger begins with from now on, in one step.
+        :param is_expected: the memory knows the lineage, and no line that will be gone.
+        """
+        opened = change.opened
+        if not opened.exists:
+            self._write_ignore_file()
+        if opened.unfinished:
+            # Kept aside, not thrown away: it may tell somebody what happened.
+            aside = self.folder / f"ledger.unfinished-{opened.serial}"
+            write_atomically(self.files, aside, opened.unfinished)
+            cut_off(self.files, self.ledger_file, opened.size)
+        if opened.older_schema is not None:
+            older = read_bytes(self.state_file, self.files) or b""
+            write_atomically(self.files, self.folder / f"state.schema-{opened.older_schema}.json", older)
+        document = state_to_json(change.state)
+        data, last = encode_transaction(
+            change.events,
+            seq=opened.serial + 1,
+            prev=opened.head,
+            state_digest=digest(document),
+            key=self._opener.key_for(opened.key_check) if opened.exists else self.key,
+        )
+        if not is_expected:
+            self._memory.expect(opened.lineage)
+        if instead_of is None:
+            append_durably(self.files, self.ledger_file, data)
+        else:
+            write_atomically(self.files, self.ledger_file, instead_of + data)
+        change.opened = replace(
+            opened, state=change.state, serial=last.seq, head=last.hash, size=opened.size + len(data), unfinished=b""
+        )
+        try:
+            self._write_state(change.opened, document, last_start=opened.size + last.start)
+        except StorageError:
+            # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
+            # is not there any more would be in the way.
+            if instead_of is not None and exists(self.state_file, self.files):
+                set_aside(self.files, self.state_file, self.folder / "state.old")
+        self._memory.keep(_seen(change.opened))
+
+    def _write_state(self, opened: Opened, document: dict[str, Any], *, last_start: int) -> None:
+        stored = {
+            "schema": SCHEMA,
+            "lineage": opened.lineage,
+            "serial": opened.serial,
+            "head": opened.head,
+            "key_check": opened.key_check,
+            "ledger": {"last": last_start, **self._opener.ledger_stat()},
+            "state": document,
+        }
+        write_atomically(self.files, self.state_file, json.dumps(stored, indent=1).encode())
+
+    def _write_ignore_file(self) -> None:
+        make_folder(self.files, self.folder / "runs")
+        # Once more, for whoever made them may have died before. Up to where `tasks/NAME` in a state folder lies.
+        sync_folders(self.files, self.folder.parents[:3])
+        ignore = self.folder / ".gitignore"
+        if not exists(ignore, self.files):
+            write_atomically(self.files, ignore, IGNORE, durable=False)
+
+
+def _seen(opened: Opened) -> Seen:
+    state = opened.state
+    return Seen(
+        lineage=opened.lineage,
+        serial=opened.serial,
+        head=opened.head,
+        # One that vanished is open until another one has gone the whole way.
+        cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
+        cycle=state.cycle,
+    )
+
+
+def now() -> str:
+    """Return the present time as the ledger writes it: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,163 @@
+"""Take the fingerprint of the sources: which files there are, and what is in them.
+
+With git, git looks: its index is a stat cache already. Without it we walk, with a stat cache of our own.
+Staging, committing and touching change nothing here; editing, renaming, adding and deleting do. A file's mode is not
+part of it: pytest imports files and runs none, and checkouts on other systems have other modes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from phase_gate.core.settings import DEFAULT_DOCS
+from phase_gate.core.values import Value, field
+from phase_gate.storage.beside import take_beside
+from phase_gate.storage.git import NoGitError
+from phase_gate.storage.git_files import FILTERED_CACHE, take_git_files
+from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
+from phase_gate.storage.walked_files import take_walked_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PYTEST_CONFIGURATION = frozenset((*PYTEST_FILES, *PYTEST_SECTIONS))
+
+
+class Tree(Value, kw_only=False):
+    """A fingerprint. The digest says how it was taken, too: `git:…` and `walk:…` can't be compared."""
+
+    digest: str
+    files: Mapping[str, str]
+    #: Contents that neither git nor a walk shows, and that runs have imported.
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The digest of what git or a walk shows, whatever was imported beside it."""
+        return f"{self.digest.partition(':')[0]}:{_digest(self.files)}" if self.beside else self.digest
+
+    @property
+    def is_gits(self) -> bool:
+        """Whether git made the ids of the contents."""
+        return self.digest.startswith("git:")
+
+
+class Difference(Value):
+    """Names of files, sorted."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def take_tree(
+    root: Path,
+    *,
+    docs: Sequence[str] = DEFAULT_DOCS,
+    always: Iterable[str] = (),
+    beside: Iterable[str] = (),
+    state_folder: Path | None = None,
+    cache_file: Path | None = None,
+) -> Tree:
+    """Return the fingerprint of the sources below `root`.
+
+    :param always: paths relative to `root` that are part of it even if they are docs, untracked or ignored.
+    :param beside: paths relative to `root` of files that runs have imported: they count even if nothing shows them.
+    :param cache_file: what a walk remembers, and beside it what git can't; its folder is made if it lies in a state
+        folder that is there.
+    """
+    top = os.path.realpath(root)
+    is_state = _state_matcher(top, state_folder)
+    wanted = {name for name in map(posixpath.normpath, always) if not is_state(name)}
+    is_doc = compile_globs(docs)
+
+    def keep(path: str) -> bool:
+        return path in wanted or not (is_doc(path) or is_state(path))
+
+    try:
+        filtered = None if cache_file is None else cache_file.with_name(FILTERED_CACHE)
+        kind, files = "git", take_git_files(top, keep, wanted, cache_file=filtered, state_folder=state_folder)
+    except NoGitError:
+        kind = "walk"
+        files = take_walked_files(top, keep, wanted, cache_file=cache_file, state_folder=state_folder)
+    return add_beside(Tree(f"{kind}:{_digest(files)}", files), root, beside)
+
+
+def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
+    """Return the fingerprint with the contents of these files, as far as it does not show them already.
+
+    :param paths: relative to `root`.
+    """
+    beside = take_beside(os.path.realpath(root), sorted(paths), tree.files)
+    if not beside:
+        return tree
+    kind, _, digest = tree.digest.partition(":")
+    return Tree(f"{kind}:{_digest({'': digest, **beside})}", tree.files, beside)
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    text = "\0".join(part for pair in sorted(files.items()) for part in pair)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
+    """Return the Python files and pytest configurations of `before` that are gone or have another content.
+
+    If the trees were taken in two ways (git broke in between), that is all of them: doubt closes the gate.
+    """
+    return tuple(sorted(path for path in before.files if _is_source(path) and _differs(path, before, after)))
+
+
+def describe_difference(before: Mapping[str, str], after: Mapping[str, str]) -> Difference:
+    """Return which files came, went and changed."""
+    return Difference(
+        added=tuple(sorted(after.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        changed=tuple(sorted(path for path in before.keys() & after.keys() if before[path] != after[path])),
+    )
+
+
+def _is_source(path: str) -> bool:
+    return path.endswith(".py") or posixpath.basename(path) in _PYTEST_CONFIGURATION
+
+
+def _differs(path: str, before: Tree, after: Tree) -> bool:
+    return after.files.get(path) != before.files[path]
+
+
+# --- which paths count
+
+
+def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]:
+    given = "" if state_folder is None else os.path.realpath(state_folder)
+    # Relative if it lies below the root. Else it stays absolute and matches nothing: a state folder that is the root
+    # itself, or above it, must not make the sources vanish.
+    inside = given.removeprefix(os.path.join(top, "")).replace(os.sep, "/") + "/"
+
+    def is_state(path: str) -> bool:
+        if ".phase-gate" in path and ".phase-gate" in path.split("/"):  # the first is cheap, and mostly false
+            return True
+        return path.startswith(inside)
+
+    return is_state
+
+
+def compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:
+    """Return a matcher; like in a .gitignore, a pattern without a slash speaks of names in any folder."""
+    if not globs:
+        return lambda path: False
+    matches = re.compile("|".join(f"(?:{_glob_to_regex(glob)})" for glob in globs), re.S).fullmatch
+    return lambda path: matches(path) is not None
+
+
+def _glob_to_regex(glob: str) -> str:
+    meanings = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    whole = glob.removeprefix("./").removeprefix("/") + ("**" if glob.endswith("/") else "")
+    tokens = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", whole)
+    regex = "".join(meanings.get(token) or re.escape(token) for token in tokens)
+    return regex if "/" in glob else f"(?:.*/)?{regex}"
