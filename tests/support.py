@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import phase_gate
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.

@@ -13,8 +13,7 @@ import pytest
 
 import phase_gate
 from phase_gate import exit_codes
-from phase_gate.errors import PhaseGateError, StateError
-from phase_gate.messages import MESSAGES
+from phase_gate.errors import MESSAGES, PhaseGateError, StateError
 
 #: What other errors have in common; nobody raises them, so nobody reads their slugs.
 BASES = (PhaseGateError, StateError)

@@ -15,7 +15,6 @@ from phase_gate.core.settings import (
     ExitGate,
     Overlay,
 )
-from phase_gate.core.values import Value
 from phase_gate.core.words import look_command, run_command
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.storage.climbing import Climb
@@ -26,6 +25,7 @@ from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from phase_gate.storage.tree import Tree, take_tree
 from phase_gate.storage.untracked import list_files, take_contents, take_data
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from phase_gate.core.evidence import Measured, Remembered
@@ -154,8 +154,8 @@ class Project(Value):
 
     def verification_workflow(self) -> Workflow:
         """Return the workflow of the verification gate, with what the project's file says of its one phase."""
-        from phase_gate.core.values import replace
         from phase_gate.core.verification import PHASE, WORKFLOW
+        from phase_gate.values import replace
 
         overlay = self.configuration.overlay
         # The rest of the file speaks of the project's own workflow, which this is not.

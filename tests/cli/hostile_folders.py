@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 from tests.support import Sample
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.messages import MESSAGES
+from phase_gate.errors import MESSAGES
 from tests.cli.conftest import Begin
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.cli._texts import check_texts
-from phase_gate.core.typed_texts import check_sentence
 from phase_gate.errors import UsageError
+from phase_gate.typed_texts import check_sentence
 from tests.cli.conftest import Begin
 from tests.support import Sample
 

@@ -17,7 +17,7 @@ import pytest
 from phase_gate.cli import COMMANDS
 from phase_gate.core.overrides import override_record
 from phase_gate.core.state import Event
-from phase_gate.core.visible import find_unseen, show_text
+from phase_gate.visible import find_unseen, show_text
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder
 from tests.conformance.pipelines import Pipe

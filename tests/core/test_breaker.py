@@ -24,7 +24,7 @@ from phase_gate.core.breaker import (
     observe_run,
     reset,
 )
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CLOSED, HALF_OPEN, OPEN = Status.CLOSED, Status.HALF_OPEN, Status.OPEN

@@ -13,7 +13,7 @@ from phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
 from phase_gate.core.confidence import Measures
 from phase_gate.core.indicators import Indicator
 from phase_gate.core.settings import ConfidenceRules, ExitGate
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 from tests.core.test_claim_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"

@@ -19,8 +19,8 @@ from phase_gate.core.criteria import (
 )
 from phase_gate.core.findings import cap_findings
 from phase_gate.core.outcomes import FAILING, SKIPPED, Bucket, Judgement
-from phase_gate.core.values import replace
 from phase_gate.core.waivers import Waiver
+from phase_gate.values import replace
 
 FAILED, PASSED, SKIP, XFAILED = Bucket.FAILED, Bucket.PASSED, Bucket.SKIPPED, Bucket.XFAILED
 

@@ -16,7 +16,7 @@ from phase_gate.core.failures import (
     failure_from_json,
     failure_to_json,
 )
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 
 ERROR = ("Exception", "BaseException", "object")
 ASSERTION = ("AssertionError", *ERROR)

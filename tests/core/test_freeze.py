@@ -21,7 +21,7 @@ from phase_gate.core.freeze import (
 from phase_gate.core.inventory import Inventory, TestFile
 from phase_gate.core.module_code import ModuleStatement, module_code
 from phase_gate.core.source_tests import parse_source
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 
 
 def statements(source: str) -> tuple[ModuleStatement, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from phase_gate.core.outcomes import Bucket, Judgement, Past, References, judge_outcomes
 from phase_gate.core.runs import Green
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 
 ME, OTHER = "test_a.py::test_me", "test_a.py::test_other"
 SIX = ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd")

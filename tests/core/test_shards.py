@@ -16,8 +16,8 @@ from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_json import shard_from_json, shard_to_json
 from phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
 from phase_gate.core.shards import combine_shards
-from phase_gate.core.values import replace
 from phase_gate.errors import ShardError
+from phase_gate.values import replace
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
 SPLITTER, MARKS = "splitter:choose", "_pytest.mark:deselect_by_mark"

@@ -18,9 +18,9 @@ from phase_gate.core.pipeline import Pipeline, Step
 from phase_gate.core.runs import Green, Kind
 from phase_gate.core.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from phase_gate.core.state_json import state_from_json, state_to_json
-from phase_gate.core.values import as_dict, replace
 from phase_gate.core.verification import FailureType
 from phase_gate.core.waivers import Waiver
+from phase_gate.values import as_dict, replace
 from tests.core.verifications import began, check, failed, reported, taken, task
 
 # --- a state and its document

@@ -9,7 +9,7 @@ import pytest
 from phase_gate.core.fold import apply, streak_after
 from phase_gate.core.runs import Green, Kind
 from phase_gate.core.state import NEW_STATE, Event, OpenRun, State
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Trees: what the files were.
 T, EDITED, REWRITTEN = "tree-1", "tree-2", "tree-3"

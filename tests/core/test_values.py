@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from phase_gate.core.values import Value, as_dict, field, fields, replace
+from phase_gate.values import Value, as_dict, field, fields, replace
 
 
 class Point(Value):

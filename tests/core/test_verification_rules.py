@@ -8,7 +8,6 @@ import pytest
 
 from phase_gate.core.state import Event
 from phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
-from phase_gate.core.values import replace
 from phase_gate.core.verification import FailureType, Status, Verification
 from phase_gate.core.verification_rules import (
     RETRIES,
@@ -31,6 +30,7 @@ from phase_gate.core.verification_stats import (
     stats_to_json,
 )
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.values import replace
 from tests.core.verifications import (
     AT,
     SPEC,

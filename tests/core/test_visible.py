@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from phase_gate.core.visible import find_unseen, show_line, show_text
+from phase_gate.visible import find_unseen, show_line, show_text
 
 
 @pytest.mark.parametrize(

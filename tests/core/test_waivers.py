@@ -13,9 +13,9 @@ from phase_gate.core.measuring import excuse_skips
 from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.core.signals import ABSENT
-from phase_gate.core.values import replace
 from phase_gate.core.waivers import Waiver, waiver_to_json
 from phase_gate.rules.workflow_files import load_shipped_workflow
+from phase_gate.values import replace
 
 NOW = "2026-07-01T12:00:00.000Z"
 LATER = "2026-07-01T12:00:00.001Z"

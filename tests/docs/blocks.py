@@ -27,7 +27,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 from tests.support import WITHOUT_EXTRAS
 
 ROOT = Path(__file__).parent.parent.parent

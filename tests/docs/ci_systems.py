@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 from tests.docs.blocks import TIMEOUT, Session
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")

@@ -8,8 +8,7 @@ import pytest
 
 from docs import generate
 from phase_gate.core.fold import EVENT_KINDS
-from phase_gate.errors import PhaseGateError
-from phase_gate.messages import MESSAGES
+from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.rules.compiled import COMPILED_FOLDER
 from phase_gate.rules.workflow_files import shipped_workflow_names
 

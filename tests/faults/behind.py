@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Case(Value, kw_only=False):

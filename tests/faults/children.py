@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Plan(Value):

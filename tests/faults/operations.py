@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from phase_gate.core.values import Value, field
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value, field
 from tests.faults.children import Children, Ended, Plan
 from tests.storage.stores import edit_json, vouch_for_ledger
 from tests.support import CALC, FAILING_TESTS, OURS

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from phase_gate.core.state import Event
 from phase_gate.core.state_json import state_to_json
-from phase_gate.core.values import Value
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value
 from tests.faults.disk import Forgetful, Image, Killed
 from tests.faults.invariants import assert_streak_has_evidence
 from tests.faults.pictures import DAMAGED, take_picture

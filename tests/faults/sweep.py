@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 from tests.faults.children import Children, Ended, Plan
 from tests.faults.invariants import (
     assert_acknowledged_is_there,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 from tests.faults.children import Children, Ended, Plan
 from tests.faults.operations import GATE, Project
 from tests.faults.points import applies

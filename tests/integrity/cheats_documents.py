@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 PROSE = (
     "The basket keeps the prices of all articles, adds them up, and takes off what a voucher is worth, but never more "

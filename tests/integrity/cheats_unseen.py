@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.core.values import replace
 from phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
+from phase_gate.values import replace
 from tests.integrity.shared import cheat
 
 _REPOSITORY = (

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from phase_gate.core.values import Value
 from phase_gate.proofs.rows import GOOD
+from phase_gate.values import Value
 from tests.integrity.conftest import FastWorkbench
 
 CLOSED, UNTRUSTED, NOT_ALLOWED = 10, 11, 13

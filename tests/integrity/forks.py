@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 
 #: Names a guard that a run has to do without.
 WITHOUT = "TESTS_WITHOUT_GUARD"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.core.values import replace
 from phase_gate.proofs.rows import PRICE, Attempt, Base
+from phase_gate.values import replace
 
 _WORKFLOW = """\
 workflow: lax

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from phase_gate.core.values import replace
 from phase_gate.proofs.rows import GOOD, Attempt, Row, conftest
+from phase_gate.values import replace
 from tests.integrity.cheats_genuine import ALSO_ON_WORKERS, COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.lax import GUARDED, UNGUARDED, under

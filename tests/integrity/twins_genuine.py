@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from phase_gate.core.values import replace
 from phase_gate.proofs.rows import GOOD, Attempt, conftest
+from phase_gate.values import replace
 
 #: pytest-asyncio warns of a setting that nobody made.
 _QUIET = (("PYTHONWARNINGS", "ignore"),)

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from phase_gate.core.failures import Reason
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 CODE = """\
 def total(prices, key=None):

@@ -26,11 +26,11 @@ from phase_gate.core.selection import Audit
 from phase_gate.core.signals import ABSENT, Answer, Reading
 from phase_gate.core.standing import assess
 from phase_gate.core.state import NEW_STATE, Event, Snapshot, State
-from phase_gate.core.values import replace
 from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.telling import Teller
 from phase_gate.rules.compiled import load_compiled
+from phase_gate.values import replace
 
 _LETTERS = {
     "p": Bucket.PASSED,

@@ -12,11 +12,11 @@ from html.parser import HTMLParser
 import pytest
 
 from phase_gate.core.evidence import Table
-from phase_gate.core.values import replace
 from phase_gate.report.html import render_html
 from phase_gate.report.html_timeline import signs_in
 from phase_gate.report.story import Happening, LedgerCheck, Section, Story
 from phase_gate.report.words import headline
+from phase_gate.values import replace
 from tests.report.history import History, given
 from tests.report.hostile import build_hostile
 from tests.report.long_story import build_long

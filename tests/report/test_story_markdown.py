@@ -8,9 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from phase_gate.core.evidence import Table
-from phase_gate.core.values import replace
 from phase_gate.report.story import LedgerCheck, Section, Story
 from phase_gate.report.story_markdown import render_story
+from phase_gate.values import replace
 from tests.report.history import History
 from tests.report.hostile import build_hostile
 from tests.report.long_story import build_long

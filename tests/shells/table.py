@@ -5,7 +5,7 @@ from __future__ import annotations
 from phase_gate.agents.table import AGENT_NAMES
 from phase_gate.cli import COMMANDS
 from phase_gate.cli.schema import schema_names
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Row(Value):

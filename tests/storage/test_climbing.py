@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.values import Value
 from phase_gate.errors import ForeignRootError
 from phase_gate.storage.climbing import Climb, Visitor
 from phase_gate.storage.root import find_root
+from phase_gate.values import Value
 
 ME, OTHER, ROOT = 1000, 1001, 0
 OPEN, TEMPORARY = 0o777, 0o1777

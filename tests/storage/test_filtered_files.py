@@ -16,7 +16,6 @@ import pytest
 
 from phase_gate.core.inventory import Inventory, TestFile
 from phase_gate.core.source_tests import find_tests
-from phase_gate.core.values import Value
 from phase_gate.storage.filtered_files import as_indexed
 from phase_gate.storage.git_files import FILTERED_CACHE
 from phase_gate.storage.git_head import bodies_at_head
@@ -24,6 +23,7 @@ from phase_gate.storage.git_status import read_status
 from phase_gate.storage.stat_cache import RACY_NS
 from phase_gate.storage.tree import changed_sources, describe_difference, take_tree
 from phase_gate.storage.untracked import take_data
+from phase_gate.values import Value
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 Act = Callable[["Filtered"], object]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.core.hook_answers import HookAnswer, Stop
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 Document = Mapping[str, Any]
 

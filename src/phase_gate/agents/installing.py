@@ -21,8 +21,8 @@ from phase_gate.agents.json_text import (
     insert_member,
     parse,
 )
-from phase_gate.core.values import Value
 from phase_gate.errors import NotAllowedError
+from phase_gate.values import Value
 
 #: What a hook of ours is known by, whatever program it is called through.
 _OURS = re.compile(r"\bhook (?:stop|pre-tool) --agent ([a-z]+)\b")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.values import Value, field
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import Project, who_am_i
+from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
     from phase_gate.storage.opening import Opened
@@ -55,7 +55,7 @@ class Call(Value):
 
         Else one could sign by the name that is allowed to, and hand in by the other.
         """
-        from phase_gate.core.names import same_name
+        from phase_gate.names import same_name
 
         given = self.arguments.by
         if given and signed and not same_name(given, signed):

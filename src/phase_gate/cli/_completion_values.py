@@ -65,7 +65,7 @@ def _declared(workflow: Workflow, state: State) -> Iterable[str]:
 def _names(workflow: Workflow, state: State) -> Iterable[str]:
     """Return what `explain` explains."""
     from phase_gate.core.metrics import METRICS
-    from phase_gate.messages import MESSAGES
+    from phase_gate.errors import MESSAGES
 
     metrics = (metric.name for metric in METRICS)
     return [*_phases(workflow, state), *workflow.guards, *workflow.facts, *metrics, *MESSAGES]

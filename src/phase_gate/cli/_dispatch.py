@@ -16,8 +16,8 @@ from phase_gate.cli import COMMANDS
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._output import close_streams, open_streams, say, say_document, say_orders
 from phase_gate.cli._texts import check_texts
-from phase_gate.core.visible import show_line
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
+from phase_gate.visible import show_line
 
 
 class _Parser(argparse.ArgumentParser):

@@ -11,11 +11,11 @@ from phase_gate.core.findings import Finding
 from phase_gate.core.flakiness import GREEN_RUNS
 from phase_gate.core.freeze import find_changed_settings
 from phase_gate.core.state import State
-from phase_gate.core.values import replace
 from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import replace
 
 
 def measure_now(project: Project, store: TaskStore) -> Measured:

@@ -8,9 +8,9 @@ from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_run
 from phase_gate.core.evaluation import evaluation_to_json
 from phase_gate.core.overrides import Kind, forced_events, override_record
 from phase_gate.core.state import State
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import NotAllowedError
 from phase_gate.project import rules_of
+from phase_gate.visible import show_rows
 
 
 def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State, str], None]) -> Answer:

@@ -10,8 +10,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.cli import COMMANDS
-from phase_gate.core.values import Value
 from phase_gate.exit_codes import MEANINGS
+from phase_gate.values import Value
 
 LOOK, GO_ON, OVERRIDE, TELL, AGENTS, SET_UP, CARE = (
     "see where it stands",

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from phase_gate.cli._answer import Answer
-from phase_gate.core.visible import show_rows, show_text
 from phase_gate.errors import UsageError
 from phase_gate.storage.tasks import task_folder
+from phase_gate.visible import show_rows, show_text
 
 #: Runs that `history` lists unless asked for more, and at most.
 DEFAULT_LAST = 20

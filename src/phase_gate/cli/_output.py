@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from phase_gate import exit_codes
-from phase_gate.core.visible import escape_orders, show_text
 from phase_gate.errors import OutputError, StorageError, UsageError
+from phase_gate.visible import escape_orders, show_text
 
 #: Why standard output takes no more, if it does not; of this call.
 _lost: list[Exception] = []

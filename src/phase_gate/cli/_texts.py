@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 
-from phase_gate.core.visible import strip_unseen
+from phase_gate.visible import strip_unseen
 
 #: Names of files and words for other programs may be anything; the printer shows what is in them.
 _ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS"})
@@ -31,7 +31,7 @@ def check_texts(parser: argparse.ArgumentParser, arguments: argparse.Namespace, 
 
 
 def _check_of(action: argparse.Action) -> Callable[[str, str], str] | None:
-    from phase_gate.core.typed_texts import check_lines, check_sentence, check_value
+    from phase_gate.typed_texts import check_lines, check_sentence, check_value
 
     if action.metavar in _ANYTHING or action.dest == "task":  # a task's name is a folder's, which has its own rule
         return None

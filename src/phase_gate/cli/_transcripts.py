@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.values import Value
 from phase_gate.errors import UsageError
+from phase_gate.values import Value
 
 _SPEAKERS = frozenset({"assistant", "model", "agent"})
 _TEXTS = frozenset({"text", "output_text"})

@@ -12,13 +12,13 @@ from phase_gate.cli._verify_desk import Board, Desk, require_verification, write
 from phase_gate.core.state import Event
 from phase_gate.core.verification import Status, Verification
 from phase_gate.core.verification_advice import advise_task, holds_back
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.evidence.task_changes import list_matcher
 from phase_gate.evidence.task_commits import head_of
 from phase_gate.storage.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.git_files import hash_files
 from phase_gate.storage.tree import Tree
+from phase_gate.visible import show_rows
 
 #: In the commit's message: by it a commit is found again whose record was lost.
 TRAILER = "Phase-Gate"

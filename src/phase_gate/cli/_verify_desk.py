@@ -15,14 +15,12 @@ from phase_gate.core.signals import ABSENT, Reading
 from phase_gate.core.state import Event, State
 from phase_gate.core.task_diff import TextChange
 from phase_gate.core.task_spec import TaskSpec, task_slug
-from phase_gate.core.values import replace
 from phase_gate.core.verdicts import judgement_events
 from phase_gate.core.verification import FINISHED, NOT_PASSED, PHASE, Check, FailureType, Status, Verification
 from phase_gate.core.verification_judging import Look, judge
 from phase_gate.core.verification_result import status_to_json
 from phase_gate.core.verification_rules import escalate
 from phase_gate.core.verification_stats import Overview
-from phase_gate.core.visible import show_rows
 from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.evidence.task_changes import look_at
@@ -33,6 +31,8 @@ from phase_gate.storage.own_folders import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree import Tree
 from phase_gate.storage.verifications import load_overview
+from phase_gate.values import replace
+from phase_gate.visible import show_rows
 
 #: Characters of a text that the ledger's lines have; the whole is a stored object.
 LONGEST = 2000

@@ -8,9 +8,9 @@ from typing import Any
 from phase_gate.core.outcomes import Bucket
 from phase_gate.core.runs import Kind, count
 from phase_gate.core.said_counts import count_tests_said, quote_none
-from phase_gate.core.values import Value
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value
 
 
 class Weighed(Value):

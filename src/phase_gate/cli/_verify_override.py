@@ -8,12 +8,12 @@ from phase_gate.cli.force import ask_for_word
 from phase_gate.core.evaluation import evaluation_to_json
 from phase_gate.core.overrides import forced_events, override_record
 from phase_gate.core.state import Event
-from phase_gate.core.values import replace
 from phase_gate.core.verification import FINISHED
 from phase_gate.core.verification_advice import advise_task
 from phase_gate.core.verification_rules import escalate
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.values import replace
+from phase_gate.visible import show_rows
 
 #: What a verify step may be skipped for; everything else is no reason.
 KINDS = {

@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_desk import Board, Desk, paper_path, read_paper, require_verification
-from phase_gate.core.names import same_name
 from phase_gate.core.signals import Reading
 from phase_gate.core.state import Event, State
 from phase_gate.core.task_results import Verdict, verdict_to_json
 from phase_gate.core.task_spec import task_slug
-from phase_gate.core.values import replace
 from phase_gate.core.verification import FailureType, Status, Verification
 from phase_gate.core.verification_judging import Look
 from phase_gate.core.verification_rules import late
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
+from phase_gate.names import same_name
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree import Tree
+from phase_gate.values import replace
 
 
 def review(call: Call) -> Answer:

@@ -14,7 +14,6 @@ from phase_gate.cli._verify_evidence import weigh
 from phase_gate.core.altered_tests import DOUBTFUL, WORDS, find_altered_tests
 from phase_gate.core.evaluation import Evaluation
 from phase_gate.core.state import Event
-from phase_gate.core.values import replace
 from phase_gate.core.verification import PHASE, Check, FailureType, Status, Verification
 from phase_gate.core.verification_feedback import first_failures
 from phase_gate.core.verification_judging import Look
@@ -25,6 +24,7 @@ from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree import Tree, describe_difference
+from phase_gate.values import replace
 
 #: Bytes of output that each file keeps.
 KEPT = 256 * 1024

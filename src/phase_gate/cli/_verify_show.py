@@ -14,13 +14,13 @@ from phase_gate.core.verification_feedback import find_dependency
 from phase_gate.core.verification_result import evidence_chain, gate_result, is_complete
 from phase_gate.core.verification_rules import late
 from phase_gate.core.verification_stats import failures_to_json, row_to_json, stats_to_json
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import NotAllowedError
 from phase_gate.report.state_file import state_file
 from phase_gate.report.verification import failure_rows, stats_rows, task_rows
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
 from phase_gate.storage.tree import describe_difference
+from phase_gate.visible import show_rows
 
 
 def status(call: Call) -> Answer:

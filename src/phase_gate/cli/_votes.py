@@ -15,8 +15,6 @@ from phase_gate.core.pipeline_look import fault_of, fingerprint
 from phase_gate.core.pipeline_order import requires_of
 from phase_gate.core.requirements import Consensus, settle
 from phase_gate.core.state import Event, State
-from phase_gate.core.values import as_dict
-from phase_gate.core.visible import show_rows
 from phase_gate.core.words import look_command
 from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, VoteError
@@ -26,6 +24,8 @@ from phase_gate.project import Project, pipeline_rules
 from phase_gate.rules.votes import MAX_BYTES, Ballot, parse_vote
 from phase_gate.rules.yaml_text import read_bytes
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import as_dict
+from phase_gate.visible import show_rows
 
 #: Characters of a version that people type.
 _VERSION = 12

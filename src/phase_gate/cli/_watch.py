@@ -14,9 +14,9 @@ from typing import TextIO
 
 from phase_gate.cli._answer import Answer
 from phase_gate.cli._output import draw
-from phase_gate.core.values import Value
-from phase_gate.core.visible import show_text
 from phase_gate.errors import PhaseGateError
+from phase_gate.values import Value
+from phase_gate.visible import show_text
 
 #: Seconds between two looks: nobody sees a shorter wait, and it costs next to nothing.
 PAUSE = 0.25

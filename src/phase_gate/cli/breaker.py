@@ -11,11 +11,11 @@ from phase_gate.core.breaker import Status, at_time, breaker_to_json, reset
 from phase_gate.core.overrides import override_record
 from phase_gate.core.state import Event, State
 from phase_gate.core.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
-from phase_gate.core.values import replace
-from phase_gate.core.visible import show_line, show_rows
 from phase_gate.errors import NotAllowedError
 from phase_gate.report.stuck import render_stuck
 from phase_gate.storage.store import TaskStore, now
+from phase_gate.values import replace
+from phase_gate.visible import show_line, show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.core.standing import assess
-from phase_gate.core.visible import show_rows
 from phase_gate.project import next_commands
 from phase_gate.storage.store import now
+from phase_gate.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

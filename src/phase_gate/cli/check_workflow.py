@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.core.values import as_dict
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import WorkflowError
+from phase_gate.values import as_dict
+from phase_gate.visible import show_rows
 
 if TYPE_CHECKING:
     from phase_gate.project import Project

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._completion_values import KINDS, live_values
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import UsageError
+from phase_gate.visible import show_rows
 
 FOLDER = Path(__file__).parent.parent / "completions"
 #: Shells, and what a script is called where that shell looks for it.

@@ -10,11 +10,11 @@ from phase_gate.core.evidence import wanted_names
 from phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from phase_gate.core.order import shorten
 from phase_gate.core.state import Event, State
-from phase_gate.core.visible import show_rows
 from phase_gate.core.words import run_command, signal_command
 from phase_gate.core.workflow import Workflow
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import rules_of
+from phase_gate.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

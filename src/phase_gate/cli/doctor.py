@@ -19,9 +19,9 @@ from phase_gate.cli._looks import (
     look_at_state,
 )
 from phase_gate.cli._output import say
-from phase_gate.core.values import as_dict
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import PhaseGateError
+from phase_gate.values import as_dict
+from phase_gate.visible import show_rows
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 

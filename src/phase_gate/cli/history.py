@@ -10,10 +10,10 @@ from typing import Any
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.core.state import Event
-from phase_gate.core.visible import show_rows
 from phase_gate.core.waivers import describe_override
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.opening import read_event
+from phase_gate.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

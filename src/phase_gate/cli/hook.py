@@ -20,9 +20,9 @@ from phase_gate.core.hook_answers import (
     decide_stop,
     decide_stop_in_doubt,
 )
-from phase_gate.core.values import as_dict
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project, next_commands
+from phase_gate.values import as_dict
 
 if TYPE_CHECKING:
     from phase_gate.agents.agent import Agent, Document, ToolCall

@@ -14,7 +14,6 @@ from phase_gate.core.forked import LATE
 from phase_gate.core.order import stuck_error
 from phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from phase_gate.core.state import Measurement, State
-from phase_gate.core.values import replace
 from phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from phase_gate.core.workflow import Phase
 from phase_gate.errors import NotAllowedError, StaleSignalError
@@ -29,6 +28,7 @@ from phase_gate.storage.signal_file import (
     write_signal_file,
 )
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import replace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,13 +13,13 @@ from phase_gate.core.metrics import show_value
 from phase_gate.core.settings import DEFAULT_WORKFLOW
 from phase_gate.core.standing import Standing, assess
 from phase_gate.core.state import State
-from phase_gate.core.values import replace
-from phase_gate.core.visible import show_rows
 from phase_gate.core.waivers import describe_override, waiver_to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import next_commands
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore, now
+from phase_gate.values import replace
+from phase_gate.visible import show_rows
 
 if TYPE_CHECKING:
     from phase_gate.core.verification_stats import Overview

@@ -9,7 +9,7 @@ from phase_gate.agents.installing import Edit, find_commands, remove_block, remo
 from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.cli._agent_files import AgentFiles, show_diff
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.core.visible import show_rows
+from phase_gate.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,9 +13,9 @@ from phase_gate.core.breaker import Breaker, describe_wait
 from phase_gate.core.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.core.runs import count
 from phase_gate.core.signals import Reading
-from phase_gate.core.values import Value
 from phase_gate.core.words import DONE, look_command, run_command, signal_command
 from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from phase_gate.core.conditions import Clause

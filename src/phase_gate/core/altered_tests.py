@@ -15,7 +15,7 @@ from phase_gate.core.module_code import find_changes, module_code
 from phase_gate.core.source_checks import find_function, has_check
 from phase_gate.core.source_tests import SourceTest, find_tests, parse_source
 from phase_gate.core.task_diff import TextChange
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: emptied: it checked something, and checks nothing now. gone: neither it nor its body is there. changed: it has
 #: another body, which may be right. around: helpers, fixtures or constants of its file are not what they were.

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from phase_gate.core.runs import count
-from phase_gate.core.values import Value, as_dict, field, replace
+from phase_gate.values import Value, as_dict, field, replace
 
 #: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.
 _REMEMBERED = 256

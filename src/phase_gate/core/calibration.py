@@ -12,7 +12,7 @@ from typing import Any
 
 from phase_gate.core.runs import Green
 from phase_gate.core.state import Event
-from phase_gate.core.values import Value, as_dict
+from phase_gate.values import Value, as_dict
 
 #: Where one row of the table ends and the next begins: the document's own limits, and two in between.
 BOUNDS = (0, 30, 50, 70, 85, 101)

@@ -11,7 +11,7 @@ import ast
 import posixpath
 import re
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Words in the name of a function that is there for nothing but a check.
 _ASSERTING = frozenset({"assert", "asserts", "expect", "expects", "should"})

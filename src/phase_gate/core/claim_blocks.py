@@ -20,7 +20,7 @@ from phase_gate.core.claim_fields import (
     is_nothing,
 )
 from phase_gate.core.claim_text import ClaimText, Place
-from phase_gate.core.values import Value, replace
+from phase_gate.values import Value, replace
 
 #: Of a value in a message.
 _SHOWN = 60

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from enum import IntEnum
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Place(IntEnum):

@@ -23,7 +23,7 @@ from phase_gate.core.indicators import DEFAULT_PATTERNS, Indicator, count_presen
 from phase_gate.core.metrics import Metrics
 from phase_gate.core.runs import count
 from phase_gate.core.settings import ConfidenceRules, ExitGate
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 
 class Outcome(StrEnum):

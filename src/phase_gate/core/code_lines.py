@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Whatever stands before a mark, and the mark. In one piece: that is three times faster than looking for the next mark.
 _MARK = re.compile(

@@ -43,7 +43,7 @@ from phase_gate.core._condition_tree import (
 )
 from phase_gate.core._condition_types import TYPE_NAMES, check_leaf, find_mismatch
 from phase_gate.core.metrics import MetricType, MetricValue
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 __all__ = [
     "MAX_CLAUSES",

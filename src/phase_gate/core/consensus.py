@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from phase_gate.core.names import name_key
 from phase_gate.core.pipeline import Choice, Vote
-from phase_gate.core.values import Value
+from phase_gate.names import name_key
+from phase_gate.values import Value
 
 #: What a vote weighs, times how sure the reviewer is.
 WEIGHTS: Mapping[Choice, float] = {"approve": 1.0, "conditional": 0.5, "reject": 0.0}

@@ -9,7 +9,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MUTABLE = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp

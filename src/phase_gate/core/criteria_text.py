@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 from phase_gate.core.criteria import Criterion, LeftOut
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.
 ID = r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+[a-z]?(?:\.[0-9]+)*"

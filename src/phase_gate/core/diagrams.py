@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from phase_gate.core.document_files import DIAGRAM_SUFFIXES, Language
 from phase_gate.core.pages import Page
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 _LANGUAGES: Mapping[str, Language] = {
     "mermaid": "Mermaid",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 Language = Literal["Mermaid", "PlantUML", "Structurizr"]
 

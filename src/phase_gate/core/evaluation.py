@@ -16,9 +16,9 @@ from phase_gate.core.findings import Finding, findings_to_json
 from phase_gate.core.metrics import Metrics, MetricValue, show_value
 from phase_gate.core.signals import Reading
 from phase_gate.core.state import Fact, State
-from phase_gate.core.values import Value, as_dict, field, replace
 from phase_gate.core.waivers import Waiver, waiver_to_json
 from phase_gate.core.workflow import Guard, Phase, Workflow
+from phase_gate.values import Value, as_dict, field, replace
 
 #: Of the evaluation as JSON.
 SCHEMA = 1

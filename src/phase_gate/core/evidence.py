@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.core.metrics import PIPELINE_METRICS
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
     from phase_gate.core.findings import Finding

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Reason(StrEnum):

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from phase_gate.core.values import Value, as_dict
+from phase_gate.values import Value, as_dict
 
 Tier = Literal["hard", "advisory"]
 

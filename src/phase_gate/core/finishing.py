@@ -25,10 +25,10 @@ from phase_gate.core.runs import Classified, Green, Kind, RunFacts, classify_run
 from phase_gate.core.selection import Audit
 from phase_gate.core.signals import ABSENT, Reading
 from phase_gate.core.state import Event, OpenRun, State
-from phase_gate.core.values import Value, replace
 from phase_gate.core.verdicts import in_words, judgement_events
 from phase_gate.core.words import run_command
 from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.values import Value, replace
 
 #: Failing tests whose message is stored with a run.
 _MESSAGES_KEPT = 50

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from phase_gate.core.values import Value, replace
+from phase_gate.values import Value, replace
 
 #: The parameter that says how many greens in a row a phase wants.
 GREEN_RUNS = "required_green_runs"

@@ -23,9 +23,9 @@ from phase_gate.core.state import (
     State,
     Undo,
 )
-from phase_gate.core.values import replace
 from phase_gate.core.waivers import Waiver
 from phase_gate.core.words import DONE, STUCK
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.core.pipeline import Pipeline

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from phase_gate.core.standing import Standing
 from phase_gate.core.state import State
-from phase_gate.core.values import Value
-from phase_gate.core.visible import show_rows
+from phase_gate.values import Value
+from phase_gate.visible import show_rows
 
 Until = Literal["cycle", "phase"]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from phase_gate.core.phrases import Span, compile_phrase
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: The source document's six.
 DEFAULT_PATTERNS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 
 class TestFile(Value):

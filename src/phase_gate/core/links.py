@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 _TAG = re.compile(r"<[^<>]*>")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.I)

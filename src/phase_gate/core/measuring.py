@@ -19,9 +19,9 @@ from phase_gate.core.record import RunRecord
 from phase_gate.core.runs import Classified, Green, Kind, count
 from phase_gate.core.selection import Audit
 from phase_gate.core.state import OpenRun, State
-from phase_gate.core.values import replace
 from phase_gate.core.waivers import Waiver, covered_by
 from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.values import replace
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 _NO_NEW_SKIPS = "no-new-skips"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 MetricType = Literal["int", "number", "bool", "text"]
 MetricValue = int | float | str | bool | None

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from phase_gate.core.body_hash import HASH_LENGTH, hash_body
 from phase_gate.core.fixtures import provided_name, requested_names
 from phase_gate.core.imported import ImportedNames
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
 _READ_BY_PYTEST = frozenset(

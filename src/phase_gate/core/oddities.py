@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: What pytest leaves in the environment while a test runs.
 _TRACES = frozenset({"PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER"})

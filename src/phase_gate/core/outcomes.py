@@ -11,7 +11,7 @@ from enum import StrEnum
 from phase_gate.core.freeze import Frozen
 from phase_gate.core.inventory import Inventory, bare_id, bare_name, split_id
 from phase_gate.core.runs import Green
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 
 class Bucket(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 _FRONT_MATTER = re.compile(
     r"\A(?:---[ \t]*\n(?P<yaml>.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+)[ \t]*$\n?", re.S | re.M

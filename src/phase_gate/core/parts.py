@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.values import Value, as_dict, field
+from phase_gate.values import Value, as_dict, field
 
 
 class Parts(Value):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: More than any phrase needs.
 MAX_LENGTH = 200

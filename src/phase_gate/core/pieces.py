@@ -14,7 +14,7 @@ from typing import Any
 
 from phase_gate.core.body_hash import HASH_LENGTH, hash_body
 from phase_gate.core.findings import Finding
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Scope = list[ast.stmt]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from phase_gate.core.names import same_name
-from phase_gate.core.values import Value, as_dict, field, replace
+from phase_gate.names import same_name
+from phase_gate.values import Value, as_dict, field, replace
 
 if TYPE_CHECKING:
     from phase_gate.core.state import Event

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NoReturn, get_args
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 Severity = Literal["blocking", "major", "minor", "info"]
 FindingKind = Literal["architecture", "security", "correctness", "performance", "maintainability", "documentation"]

@@ -11,9 +11,9 @@ from typing import Any
 from phase_gate.core.pipeline import Pipeline, Request
 from phase_gate.core.requirements import MAX_RECOVERIES, Requires
 from phase_gate.core.state import State
-from phase_gate.core.values import Value
 from phase_gate.core.words import DONE
 from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.values import Value
 
 
 class Way(Value):

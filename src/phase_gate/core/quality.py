@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.core.settings import QualitySettings
-from phase_gate.core.values import Value, as_dict, fields
+from phase_gate.values import Value, as_dict, fields
 
 
 class Function(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phase_gate.core.quality import NUMBERS, FileNumbers, FileScore, Function, Lint
-from phase_gate.core.values import fields
+from phase_gate.values import fields
 
 
 def numbers_to_json(file: FileNumbers) -> list[Any]:

@@ -14,7 +14,7 @@ from phase_gate.core.inventory import Inventory
 from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Outcomes
 from phase_gate.core.selection import Audit
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 
 class RunRecord(Value):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Kind(StrEnum):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.core.inventory import Inventory, bare_name, join_id
 from phase_gate.core.outcomes import Bucket, Outcomes
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Bare names of the tests that a file's source defines; None if the file is gone.
 NamesIn = Callable[[str], Collection[str] | None]

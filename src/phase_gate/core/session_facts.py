@@ -12,7 +12,7 @@ from phase_gate.core.findings import Finding
 from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Outcomes
 from phase_gate.core.parts import Parts
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 
 class SessionFacts(Value):

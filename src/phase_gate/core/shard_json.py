@@ -12,7 +12,7 @@ from phase_gate.core.outcomes import Bucket, Outcomes
 from phase_gate.core.parts import parts_from_json, parts_to_json
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_record import Shard, Split
-from phase_gate.core.values import as_dict
+from phase_gate.values import as_dict
 
 #: Of the documents that this version writes and reads.
 SCHEMA = 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from phase_gate.core.outcomes import Bucket
 from phase_gate.core.session_facts import SessionFacts
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 #: Places in the sorted list of collected tests, each as first and one after the last.
 Ranges = tuple[tuple[int, int], ...]

@@ -7,7 +7,7 @@ functions, here-documents) is one node that says nothing of itself.
 from __future__ import annotations
 
 from phase_gate.core.shell_words import ShellTextError, Token, Word, split_shell
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Deeper than anybody writes by hand.
 _MAX_DEPTH = 40

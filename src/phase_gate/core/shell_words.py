@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: The longest first.
 _OPERATORS = ("&&", "||", ";;", ";", "|&", "|", "&", "(", ")", "\n")

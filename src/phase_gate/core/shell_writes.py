@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from phase_gate.core.shell_programs import Look, git_paths, patched_paths, program_paths
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: A command that calls commands that call commands: no deeper.
 _DEPTH = 5

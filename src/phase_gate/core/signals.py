@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 Given = Literal["done", "not-done", "blocked", "test-wrong"]
 Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from phase_gate.core.body_hash import hash_alternatives
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: What makes a function with a test's name something else.
 NOT_TESTS = frozenset(("fixture", "yield_fixture", "property", "cached_property"))

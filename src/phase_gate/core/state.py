@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.core.breaker import Breaker
 from phase_gate.core.flakiness import Flakiness
-from phase_gate.core.values import Value, field
 from phase_gate.core.waivers import Waiver
 from phase_gate.core.words import DONE, STUCK
+from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
     from phase_gate.core.metrics import MetricValue

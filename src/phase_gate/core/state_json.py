@@ -11,8 +11,8 @@ from typing import Any
 from phase_gate.core.breaker import Breaker, breaker_from_json, breaker_to_json
 from phase_gate.core.flakiness import Flakiness
 from phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
-from phase_gate.core.values import as_dict, fields
 from phase_gate.core.waivers import Waiver
+from phase_gate.values import as_dict, fields
 
 
 def state_to_json(state: State) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from phase_gate.core.breaker import Breaker
 from phase_gate.core.fingerprints import blank
-from phase_gate.core.values import Value, as_dict, field
+from phase_gate.values import Value, as_dict, field
 
 #: Failing tests, files and causes that a report names.
 _NAMED = 10

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Collection, Sequence
 
 from phase_gate.core.runs import count
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: Lines that one file, and all together, may take; and characters of a line.
 FILE_LINES = 400

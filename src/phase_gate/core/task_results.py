@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 ExecutorStatus = Literal["success", "failure", "blocked"]
 Answer = Literal["APPROVED", "REJECTED"]

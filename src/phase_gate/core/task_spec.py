@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 #: Seconds that each step has, and those that a task may ask for at most.
 DEFAULT_TIMEOUTS: Mapping[str, float] = {"executor": 300.0, "verify": 120.0, "review": 180.0}

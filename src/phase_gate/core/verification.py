@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any
 
 from phase_gate.core.task_spec import TaskSpec, spec_from_json, spec_to_json
-from phase_gate.core.values import Value, as_dict, field
 from phase_gate.core.verification_claims import doubts
+from phase_gate.values import Value, as_dict, field
 
 #: Names of the workflow that is shipped for it, and of its one phase.
 WORKFLOW = "verification"

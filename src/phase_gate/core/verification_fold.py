@@ -10,7 +10,6 @@ from typing import Any
 
 from phase_gate.core.state import Event
 from phase_gate.core.task_spec import spec_from_json
-from phase_gate.core.values import replace
 from phase_gate.core.verification import (
     TRANSITIONS,
     Check,
@@ -23,6 +22,7 @@ from phase_gate.core.verification import (
     check_from_json,
     failure_from_json,
 )
+from phase_gate.values import replace
 
 
 def advance(verification: Verification | None, event: Event) -> Verification:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.values import as_dict
 from phase_gate.core.verification import (
     FINISHED,
     MAX_ATTEMPTS,
@@ -19,6 +18,7 @@ from phase_gate.core.verification import (
     Verification,
 )
 from phase_gate.core.verification_rules import Escalation, needs_manual_review, seconds_between
+from phase_gate.values import as_dict
 
 
 def executor_status(verification: Verification) -> str:

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from phase_gate.core.runs import count
 from phase_gate.core.task_spec import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS, TaskSpec
-from phase_gate.core.values import Value
 from phase_gate.core.verification import (
     FINISHED,
     STEPS,
@@ -20,6 +19,7 @@ from phase_gate.core.verification import (
     Verification,
 )
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.values import Value
 
 
 class Retry(Value, kw_only=False):

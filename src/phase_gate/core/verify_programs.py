@@ -12,7 +12,7 @@ from typing import Literal
 from phase_gate.core import program_table as table
 from phase_gate.core.idle_code import is_idle
 from phase_gate.core.shell_words import Word
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: check: its status says something. idle: it ends with 0 whatever is the case. shows: it prints, and that is all.
 #: prepares: the work comes after it. lists: a runner that runs no test. forgives: a check that was told to end with 0.

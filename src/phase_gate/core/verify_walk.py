@@ -10,9 +10,9 @@ from typing import Literal
 
 from phase_gate.core.shell_text import AndOr, If, Loop, Node, Opaque, Pipeline, Sequence, Simple, parse_shell
 from phase_gate.core.shell_words import ShellTextError
-from phase_gate.core.values import Value, replace
 from phase_gate.core.verify_opinions import Opinion, say
 from phase_gate.core.verify_programs import Program, classify, inner_script, unwrap
+from phase_gate.values import Value, replace
 
 Ends = Literal["zero", "nonzero", "either"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.core.findings import Finding
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 
 class Waiver(Value):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from phase_gate.core.breaker import Limits
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
     from phase_gate.core.conditions import Condition

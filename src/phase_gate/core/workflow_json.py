@@ -11,8 +11,8 @@ from typing import Any
 
 from phase_gate.core.breaker import Limits
 from phase_gate.core.conditions import parse_condition
-from phase_gate.core.values import as_dict
 from phase_gate.core.workflow import Gate1, Guard, Phase, Workflow
+from phase_gate.values import as_dict
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, Any]:

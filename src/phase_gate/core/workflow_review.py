@@ -16,9 +16,9 @@ from phase_gate.core.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.core.pipeline_order import requires_of
 from phase_gate.core.requirements import DRIFT
 from phase_gate.core.transitions import find_transitions, reach
-from phase_gate.core.values import Value
 from phase_gate.core.words import DONE
 from phase_gate.core.workflow import Guard, Phase, Workflow
+from phase_gate.values import Value
 
 _NO_TEST = "compare with a value that can be missed; `NAME != null` asks only that something is known"
 _NO_WAY = "let the clauses allow each other: no values fulfil all of them"

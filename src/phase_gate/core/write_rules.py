@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from phase_gate.core.freeze import Frozen, Meaning, find_altered
 from phase_gate.core.hook_answers import ALLOW, HookAnswer
 from phase_gate.core.inventory import Inventory, TestFile
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: pytest reads these and nothing else does.
 PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})

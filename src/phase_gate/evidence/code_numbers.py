@@ -17,9 +17,9 @@ from typing import Any
 
 from phase_gate.core.code_lines import CodeLine, code_lines
 from phase_gate.core.quality import FileNumbers, Function, Lint
-from phase_gate.core.values import Value
 from phase_gate.evidence.scene import Scene
 from phase_gate.storage.owners import is_in_environment
+from phase_gate.values import Value
 
 #: Where ruff has its settings; in the last one others have theirs, too.
 _SETTINGS = ("ruff.toml", ".ruff.toml", "pyproject.toml")

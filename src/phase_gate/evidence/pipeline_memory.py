@@ -11,12 +11,12 @@ from phase_gate.core.pipeline_documents import RootCause
 from phase_gate.core.pipeline_evidence import with_checks
 from phase_gate.core.pipeline_order import requires_of
 from phase_gate.core.requirements import ROOT_CAUSE, PipelineRules
-from phase_gate.core.values import replace
 from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.evidence.artifacts import digest_file, digest_of, look_at
 from phase_gate.evidence.drift import commit_of
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.scene import PipelineScene, Scene
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.core.state import State

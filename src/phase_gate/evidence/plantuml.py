@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.core.diagrams import Checked, Diagram, Flaw, has_end, has_start
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 MISSING = "PlantUML is not installed (put plantuml into PATH, or name its jar in PLANTUML_JAR)"
 #: What it says where the diagram may be fine, and what it includes was not to be had.

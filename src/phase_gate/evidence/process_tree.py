@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: The variable by which we know again what a command started. Nested commands add to it.
 MARK = "PHASE_GATE_PROCESS"

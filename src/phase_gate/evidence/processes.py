@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from phase_gate.core.secrets import Blotter, find_secrets
-from phase_gate.core.values import Value
 from phase_gate.evidence.output import CappedFile, Screen
 from phase_gate.evidence.process_tree import MARK, Interrupts, ProcessTree, adopting_orphans, find_children
+from phase_gate.values import Value
 
 How = Literal["ended", "timed-out", "interrupted", "not-started"]
 

@@ -27,9 +27,9 @@ from phase_gate.core.quality import (
 from phase_gate.core.quality_json import score_from_json, score_to_json
 from phase_gate.core.quality_table import quality_table
 from phase_gate.core.settings import QualitySettings
-from phase_gate.core.values import Value
 from phase_gate.evidence.scene import Provider, Scene
 from phase_gate.evidence.sources import content_id, list_aside, list_sources, missing_libraries, read_files
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from phase_gate.evidence.code_numbers import LintSettings, Tools

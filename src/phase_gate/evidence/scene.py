@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from phase_gate.core.evidence import Measured
 from phase_gate.core.settings import Configuration
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from phase_gate.core.state import State

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 #: The project that every row begins with: an honest RED is recorded on it, then the code is written.
 CONFIGURATION = "[pytest]\npythonpath = .\ntestpaths = tests\n"

@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from phase_gate.core.values import Value
 from phase_gate.proofs.rows import PRICE, SIGNAL, TEST_FILE, Attempt, Base, Command, Row
 from phase_gate.proofs.table import TABLE
+from phase_gate.values import Value
 
 
 class Proof(Value):

@@ -18,7 +18,6 @@ from phase_gate.core.evaluation import Evaluation
 from phase_gate.core.exit_status import exit_status_for
 from phase_gate.core.order import named_phase
 from phase_gate.core.runs import Kind
-from phase_gate.core.visible import show_line
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, as_fault
 from phase_gate.project import Project
 from phase_gate.recording.early import early_look, own_work
@@ -38,6 +37,7 @@ from phase_gate.recording.worker import INPUT
 from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import Line, name_root, render_panel, render_problem
 from phase_gate.storage.mounts import network_warning
+from phase_gate.visible import show_line
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from phase_gate.core.values import Value
 from phase_gate.errors import PhaseGateError
 from phase_gate.recording.origin import Origin
 from phase_gate.recording.own_work import OwnWork
 from phase_gate.recording.patches import Patches
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,7 @@ from phase_gate.core.imported import ImportedNames
 from phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
 from phase_gate.core.module_code import module_code
 from phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
-from phase_gate.core.values import replace
+from phase_gate.values import replace
 
 
 def take_inventory(

@@ -14,10 +14,10 @@ from phase_gate.core.module_code import ModuleStatement, module_code
 from phase_gate.core.pieces import PieceFile
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.source_tests import parse_source
-from phase_gate.core.values import Value
 from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id
 from phase_gate.storage.tree import Tree, compile_globs
+from phase_gate.values import Value
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.
 _TEST_FOLDERS = frozenset({"test", "tests"})

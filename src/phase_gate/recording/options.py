@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from phase_gate.core.exit_status import ExitMeaning
-from phase_gate.core.typed_texts import check_sentence
-from phase_gate.core.values import Value
 from phase_gate.errors import UsageError
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES
 from phase_gate.storage.own_folders import place_below
+from phase_gate.typed_texts import check_sentence
+from phase_gate.values import Value
 
 #: Set for whatever a verify command starts; without a typed phase, such a run is recorded for the command's task.
 PHASE_VARIABLE = "PHASE_GATE_PHASE"

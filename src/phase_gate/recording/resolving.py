@@ -9,9 +9,9 @@ from pathlib import Path
 
 from phase_gate.core.imported import ImportedNames
 from phase_gate.core.pieces import find_piece
-from phase_gate.core.values import Value
 from phase_gate.recording.reasons import parse_file
 from phase_gate.storage.owners import is_in_environment
+from phase_gate.values import Value
 
 #: Folders below the root that modules are commonly imported from.
 _FOLDERS = ("", "src", "lib")

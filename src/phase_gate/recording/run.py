@@ -27,7 +27,6 @@ from phase_gate.core.record import RunRecord
 from phase_gate.core.runs import Kind
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.state import Event, State
-from phase_gate.core.values import Value, field, replace
 from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.errors import StorageError
@@ -44,6 +43,7 @@ from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree import Tree
+from phase_gate.values import Value, field, replace
 
 #: Tells a pytest that a test starts, for the same task, that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"

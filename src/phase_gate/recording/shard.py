@@ -21,8 +21,6 @@ from phase_gate.core.order import named_phase
 from phase_gate.core.runs import count
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
-from phase_gate.core.values import replace
-from phase_gate.core.visible import show_line
 from phase_gate.core.workflow import Phase
 from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError, as_fault
@@ -47,6 +45,8 @@ from phase_gate.storage.git import try_git
 from phase_gate.storage.shard_files import FOLDER, shard_mark_file, write_shard
 from phase_gate.storage.store import now
 from phase_gate.storage.tree import Tree, changed_sources
+from phase_gate.values import replace
+from phase_gate.visible import show_line
 
 if TYPE_CHECKING:
     from phase_gate.recording.parts import PartsWitness

@@ -8,9 +8,9 @@ from phase_gate.core.finishing import Counted, Finished
 from phase_gate.core.runs import Kind
 from phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.core.state import Event, State
-from phase_gate.core.values import replace
 from phase_gate.project import who_am_i
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.recording.run import RecordedRun

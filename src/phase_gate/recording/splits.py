@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.core.shard_record import Split
-from phase_gate.core.values import Value
 from phase_gate.errors import UsageError
+from phase_gate.values import Value
 
 AUTO = "auto"
 

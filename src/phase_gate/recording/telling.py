@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from phase_gate.core.visible import show_line
+from phase_gate.visible import show_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from phase_gate.core.claims import Decision, Outcome
 from phase_gate.core.runs import count
-from phase_gate.core.visible import show_rows
+from phase_gate.visible import show_rows
 
 _WORDS = {
     Outcome.INTERRUPTED: "stop",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from phase_gate.core.values import Value
 from phase_gate.report.story import Happening, Run
+from phase_gate.values import Value
 
 #: More would be thinner than anybody can point at.
 AT_MOST = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.visible import show_rows
+from phase_gate.visible import show_rows
 
 #: Tests of one criterion that are named.
 _MAX_TESTS = 10

@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate.core.exit_status import ExitMeaning
 from phase_gate.core.findings import place_of
-from phase_gate.core.visible import show_text
+from phase_gate.visible import show_text
 
 #: Bytes of one step's summary; the upload of a longer one fails, and nobody sees any of it.
 SUMMARY_LIMIT = 1024 * 1024

@@ -8,8 +8,8 @@ from typing import Any
 
 from phase_gate.core.inventory import split_id
 from phase_gate.core.outcomes import FAILING, Bucket
-from phase_gate.core.values import Value
 from phase_gate.report.story import TestHistory, TestRow
+from phase_gate.values import Value
 
 #: Complete runs that are looked through for flaky tests, and those of them that are shown.
 COMPARED, SHOWN = 300, 60

@@ -7,8 +7,8 @@ from typing import Any
 
 from phase_gate.core.findings import place_of
 from phase_gate.core.signals import SHOWN
-from phase_gate.core.visible import show_line, show_rows
 from phase_gate.report.outputs import verdict_words
+from phase_gate.visible import show_line, show_rows
 
 #: Answers that keep Gate 2 closed on purpose; any other absence is no failure.
 _REFUSALS = frozenset({"blocked", "test-wrong", "not-done", "malformed", "refused"})

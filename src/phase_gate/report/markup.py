@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from phase_gate.core.visible import show_line
+from phase_gate.visible import show_line
 
 #: Characters of one text that are shown; the middle gives way.
 SHOWN = 400

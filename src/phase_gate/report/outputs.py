@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.visible import show_line
+from phase_gate.visible import show_line
 
 #: Characters of a sentence that are handed on: enough for a person, little enough for every limit.
 _LONGEST = 500

@@ -13,10 +13,10 @@ from phase_gate.core.conditions import Clause
 from phase_gate.core.evaluation import Evaluation, GuardResult
 from phase_gate.core.runs import count
 from phase_gate.core.signals import SHOWN
-from phase_gate.core.values import Value, field
-from phase_gate.core.visible import show_line
 from phase_gate.core.waivers import describe_override
 from phase_gate.report.tables import table_lines
+from phase_gate.values import Value, field
+from phase_gate.visible import show_line
 
 WIDTH = 80
 #: Where a clause's values begin.

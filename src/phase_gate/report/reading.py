@@ -56,9 +56,9 @@ def _with_tasks(project: Project, story: Story, state: State) -> Story:
     """Return the story with the tasks of the verification gate, if there are any."""
     if not os.path.isdir(project.state_folder / "tasks"):
         return story
-    from phase_gate.core.values import replace
     from phase_gate.report.verification_sections import sections_of
     from phase_gate.storage.verifications import load_overview
+    from phase_gate.values import replace
 
     overview = load_overview(
         project.state_folder, lambda task: replace(project, task=task).store("phase-gate report"), key=project.key
@@ -69,7 +69,7 @@ def _with_tasks(project: Project, story: Story, state: State) -> Story:
 def _with_damage(story: Story, damaged: list[StateError]) -> Story:
     if not damaged:
         return story
-    from phase_gate.core.values import replace
+    from phase_gate.values import replace
 
     first = damaged[0]
     check = replace(story.ledger, problem=first.problem, remedy=first.remedy)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.core.route import Mark, Route, Stop
-from phase_gate.core.values import as_dict
+from phase_gate.values import as_dict
 
 #: In columns.
 WIDTH = 80

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.values import Value
-from phase_gate.core.visible import show_rows
 from phase_gate.errors import DocumentError
+from phase_gate.values import Value
+from phase_gate.visible import show_rows
 
 BEGIN = "---PRP_PHASE_STATUS---"
 END = "---END_PRP_PHASE_STATUS---"

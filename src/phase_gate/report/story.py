@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from phase_gate.core.breaker import Breaker
 from phase_gate.core.calibration import Calibration
 from phase_gate.core.evidence import Table
-from phase_gate.core.values import Value, field
+from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
     from phase_gate.core.standing import Standing

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from phase_gate.core.runs import count
 from phase_gate.core.stuck import StuckReport, Tried
-from phase_gate.core.visible import show_rows
+from phase_gate.visible import show_rows
 
 #: Runs that are listed; the last ones tell most.
 _RUNS_SHOWN = 10

@@ -14,10 +14,10 @@ from phase_gate.core.calibration import calibrate, judge_claims
 from phase_gate.core.fold import apply
 from phase_gate.core.standing import Standing
 from phase_gate.core.state import NEW_STATE, Event, State
-from phase_gate.core.values import replace
 from phase_gate.report.happenings import happenings_of
 from phase_gate.report.ids_over_time import COMPARED, Sampled, tell_tests
 from phase_gate.report.story import Happening, LedgerCheck, PhaseStep, Run, Section, Series, Story
+from phase_gate.values import replace
 
 #: The newest ones that are listed: a file of some megabytes is the most that anybody wants to send.
 KEPT_RUNS = 20_000

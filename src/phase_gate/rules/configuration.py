@@ -28,7 +28,6 @@ from phase_gate.core.settings import (
     QualitySettings,
     RunDefaults,
 )
-from phase_gate.core.values import replace
 from phase_gate.errors import ConfigurationError
 from phase_gate.rules.claims import read_confidence, read_exit_gate
 from phase_gate.rules.evidence import read_commands, read_documents, read_quality
@@ -45,6 +44,7 @@ from phase_gate.rules.pipeline_text import check_path, read_artifact_changes
 from phase_gate.rules.verification import read_verification
 from phase_gate.rules.yaml_fields import Fields
 from phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
+from phase_gate.values import replace
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
 _UNTIL: tuple[Until, ...] = get_args(Until)

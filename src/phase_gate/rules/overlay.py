@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from phase_gate.core.requirements import PipelineRules, move_artifacts
 from phase_gate.core.settings import Overlay, PhaseOverlay
-from phase_gate.core.values import replace
 from phase_gate.core.workflow import Gate1, Workflow
 from phase_gate.errors import ConfigurationError
 from phase_gate.rules.parts import Vocabulary, check_condition, conjoin, digest_rules, name_types, type_of
 from phase_gate.rules.yaml_fields import closest_first, shorten
+from phase_gate.values import replace
 
 
 def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:

@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Callable
 from typing import NoReturn
 
-from phase_gate.core.values import Value
 from phase_gate.errors import TaskFileError
 from phase_gate.rules.yaml_text import MAX_DEPTH, YamlScalar, find_odd_character
+from phase_gate.values import Value
 
 #: Around a text that has no root of its own; nothing in a file is called so.
 _ROOT = "tasks-of-this-file"

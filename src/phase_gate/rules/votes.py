@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from phase_gate.core.pipeline import CHOICES, Choice
-from phase_gate.core.values import Value
 from phase_gate.errors import VoteError
 from phase_gate.rules.yaml_fields import Fields
 from phase_gate.rules.yaml_text import read_document
+from phase_gate.values import Value
 
 #: Bytes: a vote is a sentence or two.
 MAX_BYTES = 64 * 1024

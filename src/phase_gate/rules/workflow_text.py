@@ -15,7 +15,6 @@ from phase_gate.core.breaker import Limits
 from phase_gate.core.conditions import parse_condition
 from phase_gate.core.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.core.requirements import PipelineRules
-from phase_gate.core.values import replace
 from phase_gate.core.words import DONE, STUCK
 from phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
 from phase_gate.errors import WorkflowError
@@ -39,6 +38,7 @@ from phase_gate.rules.parts import (
 from phase_gate.rules.workflow_order import check_order
 from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
 from phase_gate.rules.yaml_text import YamlMapping, YamlNode, read_document, read_documents
+from phase_gate.values import replace
 
 #: What fills in whatever gate documents leave open.
 _MODEL = "tdd"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NoReturn, TypeVar, cast, overload
 
-from phase_gate.core.names import find_name_fault
 from phase_gate.errors import PhaseGateError
+from phase_gate.names import find_name_fault
 from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 Value = int | float | str | bool | None

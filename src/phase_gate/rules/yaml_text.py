@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from phase_gate.core.values import Value
 from phase_gate.errors import DocumentError, PhaseGateError
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.core.state import Event
-from phase_gate.core.values import Value, replace
 from phase_gate.errors import KeylessError, NotAllowedError, UsageError
 from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomically
 from phase_gate.storage.ledger import GENESIS, Line, encode_transaction
 from phase_gate.storage.lock import hold_lock
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value, replace
 
 
 class Adopted(Value):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from phase_gate.core.values import Value
 from phase_gate.errors import ForeignRootError
+from phase_gate.values import Value
 
 #: Names a folder that the user trusts, with all that is below it, whoever owns it.
 TRUST_VARIABLE = "PHASE_GATE_TRUST_ROOT"

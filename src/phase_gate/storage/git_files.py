@@ -18,11 +18,11 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from phase_gate.core.values import Value
 from phase_gate.storage.content_ids import LINK, UNREADABLE
 from phase_gate.storage.filtered_files import find_filtered, in_batches
 from phase_gate.storage.git import NoGitError, foreign_filters, is_linked_worktree, run_git
 from phase_gate.storage.stat_cache import StatCache
+from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path

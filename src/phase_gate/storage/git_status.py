@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from phase_gate.core.values import Value
 from phase_gate.storage.filtered_files import as_indexed
 from phase_gate.storage.git import run_git
 from phase_gate.storage.git_files import is_repository
+from phase_gate.values import Value
 
 #: How many blanks stand before the path, by the kind of a row.
 _BLANKS = {"1": 8, "2": 9, "u": 10}

@@ -13,9 +13,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from phase_gate.core.values import Value, replace
 from phase_gate.errors import PhaseGateError
 from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
+from phase_gate.values import Value, replace
 
 
 class Seen(Value):

@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, TypeVar
 from phase_gate.core.fold import apply
 from phase_gate.core.state import NEW_STATE, SCHEMA, Event, State
 from phase_gate.core.state_json import state_from_json, state_to_json
-from phase_gate.core.values import Value
 from phase_gate.errors import (
     ForeignStateError,
     KeylessError,
@@ -29,6 +28,7 @@ from phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_b
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.lineage import refuse_foreign, rolled_back
 from phase_gate.storage.memory import Memory, Seen
+from phase_gate.values import Value
 
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.core.state import NEW_STATE, Event, State
-from phase_gate.core.values import Value
 from phase_gate.errors import KeylessError, NotAllowedError, TamperedError
 from phase_gate.storage.files import exists, read_bytes, write_atomically
 from phase_gate.storage.lock import hold_lock
 from phase_gate.storage.opening import Opened, apply_line
 from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value
 
 
 class Repaired(Value):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from phase_gate.core.values import Value
+from phase_gate.values import Value
 
 #: More than any settings have, and little enough to read at every look.
 MAX_SETTINGS = 16_000_000

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from phase_gate.core.order import shorten
 from phase_gate.core.signals import Given, Signal
-from phase_gate.core.values import Value
 from phase_gate.errors import PhaseGateError, SignalError
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
+from phase_gate.values import Value
 
 #: Nobody's answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024

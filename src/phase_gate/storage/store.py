@@ -18,7 +18,6 @@ from phase_gate.core.fold import apply
 from phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from phase_gate.core.state import SCHEMA, Event, State
 from phase_gate.core.state_json import state_to_json
-from phase_gate.core.values import replace
 from phase_gate.errors import StorageError, TamperedError
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
@@ -40,6 +39,7 @@ from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.own_folders import refuse_links
+from phase_gate.values import replace
 
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"

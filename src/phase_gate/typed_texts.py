@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from phase_gate.core.names import find_name_fault
-from phase_gate.core.visible import find_unseen
 from phase_gate.errors import UsageError
+from phase_gate.names import find_name_fault
+from phase_gate.visible import find_unseen
 
 
 def check_sentence(name: str, text: str) -> str:

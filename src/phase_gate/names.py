@@ -6,7 +6,7 @@ executor. Letters of other scripts that only look alike are not recognised.
 
 from __future__ import annotations
 
-from phase_gate.core.visible import strip_unseen
+from phase_gate.visible import strip_unseen
 
 
 def same_name(a: str, b: str) -> bool:
