@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from phase_gate.core.settings import Configuration
 from phase_gate.evidence.quality import PROVIDER
 from phase_gate.evidence.scene import Scene
+from phase_gate.workflow.settings import Configuration
 
 T = TypeVar("T")
 

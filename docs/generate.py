@@ -22,11 +22,8 @@ from phase_gate.cli import COMMANDS
 from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.core.breaker import TRANSITIONS
 from phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
-from phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
-from phase_gate.core.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 from phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.core.verify_opinions import RULES
-from phase_gate.core.workflow import Phase
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.report.mermaid import render_mermaid
 from phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
@@ -37,6 +34,9 @@ from phase_gate.rules.workflow_files import (
 )
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
+from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent
 WORKFLOWS = DOCS.parent / "src" / "phase_gate" / "workflows"

@@ -7,15 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.settings import (
-    DEFAULT_WORKFLOW,
-    FILE_NAME,
-    ConfidenceRules,
-    Configuration,
-    ExitGate,
-    Overlay,
-)
-from phase_gate.core.words import look_command, run_command
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.storage.climbing import Climb
 from phase_gate.storage.memory import Memory
@@ -26,16 +17,25 @@ from phase_gate.storage.tasks import DEFAULT_TASK, task_folder
 from phase_gate.storage.tree import Tree, take_tree
 from phase_gate.storage.untracked import list_files, take_contents, take_data
 from phase_gate.values import Value
+from phase_gate.workflow.names import look_command, run_command
+from phase_gate.workflow.settings import (
+    DEFAULT_WORKFLOW,
+    FILE_NAME,
+    ConfidenceRules,
+    Configuration,
+    ExitGate,
+    Overlay,
+)
 
 if TYPE_CHECKING:
     from phase_gate.core.evidence import Measured, Remembered
-    from phase_gate.core.metrics import MetricType
     from phase_gate.core.pipeline import Pipeline
     from phase_gate.core.state import State
     from phase_gate.core.task_spec import TaskSpec
-    from phase_gate.core.workflow import Guard, Phase, Workflow
     from phase_gate.evidence.scene import Scene
     from phase_gate.storage.opening import Opened
+    from phase_gate.workflow.metrics import MetricType
+    from phase_gate.workflow.model import Guard, Phase, Workflow
 
 #: Our folder in a project's root.
 STATE_FOLDER = ".phase-gate"
@@ -237,7 +237,7 @@ class Project(Value):
 
     def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
         """Return the names, with what a claim is compared with where claims are set up, or asked for."""
-        from phase_gate.core.metrics import CLAIM_METRICS
+        from phase_gate.workflow.metrics import CLAIM_METRICS
 
         own = self.configuration
         is_set = own.exit_gate != ExitGate() or own.confidence != ConfidenceRules()
@@ -342,7 +342,7 @@ def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
         return pipeline_rules(store, opened.state.pipeline)
     if opened.state.rules is None:
         return project.workflow()
-    from phase_gate.core.workflow_json import workflow_from_json
+    from phase_gate.workflow.model_json import workflow_from_json
 
     return workflow_from_json(store.objects.load(opened.state.rules))
 
@@ -363,6 +363,6 @@ def next_commands(project: Project, store: TaskStore, state: State) -> dict[str,
 
 def pipeline_rules(store: TaskStore, pipeline: Pipeline) -> Workflow:
     """Return the rules that a pipeline began with: they hold until it ends, whatever stands in files by now."""
-    from phase_gate.core.workflow_json import workflow_from_json
+    from phase_gate.workflow.model_json import workflow_from_json
 
     return workflow_from_json(store.objects.load(pipeline.rules)["workflow"])

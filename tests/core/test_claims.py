@@ -12,8 +12,8 @@ from phase_gate.core.claim_text import read_claim_text, sentences
 from phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
 from phase_gate.core.confidence import Measures
 from phase_gate.core.indicators import Indicator
-from phase_gate.core.settings import ConfidenceRules, ExitGate
 from phase_gate.values import replace
+from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 from tests.core.test_claim_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from phase_gate.core.conditions import (
+from phase_gate.errors import ConditionError
+from phase_gate.workflow.conditions import (
     MAX_CLAUSES,
     MAX_DEPTH,
     MAX_LENGTH,
@@ -19,8 +20,7 @@ from phase_gate.core.conditions import (
     Outcome,
     parse_condition,
 )
-from phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
-from phase_gate.errors import ConditionError
+from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
 
 VERDICTS = {True: "true", False: "false", None: "unknown"}
 VALUES_BY_TYPE: dict[str, MetricValue] = {"int": 1, "number": 1.5, "bool": True, "text": "a", "null": None}
@@ -895,6 +895,6 @@ def test_the_refactor_gate_is_explained_with_its_group() -> None:
 
 
 def test_the_module_is_light() -> None:
-    code = "import sys, phase_gate.core.conditions; print(*sys.modules)"
+    code = "import sys, phase_gate.workflow.conditions; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"difflib", "json", "pytest", "yaml"}.isdisjoint(result.stdout.split())

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.core.conditions import MAX_LENGTH, Condition, parse_condition
-from phase_gate.core.metrics import MetricType, MetricValue
 from phase_gate.errors import ConditionError
+from phase_gate.workflow.conditions import MAX_LENGTH, Condition, parse_condition
+from phase_gate.workflow.metrics import MetricType, MetricValue
 
 #: Few enough that the module takes seconds; each property was also run with 2,500.
 thorough = settings(deadline=None, max_examples=70)

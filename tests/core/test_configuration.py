@@ -15,8 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phase_gate
-from phase_gate.core.conditions import parse_condition
-from phase_gate.core.settings import (
+from phase_gate.errors import ConfigurationError, DocumentError
+from phase_gate.rules.configuration import load_configuration, parse_configuration
+from phase_gate.rules.overlay import apply_overlay
+from phase_gate.rules.parts import MAX_BYTES
+from phase_gate.rules.workflow_files import load_shipped_workflow
+from phase_gate.rules.yaml_fields import scalar_value
+from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
+from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.model import Guard
+from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
     DEFAULT_DOCS,
     DEFAULT_NO_DOCUMENTS,
@@ -28,14 +36,6 @@ from phase_gate.core.settings import (
     QualitySettings,
     RunDefaults,
 )
-from phase_gate.core.workflow import Guard
-from phase_gate.errors import ConfigurationError, DocumentError
-from phase_gate.rules.configuration import load_configuration, parse_configuration
-from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.parts import MAX_BYTES
-from phase_gate.rules.workflow_files import load_shipped_workflow
-from phase_gate.rules.yaml_fields import scalar_value
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
 
 FULL = """\
 workflow: rules/own.yaml

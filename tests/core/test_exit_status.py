@@ -6,7 +6,6 @@ import pytest
 
 from phase_gate import exit_codes
 from phase_gate.core.exit_status import ExitMeaning, exit_status_for
-from phase_gate.core.workflow import Tests
 from phase_gate.errors import (
     ConfigurationError,
     NotAllowedError,
@@ -17,6 +16,7 @@ from phase_gate.errors import (
     TamperedError,
     UsageError,
 )
+from phase_gate.workflow.model import Tests
 
 
 @pytest.mark.parametrize(

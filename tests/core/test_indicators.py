@@ -10,7 +10,7 @@ from phase_gate.core.indicators import (
     find_patterns,
     plan_is_ticked,
 )
-from phase_gate.core.settings import ConfidenceRules
+from phase_gate.workflow.settings import ConfidenceRules
 
 DEFAULT_KEYWORDS = ConfidenceRules().keywords
 

@@ -7,11 +7,6 @@ import json
 import jsonschema
 import pytest
 
-from phase_gate.core.decisive_rules import name_rules
-from phase_gate.core.requirements import Consensus
-from phase_gate.core.settings import Overlay
-from phase_gate.core.workflow import Workflow
-from phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.rules.configuration import parse_configuration
 from phase_gate.rules.overlay import apply_overlay
@@ -19,6 +14,10 @@ from phase_gate.rules.parts import MAX_BYTES
 from phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
 from phase_gate.rules.workflow_text import parse_workflow
 from phase_gate.rules.yaml_text import read_documents
+from phase_gate.workflow.decisive import name_rules
+from phase_gate.workflow.model import Consensus, Workflow
+from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
+from phase_gate.workflow.settings import Overlay
 from tests.conftest import ROOT
 from tests.core.test_workflow_files import as_json
 

@@ -23,17 +23,16 @@ from phase_gate.core.pipeline_evidence import measure
 from phase_gate.core.pipeline_look import Look, Seen
 from phase_gate.core.pipeline_order import budget, entry_data, main_line
 from phase_gate.core.pipeline_verdict import Plan, decided, failure_events, made
-from phase_gate.core.requirements import ROOT_CAUSE
 from phase_gate.core.signals import ABSENT, Reading
 from phase_gate.core.state import NEW_STATE, Event, State
 from phase_gate.core.state_json import state_from_json, state_to_json
 from phase_gate.core.verdicts import evaluate_without_run, judgement_events
-from phase_gate.core.words import DONE, STUCK
-from phase_gate.core.workflow import Workflow
 from phase_gate.errors import PhaseGateError
 from phase_gate.rules.workflow_files import load_shipped_guards
 from phase_gate.rules.workflow_text import parse_workflow
 from phase_gate.values import replace
+from phase_gate.workflow.model import ROOT_CAUSE, Workflow
+from phase_gate.workflow.names import DONE, STUCK
 
 GUARDS = load_shipped_guards()
 NAMES = ("ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON")

@@ -23,7 +23,7 @@ from phase_gate.core.quality import (
 )
 from phase_gate.core.quality_json import numbers_from_json, numbers_to_json, score_from_json, score_to_json
 from phase_gate.core.quality_table import NAMED_AT_MOST, quality_table
-from phase_gate.core.settings import QualitySettings
+from phase_gate.workflow.settings import QualitySettings
 
 LIMITS = QualitySettings()
 

@@ -8,8 +8,8 @@ import pytest
 
 from phase_gate.core.standing import assess
 from phase_gate.core.state import NEW_STATE, OpenRun, RunSummary, State
-from phase_gate.core.words import DONE
 from phase_gate.values import replace
+from phase_gate.workflow.names import DONE
 
 AT = "2026-01-01T00:00:00.000Z"
 TREE = "tree-1"

@@ -10,12 +10,12 @@ from phase_gate.core.evaluation import GuardResult, Subject, evaluate, evaluate_
 from phase_gate.core.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
 from phase_gate.core.inventory import Inventory
 from phase_gate.core.measuring import excuse_skips
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.core.signals import ABSENT
 from phase_gate.core.waivers import Waiver, waiver_to_json
 from phase_gate.rules.workflow_files import load_shipped_workflow
 from phase_gate.values import replace
+from phase_gate.workflow.metrics import MetricValue
 
 NOW = "2026-07-01T12:00:00.000Z"
 LATER = "2026-07-01T12:00:00.001Z"

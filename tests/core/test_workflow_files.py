@@ -11,10 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phase_gate
-from phase_gate.core.conditions import parse_condition
-from phase_gate.core.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
-from phase_gate.core.settings import Overlay, PhaseOverlay
-from phase_gate.core.workflow import Guard, Phase, Workflow
 from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
 from phase_gate.rules.overlay import apply_overlay
 from phase_gate.rules.parts import MAX_BYTES, name_types
@@ -28,6 +24,10 @@ from phase_gate.rules.workflow_text import parse_guards, parse_workflow
 from phase_gate.rules.yaml_fields import scalar_value
 from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_documents
 from phase_gate.values import replace
+from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
+from phase_gate.workflow.model import Guard, Phase, Workflow
+from phase_gate.workflow.settings import Overlay, PhaseOverlay
 
 PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"

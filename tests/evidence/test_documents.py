@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from phase_gate.core.evidence import PROVIDED, Measured
-from phase_gate.core.settings import Configuration, DocumentRules
 from phase_gate.evidence.document_look import NO_PARSER
 from phase_gate.evidence.documents import PROVIDER
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.scene import Scene
 from phase_gate.report.markdown import render_markdown
 from phase_gate.storage.untracked import list_files
+from phase_gate.workflow.settings import Configuration, DocumentRules
 
 NAMES = PROVIDED["documents"]
 PROSE = (
@@ -460,7 +460,7 @@ LOADED = (
 def test_remembering_parses_nothing(plain: Folder) -> None:
     code = (
         "from pathlib import Path\n"
-        "from phase_gate.core.settings import Configuration\n"
+        "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.documents import PROVIDER\n"
         "from phase_gate.evidence.scene import Scene\n"
         "here = Path('.')\n"
@@ -477,7 +477,7 @@ def test_remembering_parses_nothing(plain: Folder) -> None:
 def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"
-        "from phase_gate.core.settings import Configuration\n"
+        "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.gathering import gather_evidence\n"
         "from phase_gate.evidence.scene import Scene\n"
         "here = Path('.')\n"

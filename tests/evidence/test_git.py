@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from phase_gate.core.evidence import Measured
-from phase_gate.core.settings import Configuration
 from phase_gate.evidence.git import PROVIDER
 from phase_gate.evidence.scene import Scene
+from phase_gate.workflow.settings import Configuration
 from tests.support import CALC, Sample
 
 NAMES = frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"})

@@ -13,11 +13,11 @@ import pytest
 
 from phase_gate.core.evidence import QUALITY_METRICS, Measured
 from phase_gate.core.quality import Function
-from phase_gate.core.settings import Configuration, QualitySettings
 from phase_gate.evidence import code_numbers, quality, sources
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.scene import Scene
 from phase_gate.storage.untracked import list_files
+from phase_gate.workflow.settings import Configuration, QualitySettings
 from tests.support import WITHOUT_EXTRAS
 
 pytestmark = pytest.mark.usefixtures("quality_extra")
@@ -526,7 +526,7 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from phase_gate.core.settings import Configuration\n"
+        "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.gathering import gather_evidence\n"
         "from phase_gate.evidence.scene import Scene\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"

@@ -22,11 +22,8 @@ from phase_gate.core.claim_blocks import read_blocks
 from phase_gate.core.claim_record import decision_to_json
 from phase_gate.core.claim_text import read_claim_text, sentences
 from phase_gate.core.claims import Scene, Threshold, decide
-from phase_gate.core.conditions import parse_condition
-from phase_gate.core.settings import ConfidenceRules, ExitGate, Overlay
 from phase_gate.core.standing import assess
 from phase_gate.core.state import Event
-from phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
 from phase_gate.errors import PhaseGateError, TamperedError
 from phase_gate.report.status_block import parse_status_block
 from phase_gate.rules.configuration import parse_configuration
@@ -42,6 +39,9 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.walked_files import take_walked_files
+from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
+from phase_gate.workflow.settings import ConfidenceRules, ExitGate, Overlay
 from tests.fuzz import document_targets, text_targets, verification_targets
 
 _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"

@@ -15,7 +15,6 @@ from phase_gate.core.code_lines import code_lines
 from phase_gate.core.fingerprints import blank
 from phase_gate.core.indicators import find_patterns, plan_is_ticked
 from phase_gate.core.overrides import is_excuse
-from phase_gate.core.requirements import Artifact
 from phase_gate.core.shell_programs import patched_paths
 from phase_gate.core.shell_writes import find_writes
 from phase_gate.core.verification_feedback import first_failures
@@ -23,6 +22,7 @@ from phase_gate.evidence.artifacts import _check
 from phase_gate.names import find_name_fault, name_key
 from phase_gate.rules.votes import parse_vote
 from phase_gate.visible import find_unseen, show_text
+from phase_gate.workflow.model import Artifact
 
 #: Accepted in `exit_gate.patterns`, and as slow as those get.
 PATTERNS = ("all.*tasks.*completed", r"is\s+done.*all.*a", "(?:all|every|each) tests? (?:pass|passed)", ".*a.*b.*c.*")

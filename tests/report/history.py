@@ -17,7 +17,6 @@ from phase_gate.core.finishing import Finished, finish_run
 from phase_gate.core.fold import apply
 from phase_gate.core.freeze import frozen_from_json
 from phase_gate.core.inventory import Inventory, TestFile, inventory_to_json, split_id
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.order import decide_entry, entry_events
 from phase_gate.core.outcomes import Bucket, Past, References
 from phase_gate.core.overrides import override_record
@@ -26,11 +25,12 @@ from phase_gate.core.selection import Audit
 from phase_gate.core.signals import ABSENT, Answer, Reading
 from phase_gate.core.standing import assess
 from phase_gate.core.state import NEW_STATE, Event, Snapshot, State
-from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.telling import Teller
 from phase_gate.rules.compiled import load_compiled
 from phase_gate.values import replace
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model_json import workflow_to_json
 
 _LETTERS = {
     "p": Bucket.PASSED,

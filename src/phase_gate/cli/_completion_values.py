@@ -14,7 +14,7 @@ from phase_gate.errors import PhaseGateError
 if TYPE_CHECKING:
     from phase_gate.cli._answer import Call
     from phase_gate.core.state import State
-    from phase_gate.core.workflow import Workflow
+    from phase_gate.workflow.model import Workflow
 
 #: Nothing that a shell would expand: whoever wrote the project must not be able to run a command by a file's name.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=-]*")
@@ -64,8 +64,8 @@ def _declared(workflow: Workflow, state: State) -> Iterable[str]:
 
 def _names(workflow: Workflow, state: State) -> Iterable[str]:
     """Return what `explain` explains."""
-    from phase_gate.core.metrics import METRICS
     from phase_gate.errors import MESSAGES
+    from phase_gate.workflow.metrics import METRICS
 
     metrics = (metric.name for metric in METRICS)
     return [*_phases(workflow, state), *workflow.guards, *workflow.facts, *metrics, *MESSAGES]

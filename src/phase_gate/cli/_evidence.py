@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.cli._output import say_aside
-from phase_gate.core.decisive_rules import name_rules
 from phase_gate.core.evidence import Measured, Remembered
 from phase_gate.core.findings import Finding
 from phase_gate.core.flakiness import GREEN_RUNS
 from phase_gate.core.freeze import find_changed_settings
 from phase_gate.core.state import State
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import replace
+from phase_gate.workflow.decisive import name_rules
+from phase_gate.workflow.model import Phase, Workflow
 
 
 def measure_now(project: Project, store: TaskStore) -> Measured:

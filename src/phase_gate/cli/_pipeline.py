@@ -7,11 +7,11 @@ from phase_gate.core.order import Entry, How, entry_events
 from phase_gate.core.overrides import Kind, override_record
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.state import Event, State
-from phase_gate.core.workflow import Workflow
 from phase_gate.errors import NotAllowedError
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.visible import show_line
+from phase_gate.workflow.model import Workflow
 
 
 def begin_cycle(call: Call, project: Project, store: TaskStore, workflow: Workflow) -> Answer:

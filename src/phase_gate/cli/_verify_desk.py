@@ -21,7 +21,6 @@ from phase_gate.core.verification_judging import Look, judge
 from phase_gate.core.verification_result import status_to_json
 from phase_gate.core.verification_rules import escalate
 from phase_gate.core.verification_stats import Overview
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.evidence.task_changes import look_at
 from phase_gate.evidence.task_texts import read_changes
@@ -33,6 +32,7 @@ from phase_gate.storage.tree import Tree
 from phase_gate.storage.verifications import load_overview
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
+from phase_gate.workflow.model import Phase, Workflow
 
 #: Characters of a text that the ledger's lines have; the whole is a stored object.
 LONGEST = 2000

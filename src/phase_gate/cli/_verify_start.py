@@ -16,13 +16,13 @@ from phase_gate.core.task_spec import TaskSpec, spec_to_json
 from phase_gate.core.verification import FINISHED, PHASE, Status, Verification
 from phase_gate.core.verification_rules import set_limits
 from phase_gate.core.verify_lint import lint_command, lint_done
-from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.task_changes import remember_files
 from phase_gate.evidence.task_commits import head_of
 from phase_gate.storage.store import Transaction
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
+from phase_gate.workflow.model_json import workflow_to_json
 
 
 def run(call: Call) -> Answer:

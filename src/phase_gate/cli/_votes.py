@@ -13,10 +13,7 @@ from phase_gate.core.consensus import WEIGHTS, count_votes
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_look import fault_of, fingerprint
 from phase_gate.core.pipeline_order import requires_of
-from phase_gate.core.requirements import Consensus, settle
 from phase_gate.core.state import Event, State
-from phase_gate.core.words import look_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, VoteError
 from phase_gate.evidence.artifacts import look_at
 from phase_gate.evidence.pipeline import tree_of
@@ -26,6 +23,8 @@ from phase_gate.rules.yaml_text import read_bytes
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
+from phase_gate.workflow.model import Consensus, Phase, Workflow, settle
+from phase_gate.workflow.names import look_command
 
 #: Characters of a version that people type.
 _VERSION = 12

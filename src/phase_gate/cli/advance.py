@@ -11,13 +11,13 @@ from phase_gate.cli.signal import answer_with, read_waiting
 from phase_gate.core.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.core.state import State
 from phase_gate.core.verdicts import evaluate_without_run, judgement_events
-from phase_gate.core.words import DONE, look_command, run_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.visible import show_rows
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE, look_command, run_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,13 +12,13 @@ from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._output import render_json, write_output
 from phase_gate.core.outcomes import Bucket
 from phase_gate.core.state import State
-from phase_gate.core.words import run_command
 from phase_gate.errors import NotAllowedError
 from phase_gate.project import Project
 from phase_gate.report import in_toto
 from phase_gate.storage.git import NoGitError, run_git
 from phase_gate.storage.git_status import read_status
 from phase_gate.storage.store import TaskStore
+from phase_gate.workflow.names import run_command
 
 #: Who verified: with the version, for its rules may change.
 VERIFIER = f"urn:pytest-phase-gate:{__version__}"

@@ -15,15 +15,15 @@ from phase_gate.core.claim_record import claim_event, decision_to_json
 from phase_gate.core.claim_text import read_claim_text, sentences
 from phase_gate.core.claims import Decision, Outcome, Threshold, decide
 from phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from phase_gate.core.settings import ExitGate
 from phase_gate.core.signals import Signal
-from phase_gate.core.words import run_command, signal_command
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import Project
 from phase_gate.report.claim import render_claim
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import replace
 from phase_gate.visible import show_line
+from phase_gate.workflow.names import run_command, signal_command
+from phase_gate.workflow.settings import ExitGate
 
 #: Far more than an agent prints in one go.
 _MAX_BYTES = 64 * 1024 * 1024

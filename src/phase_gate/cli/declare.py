@@ -7,14 +7,14 @@ import re
 
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from phase_gate.core.evidence import wanted_names
-from phase_gate.core.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from phase_gate.core.order import shorten
 from phase_gate.core.state import Event, State
-from phase_gate.core.words import run_command, signal_command
-from phase_gate.core.workflow import Workflow
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
+from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.names import run_command, signal_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

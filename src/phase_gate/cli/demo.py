@@ -14,10 +14,10 @@ from pathlib import Path
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._output import say
 from phase_gate.cli._plugin import require_pytest
-from phase_gate.core.settings import FILE_NAME
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.files import refuse
 from phase_gate.values import Value
+from phase_gate.workflow.settings import FILE_NAME
 
 _TEST = """\
 from basket import Basket

@@ -175,11 +175,11 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
 
 
 def _scene(call: Call, project: Project) -> Scene:
-    from phase_gate.core.settings import FILE_NAME
     from phase_gate.core.write_rules import Scene
     from phase_gate.project import rules_of
     from phase_gate.storage.references import load_frozen
     from phase_gate.storage.root import relative_id
+    from phase_gate.workflow.settings import FILE_NAME
 
     state_folder = relative_id(project.state_folder, project.root)
     store = call.store(project)

@@ -19,13 +19,13 @@ from phase_gate.core.pipeline_stuck import (
 )
 from phase_gate.core.pipeline_verdict import Plan, failure_events
 from phase_gate.core.state import State
-from phase_gate.core.words import look_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.report.pipeline import needs_of, render_sections
 from phase_gate.storage.store import TaskStore
 from phase_gate.visible import show_line, show_rows
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import look_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

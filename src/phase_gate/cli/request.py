@@ -10,14 +10,13 @@ from phase_gate.core.order import Entry, How, shorten
 from phase_gate.core.pipeline import Pipeline, Request
 from phase_gate.core.pipeline_order import entry_data, main_line
 from phase_gate.core.pipeline_verdict import decided, enter_command, made
-from phase_gate.core.requirements import CHANGE_TYPES
 from phase_gate.core.state import Event, State
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
+from phase_gate.workflow.model import CHANGE_TYPES, Phase, Workflow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

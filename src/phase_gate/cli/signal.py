@@ -15,7 +15,6 @@ from phase_gate.core.order import stuck_error
 from phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from phase_gate.core.state import Measurement, State
 from phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
-from phase_gate.core.workflow import Phase
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.project import Project, rules_of
 from phase_gate.report.panel import panel_text, render_panel
@@ -29,6 +28,7 @@ from phase_gate.storage.signal_file import (
 )
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import replace
+from phase_gate.workflow.model import Phase
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,9 +7,7 @@ import json
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._pipeline import pipeline_of, require_pipeline
-from phase_gate.core.requirements import SNAPSHOT
 from phase_gate.core.runs import count
-from phase_gate.core.words import look_command
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.drift import commit_of
 from phase_gate.evidence.pipeline import tree_of
@@ -19,6 +17,8 @@ from phase_gate.storage.own_folders import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree import compile_globs
 from phase_gate.visible import show_rows
+from phase_gate.workflow.model import SNAPSHOT
+from phase_gate.workflow.names import look_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

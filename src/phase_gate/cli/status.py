@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.core.breaker import Status, at_time, breaker_to_json
-from phase_gate.core.metrics import show_value
-from phase_gate.core.settings import DEFAULT_WORKFLOW
 from phase_gate.core.standing import Standing, assess
 from phase_gate.core.state import State
 from phase_gate.core.waivers import describe_override, waiver_to_json
@@ -20,6 +18,8 @@ from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
+from phase_gate.workflow.metrics import show_value
+from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 if TYPE_CHECKING:
     from phase_gate.core.verification_stats import Overview

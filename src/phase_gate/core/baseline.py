@@ -12,8 +12,8 @@ from phase_gate.core.inventory import Inventory
 from phase_gate.core.order import may_end_here
 from phase_gate.core.outcomes import FAILING, Bucket, Outcomes
 from phase_gate.core.state import Event, State
-from phase_gate.core.workflow import Workflow
 from phase_gate.errors import NotAllowedError
+from phase_gate.workflow.model import Workflow
 
 
 def refuse_baseline(state: State, workflow: Workflow) -> None:

@@ -20,10 +20,10 @@ from phase_gate.core.claim_blocks import Said
 from phase_gate.core.claim_fields import BlockKind
 from phase_gate.core.confidence import Confidence, Measures, score_confidence
 from phase_gate.core.indicators import DEFAULT_PATTERNS, Indicator, count_present, find_patterns
-from phase_gate.core.metrics import Metrics
 from phase_gate.core.runs import count
-from phase_gate.core.settings import ConfidenceRules, ExitGate
 from phase_gate.values import Value, field
+from phase_gate.workflow.metrics import Metrics
+from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 
 
 class Outcome(StrEnum):

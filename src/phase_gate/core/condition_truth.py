@@ -13,10 +13,10 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
-from phase_gate.core._condition_tree import Leaf, Node, Operand, render_operand
-from phase_gate.core.conditions import Condition
-from phase_gate.core.metrics import AT_MOST, BOUNDS, COUNTS, MetricType, MetricValue
 from phase_gate.values import Value, field
+from phase_gate.workflow.conditions import Condition
+from phase_gate.workflow.conditions.tree import Leaf, Node, Operand, render_operand
+from phase_gate.workflow.metrics import AT_MOST, BOUNDS, COUNTS, MetricType, MetricValue
 
 #: Cases that a search looks at: real conditions take a few dozen.
 MAX_CASES = 500

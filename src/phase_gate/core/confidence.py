@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from phase_gate.core.claim_blocks import Said
 from phase_gate.core.indicators import find_phrase
-from phase_gate.core.settings import ConfidenceRules
 from phase_gate.values import Value
+from phase_gate.workflow.settings import ConfidenceRules
 
 
 class Part(Value):

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from phase_gate.core.findings import Finding, cap_findings
 from phase_gate.core.inventory import bare_id
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import SKIPPED, Bucket, Judgement, Outcomes
 from phase_gate.core.runs import count
 from phase_gate.core.waivers import Waiver, covered_by
 from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.workflow.metrics import MetricValue
 
 GUARD = "criteria-covered"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.core.metrics import PIPELINE_METRICS
 from phase_gate.values import Value, field
+from phase_gate.workflow.metrics import PIPELINE_METRICS
 
 if TYPE_CHECKING:
     from phase_gate.core.findings import Finding
-    from phase_gate.core.metrics import MetricValue
-    from phase_gate.core.settings import Configuration
-    from phase_gate.core.workflow import Phase, Workflow
+    from phase_gate.workflow.metrics import MetricValue
+    from phase_gate.workflow.model import Phase, Workflow
+    from phase_gate.workflow.settings import Configuration
 
 #: Since when a provider compares.
 Since = Literal["cycle", "phase"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from phase_gate import exit_codes
-from phase_gate.core.workflow import Tests
+from phase_gate.workflow.model import Tests
 
 ExitMeaning = Literal["tests", "gate1", "dual"]
 

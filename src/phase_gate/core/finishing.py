@@ -18,7 +18,6 @@ from phase_gate.core.fold import apply, streak_after
 from phase_gate.core.freeze import freeze, frozen_to_json
 from phase_gate.core.inventory import merge_inventories, split_id
 from phase_gate.core.measuring import excuse_skips, find_findings, measure, note_unseen, take_notes
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.core.record import RunRecord
 from phase_gate.core.runs import Classified, Green, Kind, RunFacts, classify_run
@@ -26,9 +25,10 @@ from phase_gate.core.selection import Audit
 from phase_gate.core.signals import ABSENT, Reading
 from phase_gate.core.state import Event, OpenRun, State
 from phase_gate.core.verdicts import in_words, judgement_events
-from phase_gate.core.words import run_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.values import Value, replace
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import run_command
 
 #: Failing tests whose message is stored with a run.
 _MESSAGES_KEPT = 50

@@ -24,8 +24,8 @@ from phase_gate.core.state import (
     Undo,
 )
 from phase_gate.core.waivers import Waiver
-from phase_gate.core.words import DONE, STUCK
 from phase_gate.values import replace
+from phase_gate.workflow.names import DONE, STUCK
 
 if TYPE_CHECKING:
     from phase_gate.core.pipeline import Pipeline

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
-from phase_gate.core.phrases import Span, compile_phrase
 from phase_gate.values import Value
+from phase_gate.workflow.phrases import Span, compile_phrase
 
 #: The source document's six.
 DEFAULT_PATTERNS = (

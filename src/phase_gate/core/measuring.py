@@ -13,15 +13,15 @@ from phase_gate.core.findings import Finding, cap_findings, name_tests
 from phase_gate.core.freeze import find_altered, find_changed_settings
 from phase_gate.core.gone import find_gone
 from phase_gate.core.inventory import join_id
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
 from phase_gate.core.record import RunRecord
 from phase_gate.core.runs import Classified, Green, Kind, count
 from phase_gate.core.selection import Audit
 from phase_gate.core.state import OpenRun, State
 from phase_gate.core.waivers import Waiver, covered_by
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.values import replace
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase, Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 _NO_NEW_SKIPS = "no-new-skips"

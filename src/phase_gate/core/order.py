@@ -11,10 +11,10 @@ from typing import Any
 from phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered
 from phase_gate.core.forked import LATE
 from phase_gate.core.state import Event, State
-from phase_gate.core.words import DONE
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.values import Value, as_dict, replace
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE
 
 #: The name on the command line that stands for "where the task is, or goes next".
 AUTO = "AUTO"

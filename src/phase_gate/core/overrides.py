@@ -15,9 +15,9 @@ from phase_gate.core.findings import findings_from_json
 from phase_gate.core.order import way_on
 from phase_gate.core.signals import ABSENT
 from phase_gate.core.state import Event, State
-from phase_gate.core.words import DONE, run_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.values import replace
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE, run_command
 
 Kind = Literal[
     "skip", "force", "breaker-reset", "constitution-accept", "restart", "amend", "rollback-accept", "key-adopt"

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from phase_gate.core.evidence import Measured
 from phase_gate.core.findings import Finding
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_documents import RootCause
 from phase_gate.core.pipeline_look import Drifted, Look, fault_of, fingerprint, hard
 from phase_gate.core.pipeline_order import problem_of_rewind, requires_of
 from phase_gate.core.pipeline_verdict import CHANGE_REQUESTED
-from phase_gate.core.requirements import DRIFT, ROOT_CAUSE, settle
-from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, settle
 
 
 def measure_recovery(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.core.findings import Finding
-from phase_gate.core.requirements import SNAPSHOT, Artifact
 from phase_gate.values import Value, field
+from phase_gate.workflow.model import SNAPSHOT, Artifact
 
 
 class Seen(Value):

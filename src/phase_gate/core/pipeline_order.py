@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.core.pipeline import Pipeline, Request
-from phase_gate.core.requirements import MAX_RECOVERIES, Requires
 from phase_gate.core.state import State
-from phase_gate.core.words import DONE
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.values import Value
+from phase_gate.workflow.model import MAX_RECOVERIES, Phase, Requires, Workflow
+from phase_gate.workflow.names import DONE
 
 
 class Way(Value):

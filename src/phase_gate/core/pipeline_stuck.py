@@ -11,8 +11,8 @@ from typing import Any
 from phase_gate.core.pipeline import Failure, Pipeline
 from phase_gate.core.pipeline_order import budget
 from phase_gate.core.pipeline_verdict import furthest_failure
-from phase_gate.core.workflow import Workflow
 from phase_gate.values import Value
+from phase_gate.workflow.model import Workflow
 
 
 class PipelineStuck(Value):

@@ -22,9 +22,9 @@ from phase_gate.core.pipeline_order import (
     rewind_key,
 )
 from phase_gate.core.state import Event, State
-from phase_gate.core.words import DONE, STUCK, look_command, run_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.values import Value, as_dict, replace
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE, STUCK, look_command, run_command
 
 #: The finding that asks for a change: `id` is its type, `proof` what makes it the same one.
 CHANGE_REQUESTED = "change-requested"

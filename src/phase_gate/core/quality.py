@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.settings import QualitySettings
 from phase_gate.values import Value, as_dict, fields
+from phase_gate.workflow.settings import QualitySettings
 
 
 class Function(Value):

@@ -11,10 +11,10 @@ from phase_gate.core.failures import Failure
 from phase_gate.core.findings import Finding
 from phase_gate.core.freeze import Meaning
 from phase_gate.core.inventory import Inventory
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Outcomes
 from phase_gate.core.selection import Audit
 from phase_gate.values import Value, field
+from phase_gate.workflow.metrics import MetricValue
 
 
 class RunRecord(Value):

@@ -10,9 +10,9 @@ from typing import Literal
 
 from phase_gate.core.pipeline_order import main_line
 from phase_gate.core.state import State
-from phase_gate.core.words import DONE, STUCK
-from phase_gate.core.workflow import Workflow
 from phase_gate.values import Value
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.names import DONE, STUCK
 
 #: Behind the task; where it is, going on or blocked; done once and to be done again; not reached; passed by, for the
 #: cycle began later; beside the way, for a gate that fails.

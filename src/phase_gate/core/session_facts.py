@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from phase_gate.core.failures import Failure
 from phase_gate.core.findings import Finding
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.outcomes import Outcomes
 from phase_gate.core.parts import Parts
 from phase_gate.values import Value, field
+from phase_gate.workflow.metrics import MetricValue
 
 
 class SessionFacts(Value):

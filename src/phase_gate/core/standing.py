@@ -11,8 +11,8 @@ from phase_gate import exit_codes
 from phase_gate.core.breaker import at_time, describe_wait
 from phase_gate.core.forked import LATE
 from phase_gate.core.state import State
-from phase_gate.core.words import run_command
 from phase_gate.values import Value
+from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
     from phase_gate.core.verification import Verification

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.core.breaker import Breaker
 from phase_gate.core.flakiness import Flakiness
 from phase_gate.core.waivers import Waiver
-from phase_gate.core.words import DONE, STUCK
 from phase_gate.values import Value, field
+from phase_gate.workflow.names import DONE, STUCK
 
 if TYPE_CHECKING:
-    from phase_gate.core.metrics import MetricValue
     from phase_gate.core.pipeline import Pipeline
     from phase_gate.core.verification import Verification
+    from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
 SCHEMA = 6

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from phase_gate.core.words import DONE, STUCK
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.values import Value
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE, STUCK
 
 #: Both gates hold; the cycle may end here; back by option; Gate 1 is closed though somebody said done; a change
 #: request leads elsewhere; a recovery leads back; no recovery is left.

@@ -13,10 +13,10 @@ from phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation
 from phase_gate.core.evidence import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
 from phase_gate.core.findings import cap_findings, findings_from_json
 from phase_gate.core.measuring import code_as_tested
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.signals import Reading
 from phase_gate.core.state import Event, State
-from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase, Workflow
 
 
 def judgement_events(

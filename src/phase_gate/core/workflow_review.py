@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from phase_gate.core._condition_tree import Group, render
 from phase_gate.core.condition_truth import Names, find_fixed_truth
-from phase_gate.core.conditions import Condition, parse_condition
 from phase_gate.core.evidence import wanted_names
-from phase_gate.core.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.core.pipeline_order import requires_of
-from phase_gate.core.requirements import DRIFT
 from phase_gate.core.transitions import find_transitions, reach
-from phase_gate.core.words import DONE
-from phase_gate.core.workflow import Guard, Phase, Workflow
 from phase_gate.values import Value
+from phase_gate.workflow.conditions import Condition, parse_condition
+from phase_gate.workflow.conditions.tree import Group, render
+from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
+from phase_gate.workflow.model import DRIFT, Guard, Phase, Workflow
+from phase_gate.workflow.names import DONE
 
 _NO_TEST = "compare with a value that can be missed; `NAME != null` asks only that something is known"
 _NO_WAY = "let the clauses allow each other: no values fulfil all of them"

@@ -11,12 +11,12 @@ from typing import Any
 
 from phase_gate.core.documents import count_words
 from phase_gate.core.pages import Page, Piece
-from phase_gate.core.phrases import compile_phrase
 from phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.core.pipeline_look import Seen
 from phase_gate.core.placeholders import is_hole, is_open
-from phase_gate.core.requirements import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.core.runs import count
+from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
+from phase_gate.workflow.phrases import compile_phrase
 
 #: Bytes, and files: more is no artifact that anybody reads.
 _LARGEST = 1024 * 1024

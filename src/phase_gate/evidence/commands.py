@@ -8,9 +8,9 @@ from pathlib import Path
 
 from phase_gate.core.evidence import Measured
 from phase_gate.core.findings import Finding
-from phase_gate.core.settings import EvidenceCommand
 from phase_gate.evidence.processes import Ended, run_process
 from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.workflow.settings import EvidenceCommand
 
 #: Bytes of a command's output that are kept: the beginning, and the end, where it says what went wrong.
 KEPT_OUTPUT = 64 * 1024

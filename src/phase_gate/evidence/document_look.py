@@ -13,10 +13,10 @@ from phase_gate.core.documents import Fault, changed_since, find_copies, find_fa
 from phase_gate.core.evidence import Measured
 from phase_gate.core.findings import Finding
 from phase_gate.core.links import has_anchor, resolve
-from phase_gate.core.metrics import MetricValue
 from phase_gate.core.pages import Link
 from phase_gate.evidence.library import Catalogue, Library
 from phase_gate.evidence.scene import Scene
+from phase_gate.workflow.metrics import MetricValue
 
 #: What to do where Markdown can't be read.
 NO_PARSER = "no parser for Markdown is installed (pip install 'pytest-phase-gate[documents]')"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.core.evidence import Measured
-from phase_gate.core.metrics import MetricValue
 from phase_gate.evidence.scene import Provider, Scene
 from phase_gate.storage.git import NoGitError, run_git
 from phase_gate.storage.git_files import FILTERED_CACHE, take_filtered_files
 from phase_gate.storage.git_status import read_status
 from phase_gate.values import Value
+from phase_gate.workflow.metrics import MetricValue
 
 #: What the provider remembers at the end of a run, for the next one.
 _ITERATION = "iteration:git"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.core.document_files import DIAGRAM_SUFFIXES, DOCUMENT_SUFFIXES, Seen, see
-from phase_gate.core.settings import Configuration
-from phase_gate.core.words import REPORT_TITLE
 from phase_gate.evidence.scene import Scene
 from phase_gate.storage.tree import compile_globs
 from phase_gate.values import Value
+from phase_gate.workflow.names import REPORT_TITLE
+from phase_gate.workflow.settings import Configuration
 
 if TYPE_CHECKING:
     from phase_gate.core.pages import Page

@@ -10,12 +10,11 @@ from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_evidence import measure
 from phase_gate.core.pipeline_look import Look, Seen
 from phase_gate.core.pipeline_order import requires_of
-from phase_gate.core.requirements import DRIFT, PipelineRules
-from phase_gate.core.workflow import Phase
 from phase_gate.evidence.artifacts import digest_file, look_at
 from phase_gate.evidence.drift import look_for_drift
 from phase_gate.evidence.scene import PipelineScene, Provider, Scene
 from phase_gate.storage.tree import compile_globs
+from phase_gate.workflow.model import DRIFT, Phase, PipelineRules
 
 #: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
 _ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})

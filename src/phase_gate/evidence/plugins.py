@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from phase_gate.storage.untracked import list_files
 
 if TYPE_CHECKING:
-    from phase_gate.core.workflow import Workflow
     from phase_gate.project import Project
+    from phase_gate.workflow.model import Workflow
 
 
 class Plugins:

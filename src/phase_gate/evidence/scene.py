@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phase_gate.core.evidence import Measured
-from phase_gate.core.settings import Configuration
 from phase_gate.values import Value
+from phase_gate.workflow.settings import Configuration
 
 if TYPE_CHECKING:
     from phase_gate.core.state import State
-    from phase_gate.core.workflow import Phase, Workflow
+    from phase_gate.workflow.model import Phase, Workflow
 
 
 def say_nothing(text: str) -> None:

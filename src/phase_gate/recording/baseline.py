@@ -9,7 +9,6 @@ import pytest
 from phase_gate import exit_codes
 from phase_gate.core.baseline import baseline_event, refuse_baseline
 from phase_gate.core.runs import count
-from phase_gate.core.workflow import Workflow
 from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.project import Project, rules_of
 from phase_gate.recording.early import own_work
@@ -20,6 +19,7 @@ from phase_gate.recording.telling import show_lines
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line
 from phase_gate.storage.surroundings import take_surroundings
+from phase_gate.workflow.model import Workflow
 
 
 class BaselineRecorder:

@@ -10,7 +10,6 @@ from phase_gate.core.criteria import Criteria
 from phase_gate.core.finishing import Finished
 from phase_gate.core.shard_record import Shard
 from phase_gate.core.shards import combine_shards
-from phase_gate.core.workflow_json import workflow_from_json
 from phase_gate.errors import ShardError
 from phase_gate.project import Project
 from phase_gate.recording.gathering import make_record
@@ -18,6 +17,7 @@ from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.storage.git import try_git
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
+from phase_gate.workflow.model_json import workflow_from_json
 
 
 def combine_run(project: Project, store: TaskStore, shards: Sequence[Shard], *, exit_signal: str | None) -> Finished:

@@ -18,7 +18,6 @@ from phase_gate.core.order import may_end_here
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.state import State
 from phase_gate.core.waivers import Waiver, covered_by
-from phase_gate.core.workflow import Workflow
 from phase_gate.errors import StateError
 from phase_gate.project import STATE_FOLDER, Project, rules_of
 from phase_gate.recording.inventory import take_inventory
@@ -31,6 +30,7 @@ from phase_gate.storage.store import now
 from phase_gate.storage.tasks import DEFAULT_TASK, task_names
 from phase_gate.storage.tree import Tree
 from phase_gate.values import Value, replace
+from phase_gate.workflow.model import Workflow
 
 #: The guard that speaks of frozen tests.
 _GUARD = "tests-unchanged"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from phase_gate.core.criteria import Criteria
-from phase_gate.core.workflow import Workflow
 from phase_gate.project import Project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.options import Options, read_options
 from phase_gate.recording.verifying import task_rules
+from phase_gate.workflow.model import Workflow
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks

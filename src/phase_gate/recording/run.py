@@ -27,8 +27,6 @@ from phase_gate.core.record import RunRecord
 from phase_gate.core.runs import Kind
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.state import Event, State
-from phase_gate.core.workflow import Phase, Workflow
-from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.errors import StorageError
 from phase_gate.project import STATE_FOLDER, Project, pipeline_rules
 from phase_gate.recording.meaning import AtStart, look_at_frozen
@@ -44,6 +42,8 @@ from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree import Tree
 from phase_gate.values import Value, field, replace
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model_json import workflow_to_json
 
 #: Tells a pytest that a test starts, for the same task, that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.decisive_rules import name_rules
-from phase_gate.core.settings import ConfidenceRules, ExitGate, QualitySettings
-from phase_gate.core.workflow import Workflow
 from phase_gate.project import Project
 from phase_gate.storage.owners import is_in_environment
 from phase_gate.storage.root import relative_id
+from phase_gate.workflow.decisive import name_rules
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.settings import ConfidenceRules, ExitGate, QualitySettings
 
 #: Options that change what a test means, and how each is typed.
 _OPTIONS = {

@@ -21,8 +21,6 @@ from phase_gate.core.order import named_phase
 from phase_gate.core.runs import count
 from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
-from phase_gate.core.workflow import Phase
-from phase_gate.core.workflow_json import workflow_to_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError, as_fault
 from phase_gate.recording.controller import REPORT_FAULT, VOID_OPTIONS
 from phase_gate.recording.early import early_look, own_work
@@ -47,6 +45,8 @@ from phase_gate.storage.store import now
 from phase_gate.storage.tree import Tree, changed_sources
 from phase_gate.values import replace
 from phase_gate.visible import show_line
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.model_json import workflow_to_json
 
 if TYPE_CHECKING:
     from phase_gate.recording.parts import PartsWitness

@@ -17,8 +17,8 @@ from phase_gate.report.panel import Line
 if TYPE_CHECKING:
     from phase_gate.core.evaluation import Evaluation
     from phase_gate.core.state import State
-    from phase_gate.core.workflow import Workflow
     from phase_gate.recording.options import Options
+    from phase_gate.workflow.model import Workflow
 
 
 def task_rules(project: Project, options: Options) -> Workflow | None:

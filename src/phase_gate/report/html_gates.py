@@ -7,13 +7,13 @@ from typing import Any
 
 from phase_gate.core.evaluation import who_of
 from phase_gate.core.findings import place_of
-from phase_gate.core.metrics import show_value
 from phase_gate.core.runs import count
 from phase_gate.core.signals import SHOWN
 from phase_gate.core.waivers import describe_override
 from phase_gate.report.markup import Html, join, tag
 from phase_gate.report.story import Story
 from phase_gate.report.words import headline, phase_class, tone
+from phase_gate.workflow.metrics import show_value
 
 _MARKS = {True: ("✓", "holds", "good"), False: ("✗", "does not hold", "bad"), None: ("?", "unknown", "odd")}
 

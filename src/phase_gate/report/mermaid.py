@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from phase_gate.core.transitions import Transition, find_transitions
-from phase_gate.core.words import DONE, STUCK
-from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE, STUCK
 
 #: Words of the diagram language, in any case: a phase of that name gets another id, and keeps its name as a label.
 _KEYWORDS = frozenset(

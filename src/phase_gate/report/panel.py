@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Iterable, Mapping
 
 from phase_gate.core.breaker import Status
-from phase_gate.core.conditions import Clause
 from phase_gate.core.evaluation import Evaluation, GuardResult
 from phase_gate.core.runs import count
 from phase_gate.core.signals import SHOWN
@@ -17,6 +16,7 @@ from phase_gate.core.waivers import describe_override
 from phase_gate.report.tables import table_lines
 from phase_gate.values import Value, field
 from phase_gate.visible import show_line
+from phase_gate.workflow.conditions import Clause
 
 WIDTH = 80
 #: Where a clause's values begin.

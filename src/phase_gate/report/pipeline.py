@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_order import requires_of
-from phase_gate.core.requirements import DRIFT, SNAPSHOT, Artifact, settle
 from phase_gate.core.runs import count
-from phase_gate.core.workflow import Phase, Workflow
+from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, settle
 
 Rows = list[tuple[str, str]]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
-from phase_gate.core.metrics import METRICS
-from phase_gate.core.words import DONE, look_command, run_command, signal_command
-from phase_gate.core.workflow import Phase, Workflow
 from phase_gate.visible import show_rows
+from phase_gate.workflow.metrics import METRICS
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import DONE, look_command, run_command, signal_command
 
 Style = Literal["exit", "prp", "doyaken", "ralph"]
 STYLES: tuple[Style, ...] = get_args(Style)

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from phase_gate.core.evidence import Table
 from phase_gate.core.findings import place_of
-from phase_gate.core.metrics import show_value
 from phase_gate.core.runs import count
 from phase_gate.core.signals import SHOWN
 from phase_gate.core.waivers import describe_override
-from phase_gate.core.words import REPORT_TITLE
 from phase_gate.report.markdown_text import as_code, as_marked_table, as_table, as_text
 from phase_gate.report.sparkline import sparkline
 from phase_gate.report.story import Story
 from phase_gate.report.words import describe_cells, describe_counts, headline, outcome_of, short_time
+from phase_gate.workflow.metrics import show_value
+from phase_gate.workflow.names import REPORT_TITLE
 
 #: Rows of the long tables that are written; a comment of a forge takes 65,536 characters.
 _RUNS, _TESTS, _HAPPENINGS = 30, 30, 40

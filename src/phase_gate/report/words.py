@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from phase_gate.core.runs import count
-from phase_gate.core.words import DONE
 from phase_gate.report.columns import Column
 from phase_gate.report.ids_over_time import ABSENT, LETTERS
 from phase_gate.report.story import Run, Story, TestRow
+from phase_gate.workflow.names import DONE
 
 #: What each sign of the timeline means.
 SIGN_WORDS: dict[str, str] = {

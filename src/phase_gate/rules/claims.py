@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from phase_gate.core.phrases import PatternError, check_pattern
-from phase_gate.core.settings import ConfidenceRules, EvidenceChecks, ExitGate
 from phase_gate.rules.yaml_fields import Fields
+from phase_gate.workflow.phrases import PatternError, check_pattern
+from phase_gate.workflow.settings import ConfidenceRules, EvidenceChecks, ExitGate
 
 
 def read_exit_gate(fields: Fields | None) -> ExitGate:

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.core.workflow_json import workflow_from_json, workflow_to_json
+from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
 
 if TYPE_CHECKING:
-    from phase_gate.core.workflow import Workflow
+    from phase_gate.workflow.model import Workflow
 
 COMPILED_FOLDER = Path(__file__).parents[1] / "workflows" / "compiled"
 
@@ -32,9 +32,9 @@ def load_compiled(name: str) -> Workflow | None:
 
 def compile_shipped(name: str) -> str:
     """Return what has to stand in the file of a workflow."""
-    from phase_gate.core.settings import Overlay
     from phase_gate.rules.overlay import apply_overlay
     from phase_gate.rules.workflow_files import load_shipped_workflow
+    from phase_gate.workflow.settings import Overlay
 
     workflow = apply_overlay(load_shipped_workflow(name), Overlay())
     return json.dumps(workflow_to_json(workflow), indent=1) + "\n"

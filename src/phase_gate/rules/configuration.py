@@ -14,20 +14,6 @@ from phase_gate.core.breaker import Limits
 from phase_gate.core.exit_status import ExitMeaning
 from phase_gate.core.flakiness import GREEN_RUNS
 from phase_gate.core.hook_answers import Until
-from phase_gate.core.settings import (
-    DEFAULT_DOCS,
-    DEFAULT_LOCK_TIMEOUT,
-    DEFAULT_WORKFLOW,
-    FILE_NAME,
-    AgentSettings,
-    Configuration,
-    DocumentRules,
-    EvidenceCommand,
-    Overlay,
-    PhaseOverlay,
-    QualitySettings,
-    RunDefaults,
-)
 from phase_gate.errors import ConfigurationError
 from phase_gate.rules.claims import read_confidence, read_exit_gate
 from phase_gate.rules.evidence import read_commands, read_documents, read_quality
@@ -45,6 +31,20 @@ from phase_gate.rules.verification import read_verification
 from phase_gate.rules.yaml_fields import Fields
 from phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
 from phase_gate.values import replace
+from phase_gate.workflow.settings import (
+    DEFAULT_DOCS,
+    DEFAULT_LOCK_TIMEOUT,
+    DEFAULT_WORKFLOW,
+    FILE_NAME,
+    AgentSettings,
+    Configuration,
+    DocumentRules,
+    EvidenceCommand,
+    Overlay,
+    PhaseOverlay,
+    QualitySettings,
+    RunDefaults,
+)
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
 _UNTIL: tuple[Until, ...] = get_args(Until)

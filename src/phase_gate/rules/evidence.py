@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-from phase_gate.core.settings import DocumentRules, EvidenceCommand, Overlay, QualitySettings
 from phase_gate.rules.parts import RESERVED_NAMES, take_name
 from phase_gate.rules.yaml_fields import Fields
+from phase_gate.workflow.settings import DocumentRules, EvidenceCommand, Overlay, QualitySettings
 
 
 def read_commands(fields: Fields, overlay: Overlay) -> tuple[EvidenceCommand, ...]:

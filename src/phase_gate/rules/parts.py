@@ -13,13 +13,13 @@ from functools import cache
 from typing import get_args
 
 from phase_gate.core.breaker import Limits
-from phase_gate.core.conditions import Condition, parse_condition
-from phase_gate.core.decisive_rules import decisive_rules
-from phase_gate.core.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
-from phase_gate.core.workflow import Guard, Workflow
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
 from phase_gate.values import Value
+from phase_gate.workflow.conditions import Condition, parse_condition
+from phase_gate.workflow.decisive import decisive_rules
+from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
+from phase_gate.workflow.model import Guard, Workflow
 
 #: Far more than any set of rules that a person can still read.
 MAX_BYTES = 1024 * 1024

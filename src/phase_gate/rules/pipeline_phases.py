@@ -8,12 +8,21 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.metrics import PIPELINE_METRICS, MetricValue
-from phase_gate.core.requirements import AUDIT, DRIFT, ROOT_CAUSE, Consensus, PipelineRules, Requires
-from phase_gate.core.workflow import Guard, Phase, Workflow
 from phase_gate.rules.pipeline_text import read_number
 from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
 from phase_gate.values import replace
+from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricValue
+from phase_gate.workflow.model import (
+    AUDIT,
+    DRIFT,
+    ROOT_CAUSE,
+    Consensus,
+    Guard,
+    Phase,
+    PipelineRules,
+    Requires,
+    Workflow,
+)
 
 _CHECK_NAME = re.compile("[a-z][a-z0-9_]*")
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from phase_gate.core.metrics import MetricValue
-from phase_gate.core.phrases import PatternError, check_pattern
-from phase_gate.core.requirements import (
+from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
+from phase_gate.rules.yaml_text import YamlScalar
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import (
     AUDIT,
     CHANGE_TYPES,
     MAX_RECOVERIES,
@@ -20,8 +21,7 @@ from phase_gate.core.requirements import (
     Made,
     PipelineRules,
 )
-from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
-from phase_gate.rules.yaml_text import YamlScalar
+from phase_gate.workflow.phrases import PatternError, check_pattern
 
 if TYPE_CHECKING:
     pass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from phase_gate.core.settings import VerificationSettings
 from phase_gate.core.task_spec import MAX_TIMEOUTS
 from phase_gate.rules.pipeline_text import check_path
 from phase_gate.rules.yaml_fields import Fields
+from phase_gate.workflow.settings import VerificationSettings
 
 
 def read_verification(fields: Fields | None) -> VerificationSettings:

@@ -10,9 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from phase_gate.core.conditions import parse_condition
-from phase_gate.core.metrics import MetricType
-from phase_gate.core.workflow import Guard, Workflow
 from phase_gate.core.workflow_review import Remark, review_workflow
 from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.rules.parts import MAX_BYTES, name_types
@@ -21,6 +18,9 @@ from phase_gate.rules.yaml_fields import shorten
 from phase_gate.rules.yaml_repair import Path, Repair, key_at, node_at, repairs
 from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, read_documents
 from phase_gate.values import Value
+from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.metrics import MetricType
+from phase_gate.workflow.model import Guard, Workflow
 
 #: More faults than anybody mends in one go; the rest comes with the next look.
 MAX_READINGS = 100

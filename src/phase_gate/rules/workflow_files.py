@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from phase_gate.core.metrics import MetricType
-from phase_gate.core.workflow import Guard, Workflow
 from phase_gate.errors import WorkflowError
 from phase_gate.rules.parts import MAX_BYTES, check_guard, name_types
 from phase_gate.rules.workflow_text import parse_guards, parse_workflow
 from phase_gate.rules.yaml_fields import closest_first, shorten
 from phase_gate.rules.yaml_text import read_bytes
+from phase_gate.workflow.metrics import MetricType
+from phase_gate.workflow.model import Guard, Workflow
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
 #: What every workflow may name, and what only a pipeline can measure.

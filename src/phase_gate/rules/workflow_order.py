@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phase_gate.core.words import DONE
-from phase_gate.core.workflow import Phase
 from phase_gate.errors import WorkflowError
 from phase_gate.rules.yaml_fields import Fields
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.names import DONE
 
 
 def check_order(phases: Sequence[Phase], section: Fields) -> None:

@@ -12,11 +12,6 @@ from pathlib import PurePath
 from typing import Any, get_args
 
 from phase_gate.core.breaker import Limits
-from phase_gate.core.conditions import parse_condition
-from phase_gate.core.metrics import METRIC_TYPES, MetricType, MetricValue
-from phase_gate.core.requirements import PipelineRules
-from phase_gate.core.words import DONE, STUCK
-from phase_gate.core.workflow import Gate1, Guard, Phase, Scope, Start, Tests, Workflow
 from phase_gate.errors import WorkflowError
 from phase_gate.rules import pipeline_phases, pipeline_text
 from phase_gate.rules.parts import (
@@ -39,6 +34,10 @@ from phase_gate.rules.workflow_order import check_order
 from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
 from phase_gate.rules.yaml_text import YamlMapping, YamlNode, read_document, read_documents
 from phase_gate.values import replace
+from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
+from phase_gate.workflow.model import Gate1, Guard, Phase, PipelineRules, Scope, Start, Tests, Workflow
+from phase_gate.workflow.names import DONE, STUCK
 
 #: What fills in whatever gate documents leave open.
 _MODEL = "tdd"

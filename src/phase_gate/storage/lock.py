@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from os import getpid
 from pathlib import Path
 
-from phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from phase_gate.errors import LockTimeoutError, StorageError
 from phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
 from phase_gate.storage.kernel_lock import KernelLock, LockedError, lock_on
 from phase_gate.storage.process_identity import ProcessIdentity
+from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
 #: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
 #: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.

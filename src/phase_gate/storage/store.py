@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.core.fold import apply
-from phase_gate.core.settings import DEFAULT_LOCK_TIMEOUT
 from phase_gate.core.state import SCHEMA, Event, State
 from phase_gate.core.state_json import state_to_json
 from phase_gate.errors import StorageError, TamperedError
@@ -40,6 +39,7 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.values import replace
+from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.core.breaker import Limits
-from phase_gate.core.conditions import parse_condition
-from phase_gate.core.workflow import Gate1, Guard, Phase, Workflow
 from phase_gate.values import as_dict
+from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.model import Gate1, Guard, Phase, Workflow
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _pipeline_rules(workflow: Workflow) -> dict[str, Any]:
     # Only where there are some: what other workflows look like, and what reading them costs, stays as it was.
     if workflow.pipeline is None:
         return {}
-    from phase_gate.core.requirements import rules_to_json
+    from phase_gate.workflow.model import rules_to_json
 
     return {"pipeline": rules_to_json(workflow.pipeline)}
 
@@ -64,7 +64,7 @@ def _pipeline_rules(workflow: Workflow) -> dict[str, Any]:
 def _pipeline_fields(phase: Phase) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if phase.requires is not None:
-        from phase_gate.core.requirements import requires_to_json
+        from phase_gate.workflow.model import requires_to_json
 
         given["requires"] = requires_to_json(phase.requires)
     if phase.on_failure:
@@ -87,7 +87,7 @@ def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
     }
     fields["phases"] = tuple(_phase(row) for row in document["phases"])
     if "pipeline" in fields:
-        from phase_gate.core.requirements import rules_from_json
+        from phase_gate.workflow.model import rules_from_json
 
         fields["pipeline"] = rules_from_json(fields["pipeline"])
     return Workflow(**fields)
@@ -104,7 +104,7 @@ def _phase(row: Mapping[str, Any]) -> Phase:
     )
     fields = {**row, "gate_1": gate_1, "breaker": Limits(**row.get("breaker", {}))}
     if "requires" in fields:
-        from phase_gate.core.requirements import requires_from_json
+        from phase_gate.workflow.model import requires_from_json
 
         fields["requires"] = requires_from_json(fields["requires"])
     if "raises" in fields:

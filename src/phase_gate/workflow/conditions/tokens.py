@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple
 
-from phase_gate.core.metrics import MetricValue
 from phase_gate.errors import ConditionError
+from phase_gate.workflow.metrics import MetricValue
 
 #: In characters: any 64-bit integer and any float written out in full has fewer.
 MAX_NUMBER_LENGTH = 30

@@ -5,9 +5,9 @@ Recursive descent, one token ahead. What a tree means is decided in `conditions`
 
 from __future__ import annotations
 
-from phase_gate.core._condition_tokens import NO_ARITHMETIC, Token, error_at, read_value, tokenize
-from phase_gate.core._condition_tree import Group, Leaf, Node, Operand, join
 from phase_gate.errors import ConditionError
+from phase_gate.workflow.conditions.tokens import NO_ARITHMETIC, Token, error_at, read_value, tokenize
+from phase_gate.workflow.conditions.tree import Group, Leaf, Node, Operand, join
 
 #: In characters, as written and in canonical form: a hundred times a real condition, and still parsed at once.
 MAX_LENGTH = 10_000
