@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.body_hash import HASH_LENGTH, hash_body
-from phase_gate.core.module_code import module_code
-from phase_gate.core.source_tests import find_tests, parse_source
+from phase_gate.source.body_hash import HASH_LENGTH, hash_body
+from phase_gate.source.module_code import module_code
+from phase_gate.source.tests import find_tests, parse_source
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.check_helpers import Called, Raised, find_helpers, has_assertion, is_namesake
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.check_helpers import Called, Raised, find_helpers, has_assertion, is_namesake
+from phase_gate.source.tests import parse_source
 
 
 def called(name: str, file: str = "shop/comparing.py", *, is_statement: bool = True, arguments: int = 2) -> Called:

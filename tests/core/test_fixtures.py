@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.fixtures import provided_name, requested_names
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.fixtures import provided_name, requested_names
+from phase_gate.source.tests import parse_source
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from phase_gate.core.freeze import (
     frozen_to_json,
 )
 from phase_gate.core.inventory import Inventory, TestFile
-from phase_gate.core.module_code import ModuleStatement, module_code
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.module_code import ModuleStatement, module_code
+from phase_gate.source.tests import parse_source
 from phase_gate.values import replace
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.imported import ImportedNames
 from phase_gate.core.pieces import hash_rows
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.imported import ImportedNames
+from phase_gate.source.tests import parse_source
 
 HEAD = """\
 import math

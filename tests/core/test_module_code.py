@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.module_code import find_changes, module_code
-from phase_gate.core.source_tests import find_tests, parse_source
+from phase_gate.source.module_code import find_changes, module_code
+from phase_gate.source.tests import find_tests, parse_source
 
 MODULE = '''\
 """Tests of a."""

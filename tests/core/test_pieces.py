@@ -13,7 +13,7 @@ from phase_gate.core.pieces import (
     pieces_from_json,
     pieces_to_json,
 )
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.tests import parse_source
 
 SOURCE = """\
 RATE = 10

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from phase_gate.core.source_checks import find_function, has_check, is_conditional_at, statement_at
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.checks import find_function, has_check, is_conditional_at, statement_at
+from phase_gate.source.tests import parse_source
 
 
 def one_test(body: str) -> str:

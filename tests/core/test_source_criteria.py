@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from phase_gate.core.source_criteria import criteria_in_source, likeness_in_source
+from phase_gate.source.criteria import criteria_in_source, likeness_in_source
 
 
 @pytest.mark.parametrize(

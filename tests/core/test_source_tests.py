@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from phase_gate.core.source_tests import duplicate_names, find_tests
+from phase_gate.source.tests import duplicate_names, find_tests
 
 
 def names_in(source: str | bytes, **patterns: tuple[str, ...]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from phase_gate.core.source_tests import parse_source
+from phase_gate.source.tests import parse_source
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -13,10 +13,10 @@ import pytest
 from phase_gate.core.criteria import Criteria, Links
 from phase_gate.core.inventory import bare_name, split_id
 from phase_gate.core.outcomes import Bucket, Outcomes
-from phase_gate.core.source_criteria import criteria_in_source, likeness_in_source
-from phase_gate.core.source_tests import parse_source
 from phase_gate.recording.run import RecordedRun
 from phase_gate.rules.criteria import read_criteria
+from phase_gate.source.criteria import criteria_in_source, likeness_in_source
+from phase_gate.source.tests import parse_source
 
 MARK = "criterion"
 

@@ -252,8 +252,8 @@ class OutcomeWitness:
 
 def _is_in_source(item: pytest.Function, code: CodeType) -> bool:
     """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
-    from phase_gate.core.source_checks import find_function
     from phase_gate.recording.reasons import parse_file
+    from phase_gate.source.checks import find_function
 
     tree = parse_file(str(item.path))
     found = None if tree is None else find_function(tree, bare_name(item.nodeid.partition("::")[2]))

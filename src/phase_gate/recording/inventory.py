@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from phase_gate.core.fixtures import requested_names
-from phase_gate.core.imported import ImportedNames
 from phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
-from phase_gate.core.module_code import module_code
-from phase_gate.core.source_tests import duplicate_names, find_tests, parse_source
+from phase_gate.source.fixtures import requested_names
+from phase_gate.source.imported import ImportedNames
+from phase_gate.source.module_code import module_code
+from phase_gate.source.tests import duplicate_names, find_tests, parse_source
 from phase_gate.values import replace
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from phase_gate.core.criteria import Criteria
 from phase_gate.core.freeze import Frozen, Meaning
 from phase_gate.core.inventory import Inventory, bare_name, split_id
-from phase_gate.core.module_code import ModuleStatement, module_code
 from phase_gate.core.pieces import PieceFile
 from phase_gate.core.session_facts import SessionFacts
-from phase_gate.core.source_tests import parse_source
 from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id
+from phase_gate.source.module_code import ModuleStatement, module_code
+from phase_gate.source.tests import parse_source
 from phase_gate.storage.tree import Tree, compile_globs
 from phase_gate.values import Value
 

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.core.check_helpers import has_assertion, is_namesake, says_that_it_checks
 from phase_gate.core.failures import Failure
-from phase_gate.core.fixtures import provided_name
-from phase_gate.core.imported import ImportedNames
 from phase_gate.core.parts import Parts
 from phase_gate.core.pieces import SETUPS, PieceFile, hash_piece, hash_rows, is_of_tests, lines_of, tests_of
 from phase_gate.recording.resolving import Definition, Resolver
+from phase_gate.source.check_helpers import has_assertion, is_namesake, says_that_it_checks
+from phase_gate.source.fixtures import provided_name
+from phase_gate.source.imported import ImportedNames
 from phase_gate.storage.owners import find_owner
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

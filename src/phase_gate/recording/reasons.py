@@ -19,7 +19,7 @@ import pytest
 from _pytest import outcomes
 
 from phase_gate.core.failures import Failure, FailureFacts, Owner, Place, classify_failure
-from phase_gate.core.source_checks import find_function, has_check, is_conditional_at, statement_at
+from phase_gate.source.checks import find_function, has_check, is_conditional_at, statement_at
 from phase_gate.storage.owners import find_owner, is_in_environment
 from phase_gate.storage.root import relative_id
 
@@ -75,8 +75,8 @@ class FailureReader:
         """Return the functions of the sources that checked on the test's behalf."""
         if not isinstance(error, AssertionError | pytest.fail.Exception):
             return ()
-        from phase_gate.core.check_helpers import find_helpers
         from phase_gate.recording.raised import describe_raised
+        from phase_gate.source.check_helpers import find_helpers
 
         root = Path(self._root)
         raised = describe_raised(

@@ -10,8 +10,8 @@ import ast
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 
-from phase_gate.core.body_hash import hash_body
-from phase_gate.core.fixtures import provided_name, requested_names
+from phase_gate.source.body_hash import hash_body
+from phase_gate.source.fixtures import provided_name, requested_names
 from phase_gate.values import Value
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

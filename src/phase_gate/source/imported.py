@@ -10,7 +10,7 @@ import ast
 import sys
 from collections.abc import Collection, Iterator, Mapping
 
-from phase_gate.core.fixtures import provided_name
+from phase_gate.source.fixtures import provided_name
 
 #: Calls that give back what is in their arguments. What any other function computes may differ from run to run.
 _PASSES_ON = frozenset(

@@ -11,9 +11,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from phase_gate.core.body_hash import HASH_LENGTH, hash_body
-from phase_gate.core.fixtures import provided_name, requested_names
-from phase_gate.core.imported import ImportedNames
+from phase_gate.source.body_hash import HASH_LENGTH, hash_body
+from phase_gate.source.fixtures import provided_name, requested_names
+from phase_gate.source.imported import ImportedNames
 from phase_gate.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.

@@ -9,8 +9,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from phase_gate.core.constant_code import Constants, find_constants, is_constant, is_constant_check
 from phase_gate.core.failures import Statement
+from phase_gate.source.constants import Constants, find_constants, is_constant, is_constant_check
 
 #: Calls with one of these words in their name say that they check, however they do it.
 _CHECKING_WORDS = frozenset(

@@ -11,7 +11,7 @@ import fnmatch
 import warnings
 from collections.abc import Iterator, Sequence
 
-from phase_gate.core.body_hash import hash_alternatives
+from phase_gate.source.body_hash import hash_alternatives
 from phase_gate.values import Value
 
 #: What makes a function with a test's name something else.
