@@ -37,7 +37,7 @@ class Hammered(NamedTuple):
 
 
 def _ours(folder: Path) -> Update:
-    from phase_gate.core.state import Event
+    from phase_gate.gate.state import Event
     from phase_gate.storage.store import TaskStore
 
     store = TaskStore(folder / "state", task="default", command="contention")

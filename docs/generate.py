@@ -20,11 +20,11 @@ from docs.shell_files import FILES, help_of, is_required, own_actions, subparser
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
 from phase_gate.cli._dispatch import build_full_parser
-from phase_gate.core.breaker import TRANSITIONS
-from phase_gate.core.fold import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.core.verify_opinions import RULES
 from phase_gate.errors import MESSAGES, PhaseGateError
+from phase_gate.gate.breaker import TRANSITIONS
+from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.report.mermaid import render_mermaid
 from phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
 from phase_gate.rules.workflow_files import (

@@ -28,11 +28,11 @@ from phase_gate.workflow.settings import (
 )
 
 if TYPE_CHECKING:
-    from phase_gate.core.evidence import Measured, Remembered
     from phase_gate.core.pipeline import Pipeline
-    from phase_gate.core.state import State
     from phase_gate.core.task_spec import TaskSpec
     from phase_gate.evidence.scene import Scene
+    from phase_gate.gate.measured import Measured, Remembered
+    from phase_gate.gate.state import State
     from phase_gate.storage.opening import Opened
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Phase, Workflow
@@ -189,8 +189,8 @@ class Project(Value):
         show: Callable[[str], None] | None = None,
     ) -> Measured:
         """Return what is measured beside the tests, as far as the phase's rules speak of it."""
-        from phase_gate.core.evidence import wanted_names
         from phase_gate.evidence.gathering import gather_evidence
+        from phase_gate.gate.measured import wanted_names
 
         scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
         if workflow.pipeline is None:
@@ -213,8 +213,8 @@ class Project(Value):
 
         :param known: what was remembered of it already, when the phase before ended.
         """
-        from phase_gate.core.evidence import wanted_names
         from phase_gate.evidence.gathering import remember
+        from phase_gate.gate.measured import wanted_names
 
         found = remember(
             self.scene(self._with_claims(wanted_names(workflow, phase)), store, state, phase=phase.name),
@@ -248,8 +248,8 @@ class Project(Value):
         following = workflow.phase(phase.next)
         if following is None:
             return {}
-        from phase_gate.core.evidence import wanted_names
         from phase_gate.evidence.gathering import remember_at_exit
+        from phase_gate.gate.measured import wanted_names
 
         scene = self.scene(wanted_names(workflow, following), store, state, phase=following.name)
         return remember_at_exit(scene, keep=store.keep)

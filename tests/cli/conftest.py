@@ -22,7 +22,7 @@ from filelock import FileLock
 
 import phase_gate
 from phase_gate.cli import main
-from phase_gate.core.state import Event
+from phase_gate.gate.state import Event
 from phase_gate.storage.lock import RunLock
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.state import Event
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL
 from phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
 from phase_gate.storage.objects import ObjectStore

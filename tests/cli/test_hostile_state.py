@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import COMMANDS
-from phase_gate.core.overrides import override_record
-from phase_gate.core.state import Event
+from phase_gate.gate.overrides import override_record
+from phase_gate.gate.state import Event
 from phase_gate.visible import find_unseen, show_text
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from phase_gate.core.breaker import (
+from phase_gate.gate.breaker import (
     TRANSITIONS,
     Breaker,
     Happening,

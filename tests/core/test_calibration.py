@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.calibration import ENOUGH, JudgedClaim, calibrate, judge_claims
-from phase_gate.core.state import Event
+from phase_gate.gate.calibration import ENOUGH, JudgedClaim, calibrate, judge_claims
+from phase_gate.gate.state import Event
 
 
 def claimed(score: int = 80, *, done: bool = True, kind: str | None = None) -> Event:

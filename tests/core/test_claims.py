@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.breaker import Breaker, Limits, Status
 from phase_gate.core.claim_blocks import read_blocks
 from phase_gate.core.claim_text import read_claim_text, sentences
 from phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
 from phase_gate.core.confidence import Measures
 from phase_gate.core.indicators import Indicator
+from phase_gate.gate.breaker import Breaker, Limits, Status
 from phase_gate.values import replace
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 from tests.core.test_claim_blocks import DOYAKEN, EXIT

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.criteria import (
+from phase_gate.gate.criteria import (
     GUARD,
     Criteria,
     Criterion,
@@ -17,9 +17,9 @@ from phase_gate.core.criteria import (
     table_to_json,
     trace_criteria,
 )
-from phase_gate.core.findings import cap_findings
-from phase_gate.core.outcomes import FAILING, SKIPPED, Bucket, Judgement
-from phase_gate.core.waivers import Waiver
+from phase_gate.gate.findings import cap_findings
+from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
+from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 
 FAILED, PASSED, SKIP, XFAILED = Bucket.FAILED, Bucket.PASSED, Bucket.SKIPPED, Bucket.XFAILED

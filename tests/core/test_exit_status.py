@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.core.exit_status import ExitMeaning, exit_status_for
 from phase_gate.errors import (
     ConfigurationError,
     NotAllowedError,
@@ -16,6 +15,7 @@ from phase_gate.errors import (
     TamperedError,
     UsageError,
 )
+from phase_gate.gate.standing import ExitMeaning, exit_status_for
 from phase_gate.workflow.model import Tests
 
 

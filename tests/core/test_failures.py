@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from phase_gate.core.failures import (
+from phase_gate.gate.failures import (
     ACCEPTED,
     REMEDIES,
     Failure,

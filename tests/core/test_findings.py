@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from phase_gate.core.findings import (
+from phase_gate.gate.findings import (
     NAMED_AT_MOST,
     Finding,
     cap_findings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.fingerprints import blank, fingerprint
+from phase_gate.gate.failures import blank, fingerprint
 
 SAME = [
     pytest.param("<Basket object at 0x7f31a0>", "<Basket object at 0x10ffab20>", id="addresses"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.flakiness import FEWEST, MOST, Flakiness, after_run
+from phase_gate.gate.flakiness import FEWEST, MOST, Flakiness, after_run
 
 
 def history(*runs: str) -> Flakiness:

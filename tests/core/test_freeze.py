@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from phase_gate.core.findings import Finding
-from phase_gate.core.freeze import (
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.freeze import (
     Frozen,
     Meaning,
     SupportFile,
@@ -18,7 +18,7 @@ from phase_gate.core.freeze import (
     frozen_from_json,
     frozen_to_json,
 )
-from phase_gate.core.inventory import Inventory, TestFile
+from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.source.module_code import ModuleStatement, module_code
 from phase_gate.source.tests import parse_source
 from phase_gate.values import replace

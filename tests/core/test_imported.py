@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.pieces import hash_rows
+from phase_gate.gate.pieces import hash_rows
 from phase_gate.source.imported import ImportedNames
 from phase_gate.source.tests import parse_source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.pieces import (
+from phase_gate.gate.pieces import (
     PieceFile,
     find_altered_pieces,
     hash_piece,

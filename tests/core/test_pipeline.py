@@ -15,8 +15,8 @@ from phase_gate.core.pipeline_findings import measure_drift, problem_of_record
 from phase_gate.core.pipeline_look import Drifted, Look, Seen, fault_of
 from phase_gate.core.pipeline_order import due_requests, entry_data, following
 from phase_gate.core.pipeline_verdict import why_stuck
-from phase_gate.core.state import State
 from phase_gate.errors import DocumentError, VoteError
+from phase_gate.gate.state import State
 from phase_gate.rules.votes import parse_vote
 from phase_gate.rules.workflow_files import load_shipped_workflow
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.runs import Kind, RunFacts, classify_run, count
+from phase_gate.gate.runs import Kind, RunFacts, classify_run, count
 from phase_gate.values import replace
 
 WHOLE = RunFacts(collected=5, executed=5)

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import pytest
 
-from phase_gate.core.inventory import Inventory, TestFile, bare_name
-from phase_gate.core.outcomes import Bucket
-from phase_gate.core.selection import Audit, NamesIn, Selection, audit_selection
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.selection import Audit, NamesIn, Selection, audit_selection
 
 A = "test_a.py"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.standing import assess
-from phase_gate.core.state import NEW_STATE, OpenRun, RunSummary, State
+from phase_gate.gate.standing import assess
+from phase_gate.gate.state import NEW_STATE, OpenRun, RunSummary, State
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.fold import apply, streak_after
-from phase_gate.core.runs import Green, Kind
-from phase_gate.core.state import NEW_STATE, Event, OpenRun, State
+from phase_gate.gate.events import apply, streak_after
+from phase_gate.gate.runs import Green, Kind
+from phase_gate.gate.state import NEW_STATE, Event, OpenRun, State
 from phase_gate.values import Value
 
 #: Trees: what the files were.

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from phase_gate.core.state import Event
 from phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
 from phase_gate.core.verification import FailureType, Status, Verification
 from phase_gate.core.verification_rules import (
@@ -30,6 +29,7 @@ from phase_gate.core.verification_stats import (
     stats_to_json,
 )
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.state import Event
 from phase_gate.values import replace
 from tests.core.verifications import (
     AT,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from docs import generate
-from phase_gate.core.fold import EVENT_KINDS
 from phase_gate.errors import MESSAGES, PhaseGateError
+from phase_gate.gate.events import EVENT_KINDS
 from phase_gate.rules.compiled import COMPILED_FOLDER
 from phase_gate.rules.workflow_files import shipped_workflow_names
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.evidence import PROVIDED, Measured
 from phase_gate.evidence.document_look import NO_PARSER
 from phase_gate.evidence.documents import PROVIDER
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.scene import Scene
+from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.report.markdown import render_markdown
 from phase_gate.storage.untracked import list_files
 from phase_gate.workflow.settings import Configuration, DocumentRules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from phase_gate.core.runs import Green, Kind
+from phase_gate.gate.runs import Green, Kind
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import TaskStore
 from tests.faults.children import Ended

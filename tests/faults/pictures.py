@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.state import NEW_STATE, State
-from phase_gate.core.state_json import state_to_json
 from phase_gate.errors import TamperedError
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.state import NEW_STATE, State
 from phase_gate.storage.opening import apply_line
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore

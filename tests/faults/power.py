@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from phase_gate.core.state import Event
-from phase_gate.core.state_json import state_to_json
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.repair import repair

@@ -22,9 +22,9 @@ from phase_gate.core.claim_blocks import read_blocks
 from phase_gate.core.claim_record import decision_to_json
 from phase_gate.core.claim_text import read_claim_text, sentences
 from phase_gate.core.claims import Scene, Threshold, decide
-from phase_gate.core.standing import assess
-from phase_gate.core.state import Event
 from phase_gate.errors import PhaseGateError, TamperedError
+from phase_gate.gate.standing import assess
+from phase_gate.gate.state import Event
 from phase_gate.report.status_block import parse_status_block
 from phase_gate.rules.configuration import parse_configuration
 from phase_gate.rules.criteria import read_criteria

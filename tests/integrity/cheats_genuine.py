@@ -236,7 +236,7 @@ owner.Buckets._make_fold = make_fold
     ),
     _patch(
         "our own list of what fails is patched",
-        "phase_gate.core.outcomes",
+        "phase_gate.gate.outcomes",
         "\nimport phase_gate.recording.buckets as buckets\n"
         "buckets.Buckets._bucket = lambda self, report, outcome, when: "
         "buckets.Bucket.PASSED if when == 'call' else None\n",

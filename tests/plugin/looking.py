@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from phase_gate.cli.history import collect_runs
-from phase_gate.core.state import State
+from phase_gate.gate.state import State
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tasks import task_folder
 from tests.support import Sample

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from phase_gate.core.state import SCHEMA
+from phase_gate.gate.state import SCHEMA
 from phase_gate.recording import controller  # noqa: F401  (imported once, not once an inner session)
 from phase_gate.storage.files import FileSystem
 from tests.storage.stores import contents, edit_json

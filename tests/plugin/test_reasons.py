@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.failures import REMEDIES, Reason
+from phase_gate.gate.failures import REMEDIES, Reason
 from tests.plugin.failing import ACCEPTED, CRASH, PLUGINS, PROJECT, REFUSED, Case
 from tests.support import Sample
 

@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from phase_gate.core.breaker import breaker_to_json, reset
-from phase_gate.core.criteria import Criteria, Links
-from phase_gate.core.evidence import Table
-from phase_gate.core.failures import Failure, Reason
-from phase_gate.core.findings import Finding
-from phase_gate.core.finishing import Finished, finish_run
-from phase_gate.core.fold import apply
-from phase_gate.core.freeze import frozen_from_json
-from phase_gate.core.inventory import Inventory, TestFile, inventory_to_json, split_id
-from phase_gate.core.order import decide_entry, entry_events
-from phase_gate.core.outcomes import Bucket, Past, References
-from phase_gate.core.overrides import override_record
-from phase_gate.core.record import RunRecord
-from phase_gate.core.selection import Audit
-from phase_gate.core.signals import ABSENT, Answer, Reading
-from phase_gate.core.standing import assess
-from phase_gate.core.state import NEW_STATE, Event, Snapshot, State
+from phase_gate.gate.breaker import breaker_to_json, reset
+from phase_gate.gate.criteria import Criteria, Links
+from phase_gate.gate.events import apply
+from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.freeze import frozen_from_json
+from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
+from phase_gate.gate.measured import Table
+from phase_gate.gate.order import decide_entry, entry_events
+from phase_gate.gate.outcomes import Bucket, Past, References
+from phase_gate.gate.overrides import override_record
+from phase_gate.gate.record import RunRecord
+from phase_gate.gate.run_end import Finished, finish_run
+from phase_gate.gate.selection import Audit
+from phase_gate.gate.signals import ABSENT, Answer, Reading
+from phase_gate.gate.standing import assess
+from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.telling import Teller
 from phase_gate.rules.compiled import load_compiled

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from phase_gate.core.criteria import Criteria, Criterion
-from phase_gate.core.evidence import Table
-from phase_gate.core.findings import Finding
+from phase_gate.gate.criteria import Criteria, Criterion
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Table
 from tests.report.history import History, given
 
 _OLD = {

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from phase_gate.core.outcomes import Bucket
-from phase_gate.core.standing import Standing
-from phase_gate.core.state import State
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.standing import Standing
+from phase_gate.gate.state import State
 from phase_gate.report.badge import render_badge
 from phase_gate.report.github import annotate, cut_summary, outputs
 from phase_gate.report.gitlab import render_dotenv

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from phase_gate.core.evidence import Table
+from phase_gate.gate.measured import Table
 from phase_gate.report.html import render_html
 from phase_gate.report.html_timeline import signs_in
 from phase_gate.report.story import Happening, LedgerCheck, Section, Story

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from markdown_it import MarkdownIt
 
-from phase_gate.core.evidence import Table
+from phase_gate.gate.measured import Table
 from phase_gate.report.story import LedgerCheck, Section, Story
 from phase_gate.report.story_markdown import render_story
 from phase_gate.values import replace

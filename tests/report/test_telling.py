@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.state import Event
+from phase_gate.gate.state import Event
 from phase_gate.report import telling
 from phase_gate.report.story import Story
 from tests.report.history import History, given

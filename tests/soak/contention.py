@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.contention import hammer
-from phase_gate.core.fold import apply
-from phase_gate.core.state import NEW_STATE
-from phase_gate.core.state_json import state_to_json
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage.store import TaskStore
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 from tests.support import OURS

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from phase_gate.cli import main
-from phase_gate.core.fold import apply
-from phase_gate.core.state import Event
-from phase_gate.core.state_json import state_to_json
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import Event
 from phase_gate.storage import files, ledger, opening
 from phase_gate.storage.ledger import canonical, digest, encode_transaction
 from phase_gate.storage.store import TaskStore

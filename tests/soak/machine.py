@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from phase_gate.core.fold import apply
-from phase_gate.core.state import NEW_STATE
-from phase_gate.core.state_json import state_to_json
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage.store import TaskStore
 from tests.integrity.forks import Forks
 from tests.soak.model import CLOSED, HALTED, HOLDS, NOT_ALLOWED, PHASES, TESTS_FAILED, Model

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.state import Event
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.inventory import Inventory, TestFile
+from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.source.tests import find_tests
 from phase_gate.storage.filtered_files import as_indexed
 from phase_gate.storage.git_files import FILTERED_CACHE

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.state import Event
 from phase_gate.errors import StorageError
+from phase_gate.gate.state import Event
 from phase_gate.storage.fork_marks import leave_mark, list_marked, read_mark
 from phase_gate.storage.process_identity import ProcessIdentity
 from tests.storage.stores import begin, declare, facts, open_store

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.state import NEW_STATE, Event
 from phase_gate.errors import (
     KeylessError,
     KeyMismatchError,
@@ -18,6 +17,7 @@ from phase_gate.errors import (
     StorageError,
     TamperedError,
 )
+from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.adoption import adopt_key
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction, read_chain

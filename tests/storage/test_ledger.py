@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.core.state import Event
 from phase_gate.errors import TamperedError
+from phase_gate.gate.state import Event
 from phase_gate.storage.ledger import (
     GENESIS,
     Line,

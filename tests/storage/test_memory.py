@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.state import Event
 from phase_gate.errors import RollbackError
+from phase_gate.gate.state import Event
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.state import SCHEMA
 from phase_gate.errors import (
     KeyMismatchError,
     NewerSchemaError,
@@ -18,6 +17,7 @@ from phase_gate.errors import (
     StorageError,
     TamperedError,
 )
+from phase_gate.gate.state import SCHEMA
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.repair import repair

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from phase_gate.core.signals import Given, Signal, read_signal
 from phase_gate.errors import PhaseGateError
+from phase_gate.gate.signals import Given, Signal, read_signal
 from phase_gate.storage.signal_file import (
     MAX_SIZE,
     ContradictionError,

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.state import SCHEMA, Event
-from phase_gate.core.state_json import state_to_json
 from phase_gate.errors import (
     NewerSchemaError,
     PhaseGateError,
     StorageError,
     TamperedError,
 )
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.state import SCHEMA, Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import canonical, digest
 from phase_gate.storage.store import TaskStore

@@ -86,7 +86,7 @@ class Call(Value):
 
 def refuse_excuse(reason: str) -> None:
     """Refuse words that give no reason."""
-    from phase_gate.core.overrides import is_excuse
+    from phase_gate.gate.overrides import is_excuse
 
     if is_excuse(reason):
         raise NotAllowedError(

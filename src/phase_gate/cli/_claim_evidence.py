@@ -8,14 +8,14 @@ from typing import Any
 from phase_gate.cli._output import say_aside
 from phase_gate.core.claims import Scene
 from phase_gate.core.confidence import Measures
-from phase_gate.core.evidence import Measured
 from phase_gate.core.indicators import Indicator, plan_is_ticked
-from phase_gate.core.runs import Kind, count
-from phase_gate.core.standing import assess
-from phase_gate.core.state import Json, State
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.git import Since, look_since
+from phase_gate.gate.measured import Measured
+from phase_gate.gate.runs import Kind, count
+from phase_gate.gate.standing import assess
+from phase_gate.gate.state import Json, State
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import Value

@@ -13,7 +13,7 @@ from phase_gate.errors import PhaseGateError
 
 if TYPE_CHECKING:
     from phase_gate.cli._answer import Call
-    from phase_gate.core.state import State
+    from phase_gate.gate.state import State
     from phase_gate.workflow.model import Workflow
 
 #: Nothing that a shell would expand: whoever wrote the project must not be able to run a command by a file's name.

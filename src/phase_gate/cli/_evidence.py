@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.cli._output import say_aside
-from phase_gate.core.evidence import Measured, Remembered
-from phase_gate.core.findings import Finding
-from phase_gate.core.flakiness import GREEN_RUNS
-from phase_gate.core.freeze import find_changed_settings
-from phase_gate.core.state import State
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.flakiness import GREEN_RUNS
+from phase_gate.gate.freeze import find_changed_settings
+from phase_gate.gate.measured import Measured, Remembered
+from phase_gate.gate.state import State
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.store import TaskStore

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
-from phase_gate.core.evaluation import evaluation_to_json
-from phase_gate.core.overrides import Kind, forced_events, override_record
-from phase_gate.core.state import State
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.gate.overrides import Kind, forced_events, override_record
+from phase_gate.gate.state import State
 from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 

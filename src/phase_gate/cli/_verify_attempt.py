@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from phase_gate.cli._verify_desk import Desk, require_verification
-from phase_gate.core.state import Event
 from phase_gate.core.verification import FINISHED, FailureType, Status, Verification
 from phase_gate.core.verification_rules import extend_limits, require_attempt
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree import Tree
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_desk import Board, Desk, require_verification, write_state
-from phase_gate.core.state import Event
 from phase_gate.core.verification import Status, Verification
 from phase_gate.core.verification_advice import advise_task, holds_back
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.evidence.task_changes import list_matcher
 from phase_gate.evidence.task_commits import head_of
+from phase_gate.gate.state import Event
 from phase_gate.storage.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.git_files import hash_files
 from phase_gate.storage.tree import Tree

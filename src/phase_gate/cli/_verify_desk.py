@@ -10,12 +10,8 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._output import read_input
-from phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from phase_gate.core.signals import ABSENT, Reading
-from phase_gate.core.state import Event, State
 from phase_gate.core.task_diff import TextChange
 from phase_gate.core.task_spec import TaskSpec, task_slug
-from phase_gate.core.verdicts import judgement_events
 from phase_gate.core.verification import FINISHED, NOT_PASSED, PHASE, Check, FailureType, Status, Verification
 from phase_gate.core.verification_judging import Look, judge
 from phase_gate.core.verification_result import status_to_json
@@ -24,6 +20,10 @@ from phase_gate.core.verification_stats import Overview
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.evidence.task_changes import look_at
 from phase_gate.evidence.task_texts import read_changes
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.rejudging import judgement_events
+from phase_gate.gate.signals import ABSENT, Reading
+from phase_gate.gate.state import Event, State
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.own_folders import refuse_links

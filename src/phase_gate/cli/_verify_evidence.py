@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.outcomes import Bucket
-from phase_gate.core.runs import Kind, count
 from phase_gate.core.said_counts import count_tests_said, quote_none
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.runs import Kind, count
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value

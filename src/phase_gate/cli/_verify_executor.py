@@ -5,13 +5,13 @@ from __future__ import annotations
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_attempt import begin_attempt
 from phase_gate.cli._verify_desk import LONGEST, Board, Desk, paper_path, read_paper, require_verification
-from phase_gate.core.evaluation import Evaluation
-from phase_gate.core.state import Event
 from phase_gate.core.task_results import ExecutorResult, result_to_json
 from phase_gate.core.task_spec import task_slug
 from phase_gate.core.verification import FailureType, Status
 from phase_gate.core.verification_rules import late, refuse_unchanged
 from phase_gate.errors import MalformedResultError, NotAllowedError
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree import Tree
 

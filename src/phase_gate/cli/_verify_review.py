@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_desk import Board, Desk, paper_path, read_paper, require_verification
-from phase_gate.core.signals import Reading
-from phase_gate.core.state import Event, State
 from phase_gate.core.task_results import Verdict, verdict_to_json
 from phase_gate.core.task_spec import task_slug
 from phase_gate.core.verification import FailureType, Status, Verification
 from phase_gate.core.verification_judging import Look
 from phase_gate.core.verification_rules import late
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import Event, State
 from phase_gate.names import same_name
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree import Tree
@@ -144,8 +144,8 @@ def _refuse_open_ends(desk: Desk, change: Transaction, verdict: Verdict, look: L
 
 
 def _unmet(desk: Desk, change: Transaction, state: State, look: Look) -> list[tuple[str, str]]:
-    from phase_gate.core.signals import ABSENT
     from phase_gate.core.verification_judging import judge
+    from phase_gate.gate.signals import ABSENT
 
     workflow, phase = desk.rules(change)
     verdict = judge(state, workflow, phase, ABSENT, look, at=change.at, root=str(desk.project.root))

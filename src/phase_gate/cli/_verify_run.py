@@ -12,14 +12,14 @@ from phase_gate.cli._output import draw, raw_output, say_aside
 from phase_gate.cli._verify_desk import Board, Desk, check_event, require_verification
 from phase_gate.cli._verify_evidence import weigh
 from phase_gate.core.altered_tests import DOUBTFUL, WORDS, find_altered_tests
-from phase_gate.core.evaluation import Evaluation
-from phase_gate.core.state import Event
 from phase_gate.core.verification import PHASE, Check, FailureType, Status, Verification
 from phase_gate.core.verification_feedback import first_failures
 from phase_gate.core.verification_judging import Look
 from phase_gate.core.verification_rules import check_limit, time_left
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.processes import Ended, run_process
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
 from phase_gate.storage.store import Transaction

@@ -9,9 +9,6 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._verify_attempt import begin_attempt
 from phase_gate.cli._verify_desk import Board, Desk, paper_path, write_state
 from phase_gate.cli._verify_known import collect_known
-from phase_gate.core.order import Entry, How, entry_events
-from phase_gate.core.overrides import override_record
-from phase_gate.core.state import Event
 from phase_gate.core.task_spec import TaskSpec, spec_to_json
 from phase_gate.core.verification import FINISHED, PHASE, Status, Verification
 from phase_gate.core.verification_rules import set_limits
@@ -19,6 +16,9 @@ from phase_gate.core.verify_lint import lint_command, lint_done
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.task_changes import remember_files
 from phase_gate.evidence.task_commits import head_of
+from phase_gate.gate.order import Entry, How, entry_events
+from phase_gate.gate.overrides import override_record
+from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
 from phase_gate.values import replace
 from phase_gate.visible import show_rows

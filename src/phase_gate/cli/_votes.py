@@ -13,10 +13,10 @@ from phase_gate.core.consensus import WEIGHTS, count_votes
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_look import fault_of, fingerprint
 from phase_gate.core.pipeline_order import requires_of
-from phase_gate.core.state import Event, State
 from phase_gate.errors import NotAllowedError, VoteError
 from phase_gate.evidence.artifacts import look_at
 from phase_gate.evidence.pipeline import tree_of
+from phase_gate.gate.state import Event, State
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.rules.votes import MAX_BYTES, Ballot, parse_vote
 from phase_gate.rules.yaml_text import read_bytes

@@ -8,10 +8,10 @@ from typing import Any
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
 from phase_gate.cli.signal import answer_with, read_waiting
-from phase_gate.core.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
-from phase_gate.core.state import State
-from phase_gate.core.verdicts import evaluate_without_run, judgement_events
 from phase_gate.errors import NotAllowedError, PhaseOrderError
+from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
+from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
+from phase_gate.gate.state import State
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import TaskStore

@@ -10,9 +10,9 @@ from typing import Any
 from phase_gate._version import __version__
 from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._output import render_json, write_output
-from phase_gate.core.outcomes import Bucket
-from phase_gate.core.state import State
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.report import in_toto
 from phase_gate.storage.git import NoGitError, run_git

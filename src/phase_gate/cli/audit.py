@@ -7,8 +7,8 @@ from collections import Counter
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
-from phase_gate.core.state import Event
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
+from phase_gate.gate.state import Event
 from phase_gate.storage.repair import repair
 
 

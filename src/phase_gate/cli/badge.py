@@ -6,7 +6,7 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._output import render_json, write_output
-from phase_gate.core.standing import assess
+from phase_gate.gate.standing import assess
 from phase_gate.project import next_commands
 from phase_gate.report.badge import render_badge
 from phase_gate.storage.store import now

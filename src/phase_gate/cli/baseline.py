@@ -14,8 +14,8 @@ from pathlib import Path
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_plugin
-from phase_gate.core.baseline import refuse_baseline
 from phase_gate.errors import NotAllowedError, StorageError
+from phase_gate.gate.baseline import refuse_baseline
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.git import NoGitError, act_with_git
 from phase_gate.visible import show_rows

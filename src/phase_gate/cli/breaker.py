@@ -7,11 +7,11 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
-from phase_gate.core.breaker import Status, at_time, breaker_to_json, reset
-from phase_gate.core.overrides import override_record
-from phase_gate.core.state import Event, State
-from phase_gate.core.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.breaker import Status, at_time, breaker_to_json, reset
+from phase_gate.gate.overrides import override_record
+from phase_gate.gate.state import Event, State
+from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
 from phase_gate.report.stuck import render_stuck
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import replace

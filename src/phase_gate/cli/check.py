@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.core.standing import assess
+from phase_gate.gate.standing import assess
 from phase_gate.project import next_commands
 from phase_gate.storage.store import now
 from phase_gate.visible import show_rows

@@ -14,9 +14,9 @@ from phase_gate.core.claim_blocks import Said, read_blocks
 from phase_gate.core.claim_record import claim_event, decision_to_json
 from phase_gate.core.claim_text import read_claim_text, sentences
 from phase_gate.core.claims import Decision, Outcome, Threshold, decide
-from phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from phase_gate.core.signals import Signal
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.signals import Signal
 from phase_gate.project import Project
 from phase_gate.report.claim import render_claim
 from phase_gate.storage.store import TaskStore

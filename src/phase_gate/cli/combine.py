@@ -7,8 +7,8 @@ import argparse
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_pytest
-from phase_gate.core.evaluation import evaluation_to_json
 from phase_gate.errors import UsageError
+from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.storage.shard_files import FOLDER, read_shards
 
 

@@ -6,10 +6,10 @@ import argparse
 import re
 
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from phase_gate.core.evidence import wanted_names
-from phase_gate.core.order import shorten
-from phase_gate.core.state import Event, State
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.measured import wanted_names
+from phase_gate.gate.order import shorten
+from phase_gate.gate.state import Event, State
 from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue

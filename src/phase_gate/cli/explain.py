@@ -10,13 +10,13 @@ from typing import Any
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._output import render_json
-from phase_gate.core.evaluation import Said, who_of
-from phase_gate.core.evidence import PROVIDED, tables_from_json, wanted_names
-from phase_gate.core.findings import is_said_by, place_of
-from phase_gate.core.order import shorten
-from phase_gate.core.standing import Standing, assess
-from phase_gate.core.waivers import describe_override
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
+from phase_gate.gate.evaluation import Said, who_of
+from phase_gate.gate.findings import is_said_by, place_of
+from phase_gate.gate.measured import PROVIDED, tables_from_json, wanted_names
+from phase_gate.gate.order import shorten
+from phase_gate.gate.standing import Standing, assess
+from phase_gate.gate.waivers import describe_override
 from phase_gate.project import next_commands, rules_of
 from phase_gate.report.tables import table_lines
 from phase_gate.storage.store import now

@@ -7,9 +7,9 @@ import argparse
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._forcing import end_phase
 from phase_gate.cli._output import say
-from phase_gate.core.overrides import WORD
-from phase_gate.core.state import State
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.overrides import WORD
+from phase_gate.gate.state import State
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.core.state import Event
-from phase_gate.core.waivers import describe_override
+from phase_gate.gate.state import Event
+from phase_gate.gate.waivers import describe_override
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.opening import read_event
 from phase_gate.visible import show_rows
@@ -38,7 +38,7 @@ def run(call: Call) -> Answer:
 
 
 def _calibration(lines: Iterable[Line]) -> Answer:
-    from phase_gate.core.calibration import calibrate, calibration_to_json, judge_claims
+    from phase_gate.gate.calibration import calibrate, calibration_to_json, judge_claims
 
     found = calibrate(*judge_claims(line.event for line in lines))
     rows = ["score    claims  true later"]

@@ -115,7 +115,7 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
 
 
 def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
-    from phase_gate.core.standing import assess
+    from phase_gate.gate.standing import assess
     from phase_gate.storage.store import now
 
     project = _find_project(call, event)

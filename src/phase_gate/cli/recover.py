@@ -18,8 +18,8 @@ from phase_gate.core.pipeline_stuck import (
     stuck_to_json,
 )
 from phase_gate.core.pipeline_verdict import Plan, failure_events
-from phase_gate.core.state import State
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.state import State
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.report.pipeline import needs_of, render_sections
 from phase_gate.storage.store import TaskStore

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from phase_gate.core.order import shorten, stuck_error
-from phase_gate.core.state import Event, State
 from phase_gate.errors import PhaseOrderError, UsageError
+from phase_gate.gate.order import shorten, stuck_error
+from phase_gate.gate.state import Event, State
 from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow

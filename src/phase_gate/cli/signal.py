@@ -8,14 +8,14 @@ from typing import Any, Literal
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
-from phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from phase_gate.core.evidence import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
-from phase_gate.core.forked import LATE
-from phase_gate.core.order import stuck_error
-from phase_gate.core.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
-from phase_gate.core.state import Measurement, State
-from phase_gate.core.verdicts import evaluate_again, evaluate_without_run, judgement_events
 from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.forked import LATE
+from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
+from phase_gate.gate.order import stuck_error
+from phase_gate.gate.rejudging import evaluate_again, evaluate_without_run, judgement_events
+from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
+from phase_gate.gate.state import Measurement, State
 from phase_gate.project import Project, rules_of
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.files import make_folder

@@ -6,9 +6,9 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._forcing import end_phase
-from phase_gate.core.breaker import at_time
-from phase_gate.core.state import State
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.breaker import at_time
+from phase_gate.gate.state import State
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

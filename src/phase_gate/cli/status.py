@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.core.breaker import Status, at_time, breaker_to_json
-from phase_gate.core.standing import Standing, assess
-from phase_gate.core.state import State
-from phase_gate.core.waivers import describe_override, waiver_to_json
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.breaker import Status, at_time, breaker_to_json
+from phase_gate.gate.standing import Standing, assess
+from phase_gate.gate.state import State
+from phase_gate.gate.waivers import describe_override, waiver_to_json
 from phase_gate.project import next_commands
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore, now

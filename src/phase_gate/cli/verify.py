@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.core.overrides import WORD
+from phase_gate.gate.overrides import WORD
 
 #: Actions in the order of the steps: where each is, and its one line.
 ACTIONS: dict[str, tuple[str, str]] = {

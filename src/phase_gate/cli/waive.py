@@ -6,9 +6,9 @@ import argparse
 from datetime import UTC, datetime, timedelta
 
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from phase_gate.core.findings import findings_from_json
-from phase_gate.core.state import Event, State
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.findings import findings_from_json
+from phase_gate.gate.state import Event, State
 from phase_gate.visible import show_rows
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call, require_task
-from phase_gate.core.state import Event
 from phase_gate.errors import NotAllowedError, StorageError
+from phase_gate.gate.state import Event
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import TaskStore
 

@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from phase_gate.core.inventory import join_id
 from phase_gate.core.task_diff import TextChange
+from phase_gate.gate.inventory import join_id
 from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.module_code import find_changes, module_code
 from phase_gate.source.tests import SourceTest, find_tests, parse_source

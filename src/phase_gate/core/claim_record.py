@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.breaker import breaker_to_json
 from phase_gate.core.claims import Decision
-from phase_gate.core.state import Event, State
+from phase_gate.gate.breaker import breaker_to_json
+from phase_gate.gate.state import Event, State
 
 #: Characters of one field that are kept.
 _KEPT = 500

@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from phase_gate import exit_codes
-from phase_gate.core.breaker import (
+from phase_gate.core.claim_blocks import Said
+from phase_gate.core.claim_fields import BlockKind
+from phase_gate.core.confidence import Confidence, Measures, score_confidence
+from phase_gate.core.indicators import DEFAULT_PATTERNS, Indicator, count_present, find_patterns
+from phase_gate.gate.breaker import (
     Breaker,
     Limits,
     at_time,
     observe_blocked_claim,
     observe_passed_claim,
 )
-from phase_gate.core.claim_blocks import Said
-from phase_gate.core.claim_fields import BlockKind
-from phase_gate.core.confidence import Confidence, Measures, score_confidence
-from phase_gate.core.indicators import DEFAULT_PATTERNS, Indicator, count_present, find_patterns
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from enum import IntEnum
 
-from phase_gate.core.criteria import Criterion, LeftOut
+from phase_gate.gate.criteria import Criterion, LeftOut
 from phase_gate.values import Value
 
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from phase_gate.core.document_files import Seen
 from phase_gate.core.pages import Page, Section, split_sections
 from phase_gate.core.placeholders import is_hole, is_instruction, is_open
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.values import Value
 
 #: Of its sections, one in so many may be empty or say TODO: an open question is no template.

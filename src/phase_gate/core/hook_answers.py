@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from phase_gate.core.standing import Standing
-from phase_gate.core.state import State
+from phase_gate.gate.standing import Standing
+from phase_gate.gate.state import State
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
 

@@ -12,7 +12,7 @@ from phase_gate.names import same_name
 from phase_gate.values import Value, as_dict, field, replace
 
 if TYPE_CHECKING:
-    from phase_gate.core.state import Event
+    from phase_gate.gate.state import Event
 
 Choice = Literal["approve", "conditional", "reject"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phase_gate.core.evidence import Measured
-from phase_gate.core.findings import Finding
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_documents import RootCause
 from phase_gate.core.pipeline_look import Drifted, Look, fault_of, fingerprint, hard
 from phase_gate.core.pipeline_order import problem_of_rewind, requires_of
 from phase_gate.core.pipeline_verdict import CHANGE_REQUESTED
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, settle
 

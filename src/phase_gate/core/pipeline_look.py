@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.findings import Finding
+from phase_gate.gate.findings import Finding
 from phase_gate.values import Value, field
 from phase_gate.workflow.model import SNAPSHOT, Artifact
 

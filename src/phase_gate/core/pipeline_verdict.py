@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.advice import what_gate_1_misses
-from phase_gate.core.evaluation import Evaluation
-from phase_gate.core.evidence import Remembered
 from phase_gate.core.pipeline import Failure, Pipeline, Request, change
 from phase_gate.core.pipeline_order import (
     Way,
@@ -21,7 +18,10 @@ from phase_gate.core.pipeline_order import (
     requires_of,
     rewind_key,
 )
-from phase_gate.core.state import Event, State
+from phase_gate.gate.advice import what_gate_1_misses
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.measured import Remembered
+from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, as_dict, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK, look_command, run_command

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from phase_gate.core.evidence import Table
 from phase_gate.core.quality import NUMBERS, FileScore
-from phase_gate.core.runs import count
+from phase_gate.gate.measured import Table
+from phase_gate.gate.runs import count
 
 #: Files that are named; the others are counted.
 NAMED_AT_MOST = 8

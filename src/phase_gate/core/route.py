@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from phase_gate.core.pipeline_order import main_line
-from phase_gate.core.state import State
+from phase_gate.gate.state import State
 from phase_gate.values import Value
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import DONE, STUCK

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from phase_gate.core.parts import merge_parts
-from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_record import Shard
+from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.test_parts import merge_parts
 from phase_gate.workflow.metrics import MetricValue
 
 #: pytest's status for a session without tests: a shard may be empty where there are few.

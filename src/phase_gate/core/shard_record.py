@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.outcomes import Bucket
-from phase_gate.core.session_facts import SessionFacts
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.record import SessionFacts
 from phase_gate.values import Value, field
 
 #: Places in the sorted list of collected tests, each as first and one after the last.

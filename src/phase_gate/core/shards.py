@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from phase_gate.core.outcomes import Bucket
-from phase_gate.core.runs import count
-from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_merging import merge_shards
 from phase_gate.core.shard_record import Shard, Split
 from phase_gate.errors import ShardError
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.runs import count
 
 #: Names in one message; the rest is counted.
 _NAMED = 5

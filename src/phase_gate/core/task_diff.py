@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.values import Value
 
 #: Lines that one file, and all together, may take; and characters of a line.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phase_gate.core.advice import Advice
-from phase_gate.core.runs import count
 from phase_gate.core.verification import FailureType, Status, Verification
 from phase_gate.core.verification_rules import escalate, retries_left
+from phase_gate.gate.advice import Advice
+from phase_gate.gate.runs import count
 
 if TYPE_CHECKING:
-    from phase_gate.core.evaluation import Evaluation
+    from phase_gate.gate.evaluation import Evaluation
 
 
 def command(words: str, task: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from phase_gate.core.runs import count
 from phase_gate.core.task_spec import GATE_TIMEOUT, MAX_TIMEOUTS
 from phase_gate.core.verification import STEPS, Failure, FailureType, Status, Verification
 from phase_gate.core.verification_rules import needs_manual_review, retries_left
 from phase_gate.core.verification_stats import Overview
+from phase_gate.gate.runs import count
 from phase_gate.values import Value
 
 #: Lines that the text shows: the rest is in the log.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.state import Event
 from phase_gate.core.task_spec import spec_from_json
 from phase_gate.core.verification import (
     TRANSITIONS,
@@ -22,6 +21,7 @@ from phase_gate.core.verification import (
     check_from_json,
     failure_from_json,
 )
+from phase_gate.gate.state import Event
 from phase_gate.values import replace
 
 

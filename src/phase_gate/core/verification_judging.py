@@ -5,12 +5,12 @@ Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 th
 
 from __future__ import annotations
 
-from phase_gate.core.evaluation import Evaluation, Subject, evaluate
-from phase_gate.core.findings import Finding, cap_findings
-from phase_gate.core.signals import Reading
-from phase_gate.core.state import State
 from phase_gate.core.verification import Status, Verification
 from phase_gate.core.verification_advice import advise_task
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate
+from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import State
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from phase_gate.core.runs import count
 from phase_gate.core.task_spec import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS, TaskSpec
 from phase_gate.core.verification import (
     FINISHED,
@@ -19,6 +18,7 @@ from phase_gate.core.verification import (
     Verification,
 )
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.runs import count
 from phase_gate.values import Value
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.runs import count
 from phase_gate.core.verification import (
     IN_PROGRESS,
     NOT_PASSED,
@@ -19,6 +18,7 @@ from phase_gate.core.verification import (
 )
 from phase_gate.core.verification_result import skip_to_json
 from phase_gate.core.verification_rules import WAVE
+from phase_gate.gate.runs import count
 from phase_gate.values import Value, as_dict, replace
 
 #: Failures that the log of all tasks shows.

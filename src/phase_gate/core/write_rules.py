@@ -10,9 +10,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from phase_gate.core.freeze import Frozen, Meaning, find_altered
 from phase_gate.core.hook_answers import ALLOW, HookAnswer
-from phase_gate.core.inventory import Inventory, TestFile
+from phase_gate.gate.freeze import Frozen, Meaning, find_altered
+from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.values import Value
 
 #: pytest reads these and nothing else does.

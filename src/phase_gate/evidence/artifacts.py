@@ -14,7 +14,7 @@ from phase_gate.core.pages import Page, Piece
 from phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.core.pipeline_look import Seen
 from phase_gate.core.placeholders import is_hole, is_open
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 

@@ -6,10 +6,10 @@ import os
 import signal
 from pathlib import Path
 
-from phase_gate.core.evidence import Measured
-from phase_gate.core.findings import Finding
 from phase_gate.evidence.processes import Ended, run_process
 from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import EvidenceCommand
 
 #: Bytes of a command's output that are kept: the beginning, and the end, where it says what went wrong.

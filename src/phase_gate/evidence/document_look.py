@@ -10,12 +10,12 @@ from phase_gate.core.decisions import find_missing, is_numbered, is_record_like
 from phase_gate.core.diagrams import WORDS, Checked, Diagram, find_in_file, find_on_page, is_c4, refuse_empty
 from phase_gate.core.document_files import Seen
 from phase_gate.core.documents import Fault, changed_since, find_copies, find_fault, only_touched
-from phase_gate.core.evidence import Measured
-from phase_gate.core.findings import Finding
 from phase_gate.core.links import has_anchor, resolve
 from phase_gate.core.pages import Link
 from phase_gate.evidence.library import Catalogue, Library
 from phase_gate.evidence.scene import Scene
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured
 from phase_gate.workflow.metrics import MetricValue
 
 #: What to do where Markdown can't be read.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.core.evidence import Measured
 from phase_gate.evidence.library import Catalogue, Library
 from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.gate.measured import Measured
 from phase_gate.values import as_dict
 
 

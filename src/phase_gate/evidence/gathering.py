@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from phase_gate.core.evidence import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.gate.measured import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 
 
 def wanted_here(scene: Scene) -> dict[str, Provider]:

@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.evidence import Measured
 from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.gate.measured import Measured
 from phase_gate.storage.git import NoGitError, run_git
 from phase_gate.storage.git_files import FILTERED_CACHE, take_filtered_files
 from phase_gate.storage.git_status import read_status

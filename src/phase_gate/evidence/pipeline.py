@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 
-from phase_gate.core.evidence import Measured
 from phase_gate.core.pipeline import Pipeline
 from phase_gate.core.pipeline_evidence import measure
 from phase_gate.core.pipeline_look import Look, Seen
@@ -13,6 +12,7 @@ from phase_gate.core.pipeline_order import requires_of
 from phase_gate.evidence.artifacts import digest_file, look_at
 from phase_gate.evidence.drift import look_for_drift
 from phase_gate.evidence.scene import PipelineScene, Provider, Scene
+from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree import compile_globs
 from phase_gate.workflow.model import DRIFT, Phase, PipelineRules
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.core.evidence import LOOKED_AT, Measured, Remembered
 from phase_gate.core.pipeline_documents import RootCause
 from phase_gate.core.pipeline_evidence import with_checks
 from phase_gate.core.pipeline_order import requires_of
@@ -13,13 +12,14 @@ from phase_gate.evidence.artifacts import digest_file, digest_of, look_at
 from phase_gate.evidence.drift import commit_of
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.scene import PipelineScene, Scene
+from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules
 from phase_gate.workflow.model_json import workflow_to_json
 
 if TYPE_CHECKING:
-    from phase_gate.core.state import State
+    from phase_gate.gate.state import State
     from phase_gate.project import Project
     from phase_gate.storage.store import TaskStore
     from phase_gate.workflow.model import Phase, Workflow

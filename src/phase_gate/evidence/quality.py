@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.evidence import QUALITY_METRICS, Measured
-from phase_gate.core.findings import Finding
 from phase_gate.core.quality import (
     Copy,
     FileNumbers,
@@ -27,6 +25,8 @@ from phase_gate.core.quality_json import score_from_json, score_to_json
 from phase_gate.core.quality_table import quality_table
 from phase_gate.evidence.scene import Provider, Scene
 from phase_gate.evidence.sources import content_id, list_aside, list_sources, missing_libraries, read_files
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import QUALITY_METRICS, Measured
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.settings import QualitySettings

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from phase_gate.core.evidence import Measured
+from phase_gate.gate.measured import Measured
 from phase_gate.values import Value
 from phase_gate.workflow.settings import Configuration
 
 if TYPE_CHECKING:
-    from phase_gate.core.state import State
+    from phase_gate.gate.state import State
     from phase_gate.workflow.model import Phase, Workflow
 
 

@@ -6,8 +6,8 @@ import hashlib
 import importlib.util
 from typing import Any
 
-from phase_gate.core.evidence import Measured
 from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree import compile_globs
 
 #: What the extra brings.

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.core.baseline import baseline_event, refuse_baseline
-from phase_gate.core.runs import count
 from phase_gate.errors import NotAllowedError, PhaseGateError
+from phase_gate.gate.baseline import baseline_event, refuse_baseline
+from phase_gate.gate.runs import count
 from phase_gate.project import Project, rules_of
 from phase_gate.recording.early import own_work
 from phase_gate.recording.inventory import take_inventory

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable
 
 import pytest
 
-from phase_gate.core.failures import Failure, Reason, failure_to_json
-from phase_gate.core.outcomes import FAILING, Bucket
+from phase_gate.gate.failures import Failure, Reason, failure_to_json
+from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.storage.process_identity import FORKS
 
 #: Worst first; the fold keeps the first of two.

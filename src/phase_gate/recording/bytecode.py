@@ -20,7 +20,7 @@ from types import CodeType
 import pytest
 from _pytest.assertion import rewrite
 
-from phase_gate.core.findings import Finding
+from phase_gate.gate.findings import Finding
 from phase_gate.storage.stat_cache import StatCache
 
 #: In the names of bytecode that `python -O` made.

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import pytest
 
-from phase_gate.core.failures import Reason
-from phase_gate.core.inventory import join_id
+from phase_gate.gate.failures import Reason
+from phase_gate.gate.inventory import join_id
 from phase_gate.recording.reasons import test_has_check
 from phase_gate.source.tests import find_tests
 from phase_gate.storage.root import relative_id

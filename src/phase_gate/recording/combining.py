@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phase_gate.core.criteria import Criteria
-from phase_gate.core.finishing import Finished
 from phase_gate.core.shard_record import Shard
 from phase_gate.core.shards import combine_shards
 from phase_gate.errors import ShardError
+from phase_gate.gate.criteria import Criteria
+from phase_gate.gate.run_end import Finished
 from phase_gate.project import Project
 from phase_gate.recording.gathering import make_record
 from phase_gate.recording.run import RecordedRun, Request

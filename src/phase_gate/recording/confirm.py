@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from phase_gate.core.state import State
+from phase_gate.gate.state import State
 from phase_gate.recording.run import RUN_VARIABLE
 from phase_gate.storage.store import TaskStore
 

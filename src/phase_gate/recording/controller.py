@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.core.criteria import Criteria
-from phase_gate.core.evaluation import Evaluation
-from phase_gate.core.exit_status import exit_status_for
-from phase_gate.core.order import named_phase
-from phase_gate.core.runs import Kind
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, as_fault
+from phase_gate.gate.criteria import Criteria
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.order import named_phase
+from phase_gate.gate.runs import Kind
+from phase_gate.gate.standing import exit_status_for
 from phase_gate.project import Project
 from phase_gate.recording.early import early_look, own_work
 from phase_gate.recording.extensions import tell_evaluated

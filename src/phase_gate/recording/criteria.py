@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import pytest
 
-from phase_gate.core.criteria import Criteria, Links
-from phase_gate.core.inventory import bare_name, split_id
-from phase_gate.core.outcomes import Bucket, Outcomes
+from phase_gate.gate.criteria import Criteria, Links
+from phase_gate.gate.inventory import bare_name, split_id
+from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.recording.run import RecordedRun
 from phase_gate.rules.criteria import read_criteria
 from phase_gate.source.criteria import criteria_in_source, likeness_in_source

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from phase_gate.core.criteria import Criteria, Links
-from phase_gate.core.findings import Finding
-from phase_gate.core.inventory import split_id
-from phase_gate.core.parts import merge_parts
-from phase_gate.core.record import RunRecord
-from phase_gate.core.selection import Audit, Selection, audit_selection
-from phase_gate.core.session_facts import SessionFacts
 from phase_gate.errors import PhaseGateError
+from phase_gate.gate.criteria import Criteria, Links
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.inventory import split_id
+from phase_gate.gate.record import RunRecord, SessionFacts
+from phase_gate.gate.selection import Audit, Selection, audit_selection
+from phase_gate.gate.test_parts import merge_parts
 from phase_gate.recording.collection import names_in_source
 from phase_gate.recording.early import early_look
 from phase_gate.recording.extensions import gather_metrics

@@ -16,8 +16,8 @@ from types import CodeType
 
 import pytest
 
-from phase_gate.core.findings import Finding
-from phase_gate.core.inventory import bare_name
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.early import early_look
 from phase_gate.recording.homes import Homes, homes_of
 from phase_gate.recording.loaded import find_exchanged

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from phase_gate.core.inventory import Inventory, TestFile, bare_name, split_id
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name, split_id
 from phase_gate.source.fixtures import requested_names
 from phase_gate.source.imported import ImportedNames
 from phase_gate.source.module_code import module_code

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from phase_gate.core.criteria import Criteria
-from phase_gate.core.freeze import Frozen, Meaning
-from phase_gate.core.inventory import Inventory, bare_name, split_id
-from phase_gate.core.pieces import PieceFile
-from phase_gate.core.session_facts import SessionFacts
+from phase_gate.gate.criteria import Criteria
+from phase_gate.gate.freeze import Frozen, Meaning
+from phase_gate.gate.inventory import Inventory, bare_name, split_id
+from phase_gate.gate.pieces import PieceFile
+from phase_gate.gate.record import SessionFacts
 from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id
 from phase_gate.source.module_code import ModuleStatement, module_code

@@ -10,15 +10,15 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from phase_gate.core.criteria import Criteria
-from phase_gate.core.findings import Finding
-from phase_gate.core.freeze import Frozen, find_altered
-from phase_gate.core.inventory import Inventory
-from phase_gate.core.order import may_end_here
-from phase_gate.core.session_facts import SessionFacts
-from phase_gate.core.state import State
-from phase_gate.core.waivers import Waiver, covered_by
 from phase_gate.errors import StateError
+from phase_gate.gate.criteria import Criteria
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.freeze import Frozen, find_altered
+from phase_gate.gate.inventory import Inventory
+from phase_gate.gate.order import may_end_here
+from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.state import State
+from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.project import STATE_FOLDER, Project, rules_of
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.meaning import AtStart, look_at_frozen, take_meaning

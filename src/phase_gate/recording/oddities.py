@@ -7,8 +7,8 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-from phase_gate.core.findings import Finding
-from phase_gate.core.inventory import Inventory
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.inventory import Inventory
 from phase_gate.recording.reasons import parse_file
 from phase_gate.source.oddities import Pair, asked_pairs, find_oddities
 

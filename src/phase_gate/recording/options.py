@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.exit_status import ExitMeaning
 from phase_gate.errors import UsageError
+from phase_gate.gate.standing import ExitMeaning
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES
 from phase_gate.storage.own_folders import place_below

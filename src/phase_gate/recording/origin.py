@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from phase_gate.core.findings import Finding
-from phase_gate.core.forked import forked_child
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.forked import forked_child
 from phase_gate.storage.files import remove_file
 from phase_gate.storage.fork_marks import leave_mark, read_mark
 from phase_gate.storage.process_identity import ProcessIdentity

@@ -13,8 +13,8 @@ from types import CodeType
 
 import pytest
 
-from phase_gate.core.parts import Parts
-from phase_gate.core.pieces import SETUPS, outer_name
+from phase_gate.gate.pieces import SETUPS, outer_name
+from phase_gate.gate.test_parts import Parts
 from phase_gate.recording.early import own_work
 from phase_gate.recording.homes import Homes
 from phase_gate.recording.result_watch import code_of

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.core.failures import Failure
-from phase_gate.core.parts import Parts
-from phase_gate.core.pieces import SETUPS, PieceFile, hash_piece, hash_rows, is_of_tests, lines_of, tests_of
+from phase_gate.gate.failures import Failure
+from phase_gate.gate.pieces import SETUPS, PieceFile, hash_piece, hash_rows, is_of_tests, lines_of, tests_of
+from phase_gate.gate.test_parts import Parts
 from phase_gate.recording.resolving import Definition, Resolver
 from phase_gate.source.check_helpers import has_assertion, is_namesake, says_that_it_checks
 from phase_gate.source.fixtures import provided_name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from phase_gate.core.criteria import Criteria
+from phase_gate.gate.criteria import Criteria
 from phase_gate.project import Project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.options import Options, read_options

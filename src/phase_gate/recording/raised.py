@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from types import CodeType, FrameType
 
-from phase_gate.core.failures import Place
-from phase_gate.core.pieces import outer_name
+from phase_gate.gate.failures import Place
+from phase_gate.gate.pieces import outer_name
 from phase_gate.source.check_helpers import Called, Raised
 from phase_gate.source.checks import innermost, is_conditional_at, statement_at
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.failures import failure_to_json
-from phase_gate.core.inventory import bare_name
+from phase_gate.gate.failures import failure_to_json
+from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.buckets import FAILURE
 from phase_gate.recording.early import own_work
 from phase_gate.recording.reasons import FailureReader

@@ -18,7 +18,7 @@ import pluggy
 import pytest
 from _pytest import outcomes
 
-from phase_gate.core.failures import Failure, FailureFacts, Owner, Place, classify_failure
+from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure
 from phase_gate.source.checks import find_function, has_check, is_conditional_at, statement_at
 from phase_gate.storage.owners import find_owner, is_in_environment
 from phase_gate.storage.root import relative_id

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from phase_gate.core.pieces import find_piece
+from phase_gate.gate.pieces import find_piece
 from phase_gate.recording.reasons import parse_file
 from phase_gate.source.imported import ImportedNames
 from phase_gate.storage.owners import is_in_environment

@@ -14,7 +14,7 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from phase_gate.core.inventory import bare_name
+from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.execution import watch_code
 from phase_gate.recording.homes import is_installed
 

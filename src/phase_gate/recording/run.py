@@ -15,19 +15,18 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.evidence import NOTHING_REMEMBERED
-from phase_gate.core.findings import Finding
-from phase_gate.core.finishing import Finished, finish_run
-from phase_gate.core.flakiness import FEWEST, GREEN_RUNS
-from phase_gate.core.forked import say_forked
-from phase_gate.core.inventory import Inventory
-from phase_gate.core.order import Entry, How, decide_entry, entry_events
-from phase_gate.core.outcomes import References
-from phase_gate.core.record import RunRecord
-from phase_gate.core.runs import Kind
-from phase_gate.core.session_facts import SessionFacts
-from phase_gate.core.state import Event, State
 from phase_gate.errors import StorageError
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.flakiness import FEWEST, GREEN_RUNS
+from phase_gate.gate.forked import say_forked
+from phase_gate.gate.inventory import Inventory
+from phase_gate.gate.measured import NOTHING_REMEMBERED
+from phase_gate.gate.order import Entry, How, decide_entry, entry_events
+from phase_gate.gate.outcomes import References
+from phase_gate.gate.record import RunRecord, SessionFacts
+from phase_gate.gate.run_end import Finished, finish_run
+from phase_gate.gate.runs import Kind
+from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project, pipeline_rules
 from phase_gate.recording.meaning import AtStart, look_at_frozen
 from phase_gate.recording.signal_desk import SignalDesk

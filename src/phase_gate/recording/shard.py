@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.core.exit_status import exit_status_for
-from phase_gate.core.order import named_phase
-from phase_gate.core.runs import count
-from phase_gate.core.session_facts import SessionFacts
 from phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError, as_fault
+from phase_gate.gate.order import named_phase
+from phase_gate.gate.record import SessionFacts
+from phase_gate.gate.runs import count
+from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.controller import REPORT_FAULT, VOID_OPTIONS
 from phase_gate.recording.early import early_look, own_work
 from phase_gate.recording.gathering import gather_facts

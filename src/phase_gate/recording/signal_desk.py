@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phase_gate.core.finishing import Counted, Finished
-from phase_gate.core.runs import Kind
-from phase_gate.core.signals import ABSENT, Reading, read_signal, strictest
-from phase_gate.core.state import Event, State
+from phase_gate.gate.run_end import Counted, Finished
+from phase_gate.gate.runs import Kind
+from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
+from phase_gate.gate.state import Event, State
 from phase_gate.project import who_am_i
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.values import replace

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from phase_gate.core.measuring import GREEN_WITHOUT_CHANGE
-from phase_gate.core.state import State
+from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
+from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree import Tree

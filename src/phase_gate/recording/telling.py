@@ -16,7 +16,7 @@ from phase_gate.visible import show_line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from phase_gate.core.evaluation import Evaluation
+    from phase_gate.gate.evaluation import Evaluation
     from phase_gate.project import Project
     from phase_gate.recording.options import Options
     from phase_gate.report.ci import Told
@@ -39,7 +39,7 @@ def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:
     """Put the verdict into pytest's JUnit report, if it writes one; return what went wrong."""
     if not getattr(config.option, "xmlpath", None):
         return ""
-    from phase_gate.core.evaluation import evaluation_to_json
+    from phase_gate.gate.evaluation import evaluation_to_json
     from phase_gate.report.junit import suite_properties
 
     return write_properties(config, suite_properties(evaluation_to_json(evaluation)))

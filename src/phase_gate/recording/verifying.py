@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from phase_gate.core.runs import count
 from phase_gate.errors import PhaseOrderError
+from phase_gate.gate.runs import count
 from phase_gate.project import Project, rules_of
 from phase_gate.recording.options import PHASE_VARIABLE
 from phase_gate.report.panel import Line
 
 if TYPE_CHECKING:
-    from phase_gate.core.evaluation import Evaluation
-    from phase_gate.core.state import State
+    from phase_gate.gate.evaluation import Evaluation
+    from phase_gate.gate.state import State
     from phase_gate.recording.options import Options
     from phase_gate.workflow.model import Workflow
 

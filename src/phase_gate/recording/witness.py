@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.failures import Failure, Reason, failure_from_json
-from phase_gate.core.findings import Finding, findings_from_json
-from phase_gate.core.outcomes import FAILING, Bucket, Outcomes
-from phase_gate.core.parts import Parts, parts_from_json
+from phase_gate.gate.failures import Failure, Reason, failure_from_json
+from phase_gate.gate.findings import Finding, findings_from_json
+from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
+from phase_gate.gate.test_parts import Parts, parts_from_json
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
 from phase_gate.recording.early import own_work

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from phase_gate.core.findings import findings_to_json
-from phase_gate.core.inventory import join_id
-from phase_gate.core.parts import parts_to_json
+from phase_gate.gate.findings import findings_to_json
+from phase_gate.gate.inventory import join_id
+from phase_gate.gate.test_parts import parts_to_json
 from phase_gate.recording.early import early_look, own_work
 from phase_gate.recording.genuine import OutcomeWitness
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.core.standing import Standing
-from phase_gate.core.state import State
+from phase_gate.gate.standing import Standing
+from phase_gate.gate.state import State
 
 
 def render_badge(state: State, standing: Standing, *, label: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.core.evaluation import Evaluation, evaluation_to_json
-from phase_gate.core.exit_status import ExitMeaning
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.standing import ExitMeaning
 from phase_gate.report.github import SUMMARY_LIMIT, annotate, cut_summary, outputs
 from phase_gate.report.markdown import render_markdown
 from phase_gate.report.outputs import verdict_words

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.evaluation import Evaluation, evaluation_to_json
 from phase_gate.errors import StorageError
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.report.markdown import render_markdown
 
 if TYPE_CHECKING:

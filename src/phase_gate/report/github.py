@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.exit_status import ExitMeaning
-from phase_gate.core.findings import place_of
+from phase_gate.gate.findings import place_of
+from phase_gate.gate.standing import ExitMeaning
 from phase_gate.visible import show_text
 
 #: Bytes of one step's summary; the upload of a longer one fails, and nobody sees any of it.

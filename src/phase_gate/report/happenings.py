@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from phase_gate.core.breaker import Status
-from phase_gate.core.forked import say_forked
-from phase_gate.core.state import Event, State
-from phase_gate.core.waivers import describe_override
+from phase_gate.gate.breaker import Status
+from phase_gate.gate.forked import say_forked
+from phase_gate.gate.state import Event, State
+from phase_gate.gate.waivers import describe_override
 from phase_gate.report.story import HappeningKind
 
 Happened = tuple[HappeningKind, str]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 from phase_gate._version import __version__
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.report.html_charts import render_calibration, render_trend
 from phase_gate.report.html_gates import render_evidence, render_gates, render_head, render_table
 from phase_gate.report.html_runs import render_legend, render_runs, runs_data

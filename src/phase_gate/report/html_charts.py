@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phase_gate.core.calibration import Calibration, Row
-from phase_gate.core.runs import count
+from phase_gate.gate.calibration import Calibration, Row
+from phase_gate.gate.runs import count
 from phase_gate.report.markup import Html, join, tag
 from phase_gate.report.story import Series, Story
 

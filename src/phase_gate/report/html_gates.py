@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.evaluation import who_of
-from phase_gate.core.findings import place_of
-from phase_gate.core.runs import count
-from phase_gate.core.signals import SHOWN
-from phase_gate.core.waivers import describe_override
+from phase_gate.gate.evaluation import who_of
+from phase_gate.gate.findings import place_of
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.waivers import describe_override
 from phase_gate.report.markup import Html, join, tag
 from phase_gate.report.story import Story
 from phase_gate.report.words import headline, phase_class, tone

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.inventory import split_id
-from phase_gate.core.runs import count
+from phase_gate.gate.inventory import split_id
+from phase_gate.gate.runs import count
 from phase_gate.report.ids_over_time import ABSENT, FAILED
 from phase_gate.report.markup import Html, join, tag
 from phase_gate.report.story import Story, TestRow

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from phase_gate.core.inventory import split_id
-from phase_gate.core.outcomes import FAILING, Bucket
+from phase_gate.gate.inventory import split_id
+from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.report.story import TestHistory, TestRow
 from phase_gate.values import Value
 

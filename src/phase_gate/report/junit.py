@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.findings import place_of
-from phase_gate.core.signals import SHOWN
+from phase_gate.gate.findings import place_of
+from phase_gate.gate.signals import SHOWN
 from phase_gate.report.outputs import verdict_words
 from phase_gate.visible import show_line, show_rows
 

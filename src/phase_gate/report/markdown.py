@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.evaluation import who_of
-from phase_gate.core.findings import is_said_by, place_of
-from phase_gate.core.signals import SHOWN
-from phase_gate.core.waivers import describe_override
+from phase_gate.gate.evaluation import who_of
+from phase_gate.gate.findings import is_said_by, place_of
+from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.waivers import describe_override
 from phase_gate.report.markdown_text import as_code, as_marked_table, as_text
 from phase_gate.workflow.names import REPORT_TITLE
 

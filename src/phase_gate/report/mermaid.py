@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from phase_gate.core.transitions import Transition, find_transitions
+from phase_gate.gate.order import Transition, find_transitions
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping
 
-from phase_gate.core.breaker import Status
-from phase_gate.core.evaluation import Evaluation, GuardResult
-from phase_gate.core.runs import count
-from phase_gate.core.signals import SHOWN
-from phase_gate.core.waivers import describe_override
+from phase_gate.gate.breaker import Status
+from phase_gate.gate.evaluation import Evaluation, GuardResult
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.waivers import describe_override
 from phase_gate.report.tables import table_lines
 from phase_gate.values import Value, field
 from phase_gate.visible import show_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.standing import Standing, assess
 from phase_gate.errors import StateError, StorageError
+from phase_gate.gate.standing import Standing, assess
 from phase_gate.project import Project, next_commands
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.telling import Teller
@@ -14,7 +14,7 @@ from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
 
 if TYPE_CHECKING:
-    from phase_gate.core.state import State
+    from phase_gate.gate.state import State
 
 
 def read_story(project: Project, store: TaskStore) -> Story:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.core.breaker import Breaker
-from phase_gate.core.calibration import Calibration
-from phase_gate.core.evidence import Table
+from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.calibration import Calibration
+from phase_gate.gate.measured import Table
 from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
-    from phase_gate.core.standing import Standing
+    from phase_gate.gate.standing import Standing
 
 #: What a happening is; the timeline has a sign for each.
 HappeningKind = Literal[

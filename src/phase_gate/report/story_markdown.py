@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from phase_gate.core.evidence import Table
-from phase_gate.core.findings import place_of
-from phase_gate.core.runs import count
-from phase_gate.core.signals import SHOWN
-from phase_gate.core.waivers import describe_override
+from phase_gate.gate.findings import place_of
+from phase_gate.gate.measured import Table
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.waivers import describe_override
 from phase_gate.report.markdown_text import as_code, as_marked_table, as_table, as_text
 from phase_gate.report.sparkline import sparkline
 from phase_gate.report.story import Story

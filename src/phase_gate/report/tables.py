@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phase_gate.core.evidence import Table
+from phase_gate.gate.measured import Table
 
 #: As much of a name as is shown at least, whatever the numbers need.
 _NAME = 12

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.breaker import at_time
-from phase_gate.core.calibration import calibrate, judge_claims
-from phase_gate.core.fold import apply
-from phase_gate.core.standing import Standing
-from phase_gate.core.state import NEW_STATE, Event, State
+from phase_gate.gate.breaker import at_time
+from phase_gate.gate.calibration import calibrate, judge_claims
+from phase_gate.gate.events import apply
+from phase_gate.gate.standing import Standing
+from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.report.happenings import happenings_of
 from phase_gate.report.ids_over_time import COMPARED, Sampled, tell_tests
 from phase_gate.report.story import Happening, LedgerCheck, PhaseStep, Run, Section, Series, Story

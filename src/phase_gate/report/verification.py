@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.core.evaluation import Evaluation
-from phase_gate.core.runs import count
 from phase_gate.core.verification import NOT_PASSED, Failure, Status, Verification
 from phase_gate.core.verification_advice import advise_task
 from phase_gate.core.verification_result import architect_status, executor_status, verify_status
 from phase_gate.core.verification_rules import Escalation
 from phase_gate.core.verification_stats import Overview, TaskRow
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.runs import count
 
 _CELLS = 8
 #: The words of a step that is over, well or not, and of one that goes on.

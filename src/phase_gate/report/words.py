@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.report.columns import Column
 from phase_gate.report.ids_over_time import ABSENT, LETTERS
 from phase_gate.report.story import Run, Story, TestRow

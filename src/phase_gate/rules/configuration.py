@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from phase_gate.core.breaker import Limits
-from phase_gate.core.exit_status import ExitMeaning
-from phase_gate.core.flakiness import GREEN_RUNS
 from phase_gate.core.hook_answers import Until
 from phase_gate.errors import ConfigurationError
+from phase_gate.gate.breaker import Limits
+from phase_gate.gate.flakiness import GREEN_RUNS
+from phase_gate.gate.standing import ExitMeaning
 from phase_gate.rules.claims import read_confidence, read_exit_gate
 from phase_gate.rules.evidence import read_commands, read_documents, read_quality
 from phase_gate.rules.parts import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from phase_gate.core.criteria import Criteria, Criterion
 from phase_gate.core.criteria_text import ID, find_criteria
-from phase_gate.core.order import shorten
 from phase_gate.errors import CriteriaError, DocumentError
+from phase_gate.gate.criteria import Criteria, Criterion
+from phase_gate.gate.order import shorten
 from phase_gate.rules.parts import MAX_BYTES
 from phase_gate.rules.yaml_text import (
     YamlMapping,

@@ -11,8 +11,8 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, get_args
 
-from phase_gate.core.breaker import Limits
 from phase_gate.errors import WorkflowError
+from phase_gate.gate.breaker import Limits
 from phase_gate.rules import pipeline_phases, pipeline_text
 from phase_gate.rules.parts import (
     MAX_BYTES,

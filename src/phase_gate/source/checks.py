@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from phase_gate.core.failures import Statement
+from phase_gate.gate.failures import Statement
 from phase_gate.source.constants import Constants, find_constants, is_constant, is_constant_check
 
 #: Calls with one of these words in their name say that they check, however they do it.

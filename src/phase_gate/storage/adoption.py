@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.state import Event
 from phase_gate.errors import KeylessError, NotAllowedError, UsageError
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomically
 from phase_gate.storage.ledger import GENESIS, Line, encode_transaction
 from phase_gate.storage.lock import hold_lock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from phase_gate.core.inventory import Inventory, bare_name
+from phase_gate.gate.inventory import Inventory, bare_name
 from phase_gate.source.tests import find_tests
 from phase_gate.storage.filtered_files import as_indexed
 from phase_gate.storage.git import NoGitError, try_git

@@ -13,8 +13,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from phase_gate.core.state import Event
 from phase_gate.errors import TamperedError
+from phase_gate.gate.state import Event
 from phase_gate.values import Value
 
 #: What stands in `prev` of the first line.

@@ -13,8 +13,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.inventory import Inventory, inventory_from_json, inventory_to_json
 from phase_gate.errors import TamperedError
+from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
 from phase_gate.storage.files import (
     FileSystem,
     exists,

@@ -13,9 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from phase_gate.core.fold import apply
-from phase_gate.core.state import NEW_STATE, SCHEMA, Event, State
-from phase_gate.core.state_json import state_from_json, state_to_json
 from phase_gate.errors import (
     ForeignStateError,
     KeylessError,
@@ -24,6 +21,9 @@ from phase_gate.errors import (
     RollbackError,
     TamperedError,
 )
+from phase_gate.gate.codec import state_from_json, state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State
 from phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.lineage import refuse_foreign, rolled_back

@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from phase_gate.core.failures import Owner
+from phase_gate.gate.failures import Owner
 
 #: Folders below the root that sources are commonly kept in.
 _SOURCE_FOLDERS = ("", "src", "lib")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from phase_gate.core.freeze import Frozen, frozen_from_json
-from phase_gate.core.inventory import Inventory
-from phase_gate.core.outcomes import Bucket, Past, References
-from phase_gate.core.state import Snapshot, State
+from phase_gate.gate.freeze import Frozen, frozen_from_json
+from phase_gate.gate.inventory import Inventory
+from phase_gate.gate.outcomes import Bucket, Past, References
+from phase_gate.gate.state import Snapshot, State
 from phase_gate.storage.objects import ObjectStore
 
 

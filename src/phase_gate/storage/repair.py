@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.state import NEW_STATE, Event, State
 from phase_gate.errors import KeylessError, NotAllowedError, TamperedError
+from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.storage.files import exists, read_bytes, write_atomically
 from phase_gate.storage.lock import hold_lock
 from phase_gate.storage.opening import Opened, apply_line

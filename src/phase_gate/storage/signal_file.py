@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from phase_gate.core.order import shorten
-from phase_gate.core.signals import Given, Signal
 from phase_gate.errors import PhaseGateError, SignalError
+from phase_gate.gate.order import shorten
+from phase_gate.gate.signals import Given, Signal
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.values import Value
 

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.fold import apply
-from phase_gate.core.state import SCHEMA, Event, State
-from phase_gate.core.state_json import state_to_json
 from phase_gate.errors import StorageError, TamperedError
+from phase_gate.gate.codec import state_to_json
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import SCHEMA, Event, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
     REAL,

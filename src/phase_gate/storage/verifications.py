@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.state import State
 from phase_gate.core.verification_stats import (
     Overview,
     TaskRow,
@@ -23,6 +22,7 @@ from phase_gate.core.verification_stats import (
     row_to_json,
 )
 from phase_gate.errors import StateError, StorageError, TamperedError
+from phase_gate.gate.state import State
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.store import TaskStore
 

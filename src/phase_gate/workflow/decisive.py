@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.core.breaker import Limits
+from phase_gate.gate.breaker import Limits
 from phase_gate.values import as_dict
 from phase_gate.workflow.model import Phase, Workflow
 

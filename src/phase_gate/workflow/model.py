@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.core.breaker import Limits
+from phase_gate.gate.breaker import Limits
 from phase_gate.values import Value, as_dict, field, replace
 
 if TYPE_CHECKING:

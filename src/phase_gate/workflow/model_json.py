@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.core.breaker import Limits
+from phase_gate.gate.breaker import Limits
 from phase_gate.values import as_dict
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model import Gate1, Guard, Phase, Workflow

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from phase_gate.core.runs import Green
-from phase_gate.core.state import Event
+from phase_gate.gate.runs import Green
+from phase_gate.gate.state import Event
 from phase_gate.values import Value, as_dict
 
 #: Where one row of the table ends and the next begins: the document's own limits, and two in between.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.findings import Finding
+from phase_gate.gate.findings import Finding
 from phase_gate.values import Value
 
 

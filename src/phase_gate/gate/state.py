@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.breaker import Breaker
-from phase_gate.core.flakiness import Flakiness
-from phase_gate.core.waivers import Waiver
+from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.flakiness import Flakiness
+from phase_gate.gate.waivers import Waiver
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import DONE, STUCK
 

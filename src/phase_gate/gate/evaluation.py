@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from phase_gate.core.advice import Advice, advise, advise_halt
-from phase_gate.core.breaker import Breaker
-from phase_gate.core.evidence import Table, tables_to_json, wanted_names
-from phase_gate.core.findings import Finding, findings_to_json
-from phase_gate.core.signals import Reading
-from phase_gate.core.state import Fact, State
-from phase_gate.core.waivers import Waiver, waiver_to_json
+from phase_gate.gate.advice import Advice, advise, advise_halt
+from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.findings import Finding, findings_to_json
+from phase_gate.gate.measured import Table, tables_to_json, wanted_names
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import Fact, State
+from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import Value, as_dict, field, replace
 from phase_gate.workflow.conditions import Clause
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value

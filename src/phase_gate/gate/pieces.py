@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.findings import Finding
+from phase_gate.gate.findings import Finding
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
 from phase_gate.values import Value, field
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
-from phase_gate.core.freeze import Frozen
-from phase_gate.core.inventory import Inventory, bare_id, bare_name, split_id
-from phase_gate.core.runs import Green
+from phase_gate.gate.freeze import Frozen
+from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
+from phase_gate.gate.runs import Green
 from phase_gate.values import Value, field
 
 

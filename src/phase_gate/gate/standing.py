@@ -5,13 +5,14 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from phase_gate import exit_codes
-from phase_gate.core.breaker import at_time, describe_wait
-from phase_gate.core.forked import LATE
-from phase_gate.core.state import State
+from phase_gate.gate.breaker import at_time, describe_wait
+from phase_gate.gate.forked import LATE
+from phase_gate.gate.state import State
 from phase_gate.values import Value
+from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
@@ -102,3 +103,40 @@ def _assess_verification(state: State, verification: Verification, *, tree: str,
         return Standing(holds=False, reason=reason, next=look)
     holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
     return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
+
+
+# --- what a run's exit status becomes
+
+
+ExitMeaning = Literal["tests", "gate1", "dual"]
+
+#: pytest's codes that only say that tests failed, or that modules could not be collected.
+_TESTS_FAILED, _INTERRUPTED = 1, 2
+
+
+def exit_status_for(
+    pytest_said: int,
+    *,
+    meaning: ExitMeaning,
+    tests: Tests,
+    holds: bool,
+    is_trusted: bool = True,
+    has_collection_errors: bool = False,
+    is_halted: bool = False,
+) -> int:
+    """Return the status that the process ends with.
+
+    :param holds: the gate that was asked for holds.
+    :param is_trusted: the run could be recorded.
+    :param is_halted: the circuit is open.
+    """
+    if meaning == "tests":
+        return pytest_said
+    only_red = pytest_said == _TESTS_FAILED or (pytest_said == _INTERRUPTED and has_collection_errors)
+    if pytest_said != 0 and not (tests == "failing" and only_red):
+        return pytest_said
+    if not is_trusted:
+        return exit_codes.NOT_TRUSTED
+    if is_halted:
+        return exit_codes.CIRCUIT_OPEN
+    return exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.breaker import at_time, breaker_to_json
-from phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
-from phase_gate.core.evidence import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
-from phase_gate.core.findings import cap_findings, findings_from_json
-from phase_gate.core.measuring import code_as_tested
-from phase_gate.core.signals import Reading
-from phase_gate.core.state import Event, State
+from phase_gate.gate.breaker import at_time, breaker_to_json
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
+from phase_gate.gate.findings import cap_findings, findings_from_json
+from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
+from phase_gate.gate.measuring import code_as_tested
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import Event, State
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from phase_gate.core.findings import Finding, cap_findings
-from phase_gate.core.inventory import bare_id
-from phase_gate.core.outcomes import SKIPPED, Bucket, Judgement, Outcomes
-from phase_gate.core.runs import count
-from phase_gate.core.waivers import Waiver, covered_by
+from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.inventory import bare_id
+from phase_gate.gate.outcomes import SKIPPED, Bucket, Judgement, Outcomes
+from phase_gate.gate.runs import count
+from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.values import Value, as_dict, field, replace
 from phase_gate.workflow.metrics import MetricValue
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.breaker import Breaker, breaker_from_json, observe_crash
-from phase_gate.core.flakiness import after_run
-from phase_gate.core.runs import Green, Kind
-from phase_gate.core.state import (
+from phase_gate.gate.breaker import Breaker, breaker_from_json, observe_crash
+from phase_gate.gate.flakiness import after_run
+from phase_gate.gate.runs import Green, Kind
+from phase_gate.gate.state import (
     Event,
     Fact,
     Json,
@@ -23,7 +23,7 @@ from phase_gate.core.state import (
     State,
     Undo,
 )
-from phase_gate.core.waivers import Waiver
+from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE, STUCK
 

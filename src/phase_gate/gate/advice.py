@@ -9,17 +9,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.core.breaker import Breaker, describe_wait
-from phase_gate.core.runs import count
-from phase_gate.core.signals import Reading
+from phase_gate.gate.breaker import Breaker, describe_wait
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import Reading
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, look_command, run_command, signal_command
 
 if TYPE_CHECKING:
-    from phase_gate.core.evaluation import Gate1Result, Subject
-    from phase_gate.core.findings import Finding
+    from phase_gate.gate.evaluation import Gate1Result, Subject
+    from phase_gate.gate.findings import Finding
     from phase_gate.workflow.conditions import Clause
 
 #: Findings that the reason names; the report has them all.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.core.findings import Finding
+from phase_gate.gate.findings import Finding
 
 #: What a child is about that came back from no test.
 _NO_TEST = "session"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.breaker import Breaker, breaker_from_json, breaker_to_json
-from phase_gate.core.flakiness import Flakiness
-from phase_gate.core.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
-from phase_gate.core.waivers import Waiver
+from phase_gate.gate.breaker import Breaker, breaker_from_json, breaker_to_json
+from phase_gate.gate.flakiness import Flakiness
+from phase_gate.gate.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
+from phase_gate.gate.waivers import Waiver
 from phase_gate.values import as_dict, fields
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from phase_gate.core.inventory import Inventory, bare_name, join_id
-from phase_gate.core.outcomes import Bucket, Outcomes
+from phase_gate.gate.inventory import Inventory, bare_name, join_id
+from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.values import Value
 
 #: Bare names of the tests that a file's source defines; None if the file is gone.

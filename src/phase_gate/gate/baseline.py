@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from phase_gate.core.inventory import Inventory
-from phase_gate.core.order import may_end_here
-from phase_gate.core.outcomes import FAILING, Bucket, Outcomes
-from phase_gate.core.state import Event, State
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.inventory import Inventory
+from phase_gate.gate.order import may_end_here
+from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
+from phase_gate.gate.state import Event, State
 from phase_gate.workflow.model import Workflow
 
 

@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from phase_gate.core.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
-from phase_gate.core.evidence import tables_from_json
-from phase_gate.core.findings import findings_from_json
-from phase_gate.core.order import way_on
-from phase_gate.core.signals import ABSENT
-from phase_gate.core.state import Event, State
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from phase_gate.gate.findings import findings_from_json
+from phase_gate.gate.measured import tables_from_json
+from phase_gate.gate.order import way_on
+from phase_gate.gate.signals import ABSENT
+from phase_gate.gate.state import Event, State
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, run_command

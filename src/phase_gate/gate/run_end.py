@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.breaker import RunSeen, at_time, observe_run
-from phase_gate.core.criteria import Traced, table_to_json, trace_criteria
-from phase_gate.core.evaluation import Evaluation, Subject, evaluate, with_breaker
-from phase_gate.core.evidence import NOTHING_REMEMBERED, Remembered, tables_to_json
-from phase_gate.core.findings import cap_findings, findings_to_json
-from phase_gate.core.fingerprints import fingerprint
-from phase_gate.core.fold import apply, streak_after
-from phase_gate.core.freeze import freeze, frozen_to_json
-from phase_gate.core.inventory import merge_inventories, split_id
-from phase_gate.core.measuring import excuse_skips, find_findings, measure, note_unseen, take_notes
-from phase_gate.core.outcomes import Bucket, Judgement, References, judge_outcomes
-from phase_gate.core.record import RunRecord
-from phase_gate.core.runs import Classified, Green, Kind, RunFacts, classify_run
-from phase_gate.core.selection import Audit
-from phase_gate.core.signals import ABSENT, Reading
-from phase_gate.core.state import Event, OpenRun, State
-from phase_gate.core.verdicts import in_words, judgement_events
+from phase_gate.gate.breaker import RunSeen, at_time, observe_run
+from phase_gate.gate.criteria import Traced, table_to_json, trace_criteria
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
+from phase_gate.gate.events import apply, streak_after
+from phase_gate.gate.failures import fingerprint
+from phase_gate.gate.findings import cap_findings, findings_to_json
+from phase_gate.gate.freeze import freeze, frozen_to_json
+from phase_gate.gate.inventory import merge_inventories, split_id
+from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered, tables_to_json
+from phase_gate.gate.measuring import excuse_skips, find_findings, measure, note_unseen, take_notes
+from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
+from phase_gate.gate.record import RunRecord
+from phase_gate.gate.rejudging import in_words, judgement_events
+from phase_gate.gate.runs import Classified, Green, Kind, RunFacts, classify_run
+from phase_gate.gate.selection import Audit
+from phase_gate.gate.signals import ABSENT, Reading
+from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from phase_gate.core.inventory import Inventory, bare_id, bare_name, split_id
+from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
 
 
 def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list[str]:

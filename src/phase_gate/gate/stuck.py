@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phase_gate.core.breaker import Breaker
-from phase_gate.core.fingerprints import blank
+from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.failures import blank
 from phase_gate.values import Value, as_dict, field
 
 #: Failing tests, files and causes that a report names.

@@ -9,7 +9,7 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import PIPELINE_METRICS
 
 if TYPE_CHECKING:
-    from phase_gate.core.findings import Finding
+    from phase_gate.gate.findings import Finding
     from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
     from phase_gate.workflow.settings import Configuration

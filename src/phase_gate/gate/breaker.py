@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from phase_gate.core.runs import count
+from phase_gate.gate.runs import count
 from phase_gate.values import Value, as_dict, field, replace
 
 #: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.

@@ -9,9 +9,9 @@ import hashlib
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from phase_gate.core.findings import Finding
-from phase_gate.core.inventory import Inventory, TestFile, bare_name, join_id
-from phase_gate.core.pieces import PieceFile, find_altered_pieces, pieces_from_json, pieces_to_json
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
+from phase_gate.gate.pieces import PieceFile, find_altered_pieces, pieces_from_json, pieces_to_json
 from phase_gate.source.module_code import ModuleStatement, find_changes
 from phase_gate.values import Value, field
 

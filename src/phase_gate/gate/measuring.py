@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.core.criteria import Traced
-from phase_gate.core.failures import REMEDIES, Failure, Reason
-from phase_gate.core.findings import Finding, cap_findings, name_tests
-from phase_gate.core.freeze import find_altered, find_changed_settings
-from phase_gate.core.gone import find_gone
-from phase_gate.core.inventory import join_id
-from phase_gate.core.outcomes import FAILING, Bucket, Judgement, References
-from phase_gate.core.record import RunRecord
-from phase_gate.core.runs import Classified, Green, Kind, count
-from phase_gate.core.selection import Audit
-from phase_gate.core.state import OpenRun, State
-from phase_gate.core.waivers import Waiver, covered_by
+from phase_gate.gate.criteria import Traced
+from phase_gate.gate.failures import REMEDIES, Failure, Reason
+from phase_gate.gate.findings import Finding, cap_findings, name_tests
+from phase_gate.gate.freeze import find_altered, find_changed_settings
+from phase_gate.gate.gone import find_gone
+from phase_gate.gate.inventory import join_id
+from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References
+from phase_gate.gate.record import RunRecord
+from phase_gate.gate.runs import Classified, Green, Kind, count
+from phase_gate.gate.selection import Audit
+from phase_gate.gate.state import OpenRun, State
+from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
