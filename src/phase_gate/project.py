@@ -12,10 +12,9 @@ from phase_gate.storage.climbing import Climb
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.own_folders import own_folders, refuse_links
 from phase_gate.storage.root import find_root
-from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tasks import DEFAULT_TASK, task_folder
-from phase_gate.storage.tree import Tree, take_tree
-from phase_gate.storage.untracked import list_files, take_contents, take_data
+from phase_gate.storage.store import DEFAULT_TASK, TaskStore, task_folder
+from phase_gate.storage.tree.fingerprint import Tree, take_tree
+from phase_gate.storage.tree.untracked import list_files, take_contents, take_data
 from phase_gate.values import Value
 from phase_gate.workflow.names import look_command, run_command
 from phase_gate.workflow.settings import (

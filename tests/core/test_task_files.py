@@ -18,7 +18,7 @@ from phase_gate.core.task_spec import (
 )
 from phase_gate.errors import TaskFileError
 from phase_gate.rules.task_files import parse_tasks, read_task_file
-from phase_gate.storage.tasks import task_folder
+from phase_gate.storage.store import task_folder
 from tests.conformance.stories import faults, load_schema
 
 XML = """\

@@ -16,7 +16,7 @@ from phase_gate.evidence import code_numbers, quality, sources
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.scene import Scene
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
-from phase_gate.storage.untracked import list_files
+from phase_gate.storage.tree.untracked import list_files
 from phase_gate.workflow.settings import Configuration, QualitySettings
 from tests.support import WITHOUT_EXTRAS
 

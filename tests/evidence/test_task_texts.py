@@ -11,7 +11,7 @@ import pytest
 from phase_gate.core.task_diff import TextChange
 from phase_gate.evidence.task_changes import list_matcher, remember_files
 from phase_gate.evidence.task_texts import read_changes
-from phase_gate.storage.tree import take_tree
+from phase_gate.storage.tree.fingerprint import take_tree
 from tests.evidence.test_git import scene
 from tests.support import Sample
 

@@ -38,7 +38,7 @@ from phase_gate.storage.memory import Memory
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.walked_files import take_walked_files
+from phase_gate.storage.tree.walk import take_walked_files
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate, Overlay

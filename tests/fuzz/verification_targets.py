@@ -13,7 +13,7 @@ from phase_gate.core.task_spec import TaskSpec, spec_from_json, spec_to_json
 from phase_gate.core.verify_lint import lint_command, lint_done
 from phase_gate.rules.task_files import parse_tasks
 from phase_gate.rules.task_results import read_executor_result, read_verdict
-from phase_gate.storage.tasks import task_folder
+from phase_gate.storage.store import task_folder
 from tests.conftest import ROOT
 
 _SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"

@@ -90,7 +90,7 @@ def test_compared_again_once_the_source_is_another(
 ) -> None:
     cache.write(SOURCE)
     # As if it had been compared long after it was written.
-    monkeypatch.setattr("phase_gate.storage.stat_cache._now_ns", lambda: time.time_ns() + 10**10)
+    monkeypatch.setattr("phase_gate.storage.tree.stat_cache._now_ns", lambda: time.time_ns() + 10**10)
     assert cache.findings(pytestconfig) == []
     monkeypatch.setattr(BytecodeWitness, "_is_what_it_says", lambda *_: pytest.fail("it is remembered"))
     assert cache.findings(pytestconfig) == []

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.beside import changed_before, is_shown, take_beside
-from phase_gate.storage.tree import Tree, add_beside
+from phase_gate.storage.tree.beside import changed_before, is_shown, take_beside
+from phase_gate.storage.tree.fingerprint import Tree, add_beside
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.source.tests import find_tests
-from phase_gate.storage.filtered_files import as_indexed
-from phase_gate.storage.git_files import FILTERED_CACHE
-from phase_gate.storage.git_head import bodies_at_head
-from phase_gate.storage.git_status import read_status
-from phase_gate.storage.stat_cache import RACY_NS
-from phase_gate.storage.tree import changed_sources, describe_difference, take_tree
-from phase_gate.storage.untracked import take_data
+from phase_gate.storage.tree.filtered_files import as_indexed
+from phase_gate.storage.tree.fingerprint import changed_sources, describe_difference, take_tree
+from phase_gate.storage.tree.git_files import FILTERED_CACHE
+from phase_gate.storage.tree.git_head import bodies_at_head
+from phase_gate.storage.tree.git_status import read_status
+from phase_gate.storage.tree.stat_cache import RACY_NS
+from phase_gate.storage.tree.untracked import take_data
 from phase_gate.values import Value
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
@@ -253,7 +253,7 @@ def test_what_is_behind_a_filter_is_read_once(
     state.mkdir()
     crypt.settle()
     later = time.time_ns() + RACY_NS
-    monkeypatch.setattr("phase_gate.storage.stat_cache._now_ns", lambda: later)
+    monkeypatch.setattr("phase_gate.storage.tree.stat_cache._now_ns", lambda: later)
     calls = fake_git('exec "$REAL" "$@"')
 
     def take() -> tuple[str, int]:
@@ -274,6 +274,6 @@ def test_a_large_file_that_git_cant_hash_in_time_is_hashed_in_parts(
     crypt: Filtered, monkeypatch: pytest.MonkeyPatch, fake_git: Callable[[str], Path]
 ) -> None:
     whole = take_tree(crypt.root)
-    monkeypatch.setattr("phase_gate.storage.git_files._PART", 7)
+    monkeypatch.setattr("phase_gate.storage.tree.git_files._PART", 7)
     fake_git('case "$*" in *hash-object*) exit 128;; esac; exec "$REAL" "$@"')
     assert take_tree(crypt.root) == whole

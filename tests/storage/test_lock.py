@@ -20,8 +20,7 @@ import filelock
 import pytest
 
 from phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
-from phase_gate.storage.kernel_lock import LockedError, lock_on
-from phase_gate.storage.lock import RunLock, hold_lock, holder_file, is_free
+from phase_gate.storage.lock import LockedError, RunLock, hold_lock, holder_file, is_free, lock_on
 from tests.storage.stores import begin, facts, open_store
 
 #: Reads, adds one, writes: not atomic at all, so any two at once lose something.

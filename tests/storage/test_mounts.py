@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.mounts import filesystem_type, network_warning
+from phase_gate.storage.lock import filesystem_type, network_warning
 
 #: As the kernel writes it: id, parent, device, root, mount point, options, optional fields, `-`, type, source, options.
 TABLE = """\

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.storage import repository
-from phase_gate.storage.git import NoGitError, find_hooks, find_program, run_git
-from phase_gate.storage.repository import find_repository
+from phase_gate.storage.tree import repository
+from phase_gate.storage.tree.git import NoGitError, find_hooks, find_program, run_git
+from phase_gate.storage.tree.repository import find_repository
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 
@@ -113,7 +113,7 @@ def test_git_is_told_of_bare_ones_too(repo: Path, monkeypatch: pytest.MonkeyPatc
     """Should it find one that we do not."""
     folder = bare(repo)
     found = repository.Repository(top=str(folder), folder=str(folder), common=str(folder))
-    monkeypatch.setattr("phase_gate.storage.git.find_repository", lambda folder: found)
+    monkeypatch.setattr("phase_gate.storage.tree.git.find_repository", lambda folder: found)
     with pytest.raises(NoGitError):
         run_git(str(folder), "rev-parse", "--git-dir")
 

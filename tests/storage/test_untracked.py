@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import TooManyFilesError
-from phase_gate.storage import untracked
-from phase_gate.storage.tree import take_tree
-from phase_gate.storage.untracked import take_data
+from phase_gate.storage.tree import untracked
+from phase_gate.storage.tree.fingerprint import take_tree
+from phase_gate.storage.tree.untracked import take_data
 from tests.support import Sample
 
 #: Data and its neighbours; the last of them is what tools leave behind.

@@ -15,10 +15,9 @@ from phase_gate._version import __version__
 from phase_gate.cli._plugin import INSTALL
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
-from phase_gate.storage.git import NoGitError, find_hooks, foreign_filters, run_git
-from phase_gate.storage.lock import is_free
-from phase_gate.storage.mounts import filesystem_type, network_warning
+from phase_gate.storage.lock import filesystem_type, is_free, network_warning
 from phase_gate.storage.store import TaskStore
+from phase_gate.storage.tree.git import NoGitError, find_hooks, foreign_filters, run_git
 from phase_gate.values import Value
 
 Mark = Literal["good", "note", "bad"]

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from phase_gate.cli._answer import Answer
 from phase_gate.errors import UsageError
-from phase_gate.storage.tasks import task_folder
+from phase_gate.storage.store import task_folder
 from phase_gate.visible import show_rows, show_text
 
 #: Runs that `history` lists unless asked for more, and at most.

@@ -8,7 +8,7 @@ from phase_gate.core.verification_rules import extend_limits, require_attempt
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
 
 
 def begin_attempt(desk: Desk, change: Transaction, tree: Tree, *, head: str = "") -> None:

@@ -15,9 +15,9 @@ from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.evidence.task_changes import list_matcher
 from phase_gate.evidence.task_commits import head_of
 from phase_gate.gate.state import Event
-from phase_gate.storage.git import NoGitError, act_with_git, try_git
-from phase_gate.storage.git_files import hash_files
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
+from phase_gate.storage.tree.git_files import hash_files
 from phase_gate.visible import show_rows
 
 #: In the commit's message: by it a commit is found again whose record was lost.

@@ -28,7 +28,7 @@ from phase_gate.project import Project, rules_of
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.verifications import load_overview
 from phase_gate.values import replace
 from phase_gate.visible import show_rows

@@ -13,7 +13,7 @@ from phase_gate.errors import MalformedResultError, NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
 
 #: Where a report may come.
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)

@@ -17,7 +17,7 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import same_name
 from phase_gate.storage.store import Transaction
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import replace
 
 

@@ -23,7 +23,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
 from phase_gate.storage.store import Transaction
-from phase_gate.storage.tree import Tree, describe_difference
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.values import replace
 
 #: Bytes of output that each file keeps.

@@ -19,7 +19,7 @@ from phase_gate.report.state_file import state_file
 from phase_gate.report.verification import failure_rows, stats_rows, task_rows
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
-from phase_gate.storage.tree import describe_difference
+from phase_gate.storage.tree.fingerprint import describe_difference
 from phase_gate.visible import show_rows
 
 

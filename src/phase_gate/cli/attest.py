@@ -15,9 +15,9 @@ from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.report import in_toto
-from phase_gate.storage.git import NoGitError, run_git
-from phase_gate.storage.git_status import read_status
 from phase_gate.storage.store import TaskStore
+from phase_gate.storage.tree.git import NoGitError, run_git
+from phase_gate.storage.tree.git_status import read_status
 from phase_gate.workflow.names import run_command
 
 #: Who verified: with the version, for its rules may change.

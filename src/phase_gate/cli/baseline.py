@@ -17,7 +17,7 @@ from phase_gate.cli._plugin import require_plugin
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.baseline import refuse_baseline
 from phase_gate.project import Project, rules_of
-from phase_gate.storage.git import NoGitError, act_with_git
+from phase_gate.storage.tree.git import NoGitError, act_with_git
 from phase_gate.visible import show_rows
 
 

@@ -15,7 +15,7 @@ from phase_gate.project import pipeline_rules
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below
 from phase_gate.storage.store import now
-from phase_gate.storage.tree import compile_globs
+from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import SNAPSHOT
 from phase_gate.workflow.names import look_command

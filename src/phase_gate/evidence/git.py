@@ -13,9 +13,9 @@ from typing import Any
 
 from phase_gate.evidence.scene import Provider, Scene
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.git import NoGitError, run_git
-from phase_gate.storage.git_files import FILTERED_CACHE, take_filtered_files
-from phase_gate.storage.git_status import read_status
+from phase_gate.storage.tree.git import NoGitError, run_git
+from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_filtered_files
+from phase_gate.storage.tree.git_status import read_status
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 

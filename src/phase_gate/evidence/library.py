@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.core.document_files import DIAGRAM_SUFFIXES, DOCUMENT_SUFFIXES, Seen, see
 from phase_gate.evidence.scene import Scene
-from phase_gate.storage.tree import compile_globs
+from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.workflow.names import REPORT_TITLE
 from phase_gate.workflow.settings import Configuration

@@ -13,7 +13,7 @@ from phase_gate.evidence.artifacts import digest_file, look_at
 from phase_gate.evidence.drift import look_for_drift
 from phase_gate.evidence.scene import PipelineScene, Provider, Scene
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.tree import compile_globs
+from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.workflow.model import DRIFT, Phase, PipelineRules
 
 #: Metrics that tell where a pipeline is; the others are given where a rule asks for them.

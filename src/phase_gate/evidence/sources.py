@@ -8,7 +8,7 @@ from typing import Any
 
 from phase_gate.evidence.scene import Provider, Scene
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.tree import compile_globs
+from phase_gate.storage.tree.fingerprint import compile_globs
 
 #: What the extra brings.
 LIBRARIES = ("complexipy", "ruff")

@@ -17,8 +17,8 @@ from phase_gate.evidence.git import look_since
 from phase_gate.evidence.scene import Scene
 from phase_gate.evidence.task_commits import OwnCommits, find_own_commits
 from phase_gate.evidence.task_texts import remember_texts
-from phase_gate.storage.git import try_git
-from phase_gate.storage.tree import Tree, compile_globs
+from phase_gate.storage.tree.fingerprint import Tree, compile_globs
+from phase_gate.storage.tree.git import try_git
 
 #: What runs leave behind in a project that does not ignore it.
 _LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage*", "node_modules/**"))

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from phase_gate.storage.git import try_git
+from phase_gate.storage.tree.git import try_git
 from phase_gate.values import Value
 
 #: Commits that are looked at: more in one attempt are no work on a task, but a pull.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.core.task_diff import TextChange
-from phase_gate.storage.git import try_git
+from phase_gate.storage.tree.git import try_git
 
 #: Bytes of one file that are kept or compared, and of all that are kept: what people write by hand is less.
 _ONE = 256 * 1024

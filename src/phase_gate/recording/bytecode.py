@@ -21,7 +21,7 @@ import pytest
 from _pytest.assertion import rewrite
 
 from phase_gate.gate.findings import Finding
-from phase_gate.storage.stat_cache import StatCache
+from phase_gate.storage.tree.stat_cache import StatCache
 
 #: In the names of bytecode that `python -O` made.
 _LEVEL = f".opt-{sys.flags.optimize}" if sys.flags.optimize else ""

@@ -36,7 +36,7 @@ from phase_gate.recording.witness import SessionWitness
 from phase_gate.recording.worker import INPUT
 from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import Line, name_root, render_panel, render_problem
-from phase_gate.storage.mounts import network_warning
+from phase_gate.storage.lock import network_warning
 from phase_gate.visible import show_line
 
 if TYPE_CHECKING:

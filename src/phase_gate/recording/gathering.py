@@ -31,9 +31,9 @@ from phase_gate.recording.settings import local_plugins, take_settings, take_tes
 from phase_gate.recording.since_red import is_as_in_red
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.storage import last_files
-from phase_gate.storage.beside import changed_before, is_shown
 from phase_gate.storage.references import load_frozen
-from phase_gate.storage.tree import add_beside, changed_sources
+from phase_gate.storage.tree.beside import changed_before, is_shown
+from phase_gate.storage.tree.fingerprint import add_beside, changed_sources
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks

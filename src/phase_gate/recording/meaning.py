@@ -16,7 +16,7 @@ from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id
 from phase_gate.source.module_code import ModuleStatement, module_code
 from phase_gate.source.tests import parse_source
-from phase_gate.storage.tree import Tree, compile_globs
+from phase_gate.storage.tree.fingerprint import Tree, compile_globs
 from phase_gate.values import Value
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.

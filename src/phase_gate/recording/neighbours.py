@@ -26,9 +26,8 @@ from phase_gate.recording.run import Compare
 from phase_gate.storage.places import recall_places
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.root import relative_id
-from phase_gate.storage.store import now
-from phase_gate.storage.tasks import DEFAULT_TASK, task_names
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.store import DEFAULT_TASK, now, task_names
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Workflow
 

@@ -39,7 +39,7 @@ from phase_gate.storage.references import load_frozen, load_references
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.surroundings import take_surroundings
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json

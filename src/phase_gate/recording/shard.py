@@ -39,10 +39,10 @@ from phase_gate.recording.telling import root_to_name, show_lines, write_propert
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.recording.worker import INPUT, read_worker
 from phase_gate.report.panel import Line, name_root, render_problem
-from phase_gate.storage.git import try_git
 from phase_gate.storage.shard_files import FOLDER, shard_mark_file, write_shard
 from phase_gate.storage.store import now
-from phase_gate.storage.tree import Tree, changed_sources
+from phase_gate.storage.tree.fingerprint import Tree, changed_sources
+from phase_gate.storage.tree.git import try_git
 from phase_gate.values import replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.model import Phase

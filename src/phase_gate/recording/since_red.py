@@ -11,7 +11,7 @@ from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.tree import Tree
+from phase_gate.storage.tree.fingerprint import Tree
 
 
 def is_as_in_red(project: Project, objects: ObjectStore, state: State, tree: Tree, *, began: float) -> bool:

@@ -22,7 +22,7 @@ from phase_gate.errors import StorageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from phase_gate.storage.kernel_lock import KernelLock
+    from phase_gate.storage.lock import KernelLock
 
 #: Windows refuses a replace while a scanner or reader holds the file (access denied, sharing, lock violation).
 _SHARING_ERRORS = frozenset({5, 32, 33})

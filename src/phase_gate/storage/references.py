@@ -44,7 +44,7 @@ def load_references(
     known = None if state.known is None else objects.load_inventory(state.known)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
-        from phase_gate.storage.git_head import bodies_at_head
+        from phase_gate.storage.tree.git_head import bodies_at_head
 
         head = bodies_at_head(root, inventory, tree_files)
     return References(

@@ -18,14 +18,14 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from phase_gate.storage.content_ids import LINK, UNREADABLE
-from phase_gate.storage.filtered_files import find_filtered, in_batches
-from phase_gate.storage.git import NoGitError, foreign_filters, is_linked_worktree, run_git
-from phase_gate.storage.stat_cache import StatCache
+from phase_gate.storage.tree.filtered_files import find_filtered, in_batches
+from phase_gate.storage.tree.git import NoGitError, foreign_filters, is_linked_worktree, run_git
+from phase_gate.storage.tree.stat_cache import StatCache
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 #: In the folder of caches: what is remembered of files behind filters.
 FILTERED_CACHE = "filtered.json"
@@ -221,3 +221,12 @@ def _blob_id(content: bytes, id_length: int) -> str:
 
 def _hasher(id_length: int, size: int) -> hashlib._Hash:
     return (hashlib.sha256 if id_length >= 64 else hashlib.sha1)(b"blob %d\0" % size, usedforsecurity=False)
+
+
+# --- what stands for the content of a file in a fingerprint: mostly its hash, and these where it has none of its own
+
+
+#: What a file has instead of a hash if nobody may read it.
+UNREADABLE = "unreadable"
+#: Before the hash of a link's target: a file with the very text of the link is another thing.
+LINK = "link:"

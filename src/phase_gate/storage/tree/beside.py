@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 
-from phase_gate.storage.content_ids import LINK, UNREADABLE
+from phase_gate.storage.tree.git_files import LINK, UNREADABLE
 
 #: Larger ones, built libraries mostly, are told by size and time: hashing them would be felt in every command.
 _LARGE = 16 * 1024 * 1024

@@ -14,11 +14,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from phase_gate.storage.beside import take_beside
-from phase_gate.storage.git import NoGitError
-from phase_gate.storage.git_files import FILTERED_CACHE, take_git_files
 from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
-from phase_gate.storage.walked_files import take_walked_files
+from phase_gate.storage.tree.beside import take_beside
+from phase_gate.storage.tree.git import NoGitError
+from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_git_files
+from phase_gate.storage.tree.walk import take_walked_files
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import DEFAULT_DOCS
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from phase_gate.storage.filtered_files import as_indexed
-from phase_gate.storage.git import run_git
-from phase_gate.storage.git_files import is_repository
+from phase_gate.storage.tree.filtered_files import as_indexed
+from phase_gate.storage.tree.git import run_git
+from phase_gate.storage.tree.git_files import is_repository
 from phase_gate.values import Value
 
 #: How many blanks stand before the path, by the kind of a row.

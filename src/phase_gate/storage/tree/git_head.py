@@ -7,8 +7,8 @@ from pathlib import Path
 
 from phase_gate.gate.inventory import Inventory, bare_name
 from phase_gate.source.tests import find_tests
-from phase_gate.storage.filtered_files import as_indexed
-from phase_gate.storage.git import NoGitError, try_git
+from phase_gate.storage.tree.filtered_files import as_indexed
+from phase_gate.storage.tree.git import NoGitError, try_git
 
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:

@@ -7,10 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from phase_gate.storage.content_ids import UNREADABLE
-from phase_gate.storage.git import try_git
-from phase_gate.storage.git_files import hash_files
-from phase_gate.storage.walked_files import MAX_LOOKED_AT, refuse_to_walk, walk
+from phase_gate.storage.tree.git import try_git
+from phase_gate.storage.tree.git_files import UNREADABLE, hash_files
+from phase_gate.storage.tree.walk import MAX_LOOKED_AT, refuse_to_walk, walk
 
 #: Outputs of Python, pytest and editors, wherever they lie.
 _NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.storage.foreign_filters import blank, find_foreign, include_others, may_bring_filters
-from phase_gate.storage.repository import Repository, UnreadableRepositoryError, find_repository
+from phase_gate.storage.tree.foreign_filters import blank, find_foreign, include_others, may_bring_filters
+from phase_gate.storage.tree.repository import Repository, UnreadableRepositoryError, find_repository
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess

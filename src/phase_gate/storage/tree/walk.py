@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from phase_gate.errors import TooManyFilesError
-from phase_gate.storage.content_ids import LINK, UNREADABLE
-from phase_gate.storage.git import is_linked_worktree
-from phase_gate.storage.stat_cache import StatCache
+from phase_gate.storage.tree.git import is_linked_worktree
+from phase_gate.storage.tree.git_files import LINK, UNREADABLE
+from phase_gate.storage.tree.stat_cache import StatCache
 
 if TYPE_CHECKING:
     from pathlib import Path

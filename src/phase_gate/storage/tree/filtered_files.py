@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
-from phase_gate.storage.git import foreign_filters, run_git
+from phase_gate.storage.tree.git import foreign_filters, run_git
 
 #: Characters of names in one call: Windows allows 32,767 for a whole command line.
 MAX_NAMES = 24_000
