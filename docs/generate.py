@@ -26,8 +26,9 @@ from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.report.mermaid import render_mermaid
-from phase_gate.rules.compiled import COMPILED_FOLDER, compile_shipped
-from phase_gate.rules.workflow_files import (
+from phase_gate.rules.files import (
+    COMPILED_FOLDER,
+    compile_shipped,
     load_shipped_guards,
     load_shipped_workflow,
     shipped_workflow_names,

@@ -128,13 +128,13 @@ class Project(Value):
         """Return the workflow with what the project's file lays over it."""
         wanted = name or self.configuration.workflow
         if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
-            from phase_gate.rules.compiled import load_compiled
+            from phase_gate.rules.files import load_compiled
 
             compiled = load_compiled(wanted)
             if compiled is not None:
                 return compiled
+        from phase_gate.rules.files import load_workflow, shipped_workflow_names
         from phase_gate.rules.overlay import apply_overlay
-        from phase_gate.rules.workflow_files import load_workflow, shipped_workflow_names
 
         taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
         if taken:

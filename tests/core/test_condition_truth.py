@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.core.condition_truth import Names, find_fixed_truth
+from phase_gate.rules.truth import Names, find_fixed_truth
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import AT_MOST, BOUNDS, METRIC_TYPES, SIGNED, MetricType, MetricValue
 

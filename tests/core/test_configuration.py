@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import phase_gate
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.rules.configuration import load_configuration, parse_configuration
+from phase_gate.rules.fields import scalar_value
+from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.parts import MAX_BYTES
-from phase_gate.rules.workflow_files import load_shipped_workflow
-from phase_gate.rules.yaml_fields import scalar_value
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_document
+from phase_gate.rules.vocabulary import MAX_BYTES
+from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlSequence, read_document
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model import Guard
 from phase_gate.workflow.settings import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.criteria_text import find_criteria
+from phase_gate.rules.criteria import find_criteria
 
 
 def found(text: str) -> list[tuple[str, str]]:

@@ -17,8 +17,8 @@ from phase_gate.core.pipeline_order import due_requests, entry_data, following
 from phase_gate.core.pipeline_verdict import why_stuck
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.gate.state import State
+from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.rules.votes import parse_vote
-from phase_gate.rules.workflow_files import load_shipped_workflow
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
 from phase_gate.workflow.model import Artifact
 from tests.conftest import ROOT

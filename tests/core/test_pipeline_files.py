@@ -9,11 +9,11 @@ import pytest
 
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.rules.configuration import parse_configuration
+from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow
 from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.parts import MAX_BYTES
-from phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
-from phase_gate.rules.workflow_text import parse_workflow
-from phase_gate.rules.yaml_text import read_documents
+from phase_gate.rules.vocabulary import MAX_BYTES
+from phase_gate.rules.workflow import parse_workflow
+from phase_gate.rules.yaml import read_documents
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import Consensus, Workflow
 from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json

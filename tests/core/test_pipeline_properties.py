@@ -28,8 +28,8 @@ from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.rules.workflow_files import load_shipped_guards
-from phase_gate.rules.workflow_text import parse_workflow
+from phase_gate.rules.files import load_shipped_guards
+from phase_gate.rules.workflow import parse_workflow
 from phase_gate.values import replace
 from phase_gate.workflow.model import ROOT_CAUSE, Workflow
 from phase_gate.workflow.names import DONE, STUCK

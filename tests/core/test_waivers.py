@@ -13,7 +13,7 @@ from phase_gate.gate.measuring import excuse_skips
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.waivers import Waiver, waiver_to_json
-from phase_gate.rules.workflow_files import load_shipped_workflow
+from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.errors import PhaseGateError
-from phase_gate.rules.workflow_check import MAX_READINGS, check_workflow
-from phase_gate.rules.workflow_files import load_shipped_guards, shipped_workflow_names
-from phase_gate.rules.workflow_text import parse_workflow
+from phase_gate.rules.check import MAX_READINGS, check_workflow
+from phase_gate.rules.files import load_shipped_guards, shipped_workflow_names
+from phase_gate.rules.workflow import parse_workflow
 
 ROOT = Path(__file__).parent.parent.parent
 SHIPPED = Path(phase_gate.__file__).parent / "workflows"

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError, WorkflowError
-from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.parts import MAX_BYTES, name_types
-from phase_gate.rules.workflow_files import (
+from phase_gate.rules.fields import scalar_value
+from phase_gate.rules.files import (
     load_shipped_guards,
     load_shipped_workflow,
     load_workflow,
     shipped_workflow_names,
 )
-from phase_gate.rules.workflow_text import parse_guards, parse_workflow
-from phase_gate.rules.yaml_fields import scalar_value
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlSequence, read_documents
+from phase_gate.rules.overlay import apply_overlay
+from phase_gate.rules.vocabulary import MAX_BYTES, name_types
+from phase_gate.rules.workflow import parse_guards, parse_workflow
+from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlSequence, read_documents
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType

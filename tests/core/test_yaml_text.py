@@ -22,9 +22,9 @@ from phase_gate.errors import (
     SignalError,
     WorkflowError,
 )
-from phase_gate.rules import yaml_text
-from phase_gate.rules.yaml_fields import Fields, closest_first, scalar_value, shorten
-from phase_gate.rules.yaml_text import (
+from phase_gate.rules import yaml as yaml_text
+from phase_gate.rules.fields import Fields, closest_first, scalar_value, shorten
+from phase_gate.rules.yaml import (
     MAX_DEPTH,
     YamlMapping,
     YamlNode,

@@ -28,9 +28,9 @@ from phase_gate.gate.state import Event
 from phase_gate.report.status_block import parse_status_block
 from phase_gate.rules.configuration import parse_configuration
 from phase_gate.rules.criteria import read_criteria
+from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow
 from phase_gate.rules.overlay import apply_overlay
-from phase_gate.rules.workflow_files import load_shipped_guards, load_shipped_workflow
-from phase_gate.rules.workflow_text import parse_guards, parse_workflow
+from phase_gate.rules.workflow import parse_guards, parse_workflow
 from phase_gate.storage.files import REAL
 from phase_gate.storage.ledger import GENESIS, encode_transaction, parse_line
 from phase_gate.storage.lock import hold_lock, holder_file

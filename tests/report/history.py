@@ -27,7 +27,7 @@ from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.telling import Teller
-from phase_gate.rules.compiled import load_compiled
+from phase_gate.rules.files import load_compiled
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json

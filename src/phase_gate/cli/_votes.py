@@ -19,7 +19,7 @@ from phase_gate.evidence.pipeline import tree_of
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.rules.votes import MAX_BYTES, Ballot, parse_vote
-from phase_gate.rules.yaml_text import read_bytes
+from phase_gate.rules.yaml import read_bytes
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows

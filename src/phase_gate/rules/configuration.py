@@ -15,9 +15,17 @@ from phase_gate.errors import ConfigurationError
 from phase_gate.gate.breaker import Limits
 from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.gate.standing import ExitMeaning
-from phase_gate.rules.claims import read_confidence, read_exit_gate
-from phase_gate.rules.evidence import read_commands, read_documents, read_quality
-from phase_gate.rules.parts import (
+from phase_gate.rules.fields import Fields
+from phase_gate.rules.pipeline_text import check_path, read_artifact_changes
+from phase_gate.rules.sections import (
+    read_commands,
+    read_confidence,
+    read_documents,
+    read_exit_gate,
+    read_quality,
+    read_verification,
+)
+from phase_gate.rules.vocabulary import (
     MAX_BYTES,
     RESERVED_NAMES,
     read_condition,
@@ -26,10 +34,7 @@ from phase_gate.rules.parts import (
     read_types,
     read_values,
 )
-from phase_gate.rules.pipeline_text import check_path, read_artifact_changes
-from phase_gate.rules.verification import read_verification
-from phase_gate.rules.yaml_fields import Fields
-from phase_gate.rules.yaml_text import YamlScalar, read_bytes, read_document
+from phase_gate.rules.yaml import YamlScalar, read_bytes, read_document
 from phase_gate.values import replace
 from phase_gate.workflow.settings import (
     DEFAULT_DOCS,

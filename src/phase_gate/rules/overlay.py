@@ -6,8 +6,8 @@ Guards and Gate 2 stay whatever the project says, and a condition that it replac
 from __future__ import annotations
 
 from phase_gate.errors import ConfigurationError
-from phase_gate.rules.parts import Vocabulary, check_condition, conjoin, digest_rules, name_types, type_of
-from phase_gate.rules.yaml_fields import closest_first, shorten
+from phase_gate.rules.fields import closest_first, shorten
+from phase_gate.rules.vocabulary import Vocabulary, check_condition, conjoin, digest_rules, name_types, type_of
 from phase_gate.values import replace
 from phase_gate.workflow.model import Gate1, PipelineRules, Workflow, move_artifacts
 from phase_gate.workflow.settings import Overlay, PhaseOverlay

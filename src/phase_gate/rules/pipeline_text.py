@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
-from phase_gate.rules.yaml_text import YamlScalar
+from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.yaml import YamlScalar
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import (
     AUDIT,

@@ -11,10 +11,10 @@ from typing import NoReturn
 from phase_gate.core.shell_text import MAX_LENGTH
 from phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
 from phase_gate.errors import DocumentError, TaskFileError
-from phase_gate.rules.parts import MAX_BYTES
+from phase_gate.rules.fields import Fields, shorten
 from phase_gate.rules.task_xml import XmlElement, read_xml
-from phase_gate.rules.yaml_fields import Fields, shorten
-from phase_gate.rules.yaml_text import (
+from phase_gate.rules.vocabulary import MAX_BYTES
+from phase_gate.rules.yaml import (
     YamlMapping,
     YamlNode,
     YamlScalar,

@@ -19,8 +19,8 @@ from phase_gate.core.task_results import (
     Verdict,
 )
 from phase_gate.errors import DocumentError, MalformedResultError
-from phase_gate.rules.yaml_fields import Fields, is_null, shorten
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
+from phase_gate.rules.fields import Fields, is_null, shorten
+from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
 
 #: Nobody's report is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024

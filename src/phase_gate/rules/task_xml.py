@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from phase_gate.errors import TaskFileError
-from phase_gate.rules.yaml_text import MAX_DEPTH, YamlScalar, find_odd_character
+from phase_gate.rules.yaml import MAX_DEPTH, YamlScalar, find_odd_character
 from phase_gate.values import Value
 
 #: Around a text that has no root of its own; nothing in a file is called so.

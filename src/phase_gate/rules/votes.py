@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from phase_gate.core.pipeline import CHOICES, Choice
 from phase_gate.errors import VoteError
-from phase_gate.rules.yaml_fields import Fields
-from phase_gate.rules.yaml_text import read_document
+from phase_gate.rules.fields import Fields
+from phase_gate.rules.yaml import read_document
 from phase_gate.values import Value
 
 #: Bytes: a vote is a sentence or two.

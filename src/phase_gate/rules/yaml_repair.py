@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from phase_gate.rules.yaml_fields import shorten
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from phase_gate.rules.fields import shorten
+from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from phase_gate.values import Value, replace
 
 #: From a document's number down: keys of mappings, places in lists.

@@ -76,8 +76,8 @@ class ContradictionError(SignalError):
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Return the signal in this text. Raises SignalError (or DocumentError) if it is none."""
-    from phase_gate.rules.yaml_fields import Fields
-    from phase_gate.rules.yaml_text import YamlScalar, read_document
+    from phase_gate.rules.fields import Fields
+    from phase_gate.rules.yaml import YamlScalar, read_document
 
     fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError)
     node = fields.node_of("exit_signal")

@@ -12,7 +12,7 @@ from typing import NoReturn, TypeVar, cast, overload
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 Value = int | float | str | bool | None
 

@@ -14,7 +14,8 @@ from typing import Any, get_args
 from phase_gate.errors import WorkflowError
 from phase_gate.gate.breaker import Limits
 from phase_gate.rules import pipeline_phases, pipeline_text
-from phase_gate.rules.parts import (
+from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.vocabulary import (
     MAX_BYTES,
     RESERVED_NAMES,
     Vocabulary,
@@ -30,9 +31,7 @@ from phase_gate.rules.parts import (
     read_prose,
     read_types,
 )
-from phase_gate.rules.workflow_order import check_order
-from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, read_document, read_documents
+from phase_gate.rules.yaml import YamlMapping, YamlNode, read_document, read_documents
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
@@ -210,7 +209,7 @@ def _parse_gate_documents(
     documents: list[Fields], *, name: str, guards: Mapping[str, Guard], extra_metrics: Mapping[str, MetricType]
 ) -> Workflow:
     """Return a workflow from one document a phase; what they leave open comes from the shipped `tdd`."""
-    from phase_gate.rules.workflow_files import load_shipped_workflow  # here, not above: it needs us in turn
+    from phase_gate.rules.files import load_shipped_workflow  # here, not above: it needs us in turn
 
     shipped = load_shipped_workflow(_MODEL)
     workflow = replace(
@@ -297,3 +296,28 @@ def _check_fixed(fields: Fields, key: str, inner: str, expected: str, why: str) 
             read_prose(section, "name")
             read_prose(section, "rationale")
         section.finish()
+
+
+# --- refuse phases in an order that does not lead from the first to the end
+
+
+def check_order(phases: Sequence[Phase], section: Fields) -> None:
+    """Refuse a phase that nothing leads to, and a way without an end.
+
+    :param section: the phases as they stand in the file.
+    """
+    places = {key.upper(): section.key_place(key) for key in section}
+    following = {phase.name: phase.next for phase in phases}
+    reached: dict[str, None] = dict.fromkeys(phase.on_failure for phase in phases if not phase.recovers)
+    name = phases[0].name
+    while name != DONE and name not in reached:
+        reached[name] = None
+        name = following[name]
+    for phase in phases:
+        if phase.name not in reached:
+            problem = f"{places[phase.name]}: phase {phase.name} can't be reached from {phases[0].name}"
+            key = "on_failure" if phase.recovers else "next"
+            raise WorkflowError(problem, f"let the `{key}` of another phase name {phase.name}")
+    if name != DONE and not any(phase.may_end_cycle for phase in phases):
+        problem = f"{places[name]}: the phases go round for ever: no `next` is {DONE}"
+        raise WorkflowError(problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")

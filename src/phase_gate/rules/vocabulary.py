@@ -14,7 +14,7 @@ from typing import get_args
 
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.gate.breaker import Limits
-from phase_gate.rules.yaml_fields import Fields, closest_first, shorten
+from phase_gate.rules.fields import Fields, closest_first, shorten
 from phase_gate.values import Value
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.decisive import decisive_rules

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from phase_gate.core.workflow_review import Remark, review_workflow
 from phase_gate.errors import PhaseGateError, WorkflowError
-from phase_gate.rules.parts import MAX_BYTES, name_types
-from phase_gate.rules.workflow_text import build_workflow
-from phase_gate.rules.yaml_fields import shorten
+from phase_gate.rules.fields import shorten
+from phase_gate.rules.review import Remark, review_workflow
+from phase_gate.rules.vocabulary import MAX_BYTES, name_types
+from phase_gate.rules.workflow import build_workflow
+from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, read_documents
 from phase_gate.rules.yaml_repair import Path, Repair, key_at, node_at, repairs
-from phase_gate.rules.yaml_text import YamlMapping, YamlNode, YamlScalar, read_documents
 from phase_gate.values import Value
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import MetricType
