@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from phase_gate.evidence.context import Scene
 from phase_gate.evidence.quality import PROVIDER
-from phase_gate.evidence.scene import Scene
 from phase_gate.workflow.settings import Configuration
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from phase_gate.workflow.settings import (
 if TYPE_CHECKING:
     from phase_gate.core.pipeline import Pipeline
     from phase_gate.core.task_spec import TaskSpec
-    from phase_gate.evidence.scene import Scene
+    from phase_gate.evidence.context import Scene
     from phase_gate.gate.measured import Measured, Remembered
     from phase_gate.gate.state import State
     from phase_gate.storage.opening import Opened
@@ -188,7 +188,7 @@ class Project(Value):
         show: Callable[[str], None] | None = None,
     ) -> Measured:
         """Return what is measured beside the tests, as far as the phase's rules speak of it."""
-        from phase_gate.evidence.gathering import gather_evidence
+        from phase_gate.evidence.providers import gather_evidence
         from phase_gate.gate.measured import wanted_names
 
         scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
@@ -212,7 +212,7 @@ class Project(Value):
 
         :param known: what was remembered of it already, when the phase before ended.
         """
-        from phase_gate.evidence.gathering import remember
+        from phase_gate.evidence.providers import remember
         from phase_gate.gate.measured import wanted_names
 
         found = remember(
@@ -247,7 +247,7 @@ class Project(Value):
         following = workflow.phase(phase.next)
         if following is None:
             return {}
-        from phase_gate.evidence.gathering import remember_at_exit
+        from phase_gate.evidence.providers import remember_at_exit
         from phase_gate.gate.measured import wanted_names
 
         scene = self.scene(wanted_names(workflow, following), store, state, phase=following.name)
@@ -263,7 +263,7 @@ class Project(Value):
         show: Callable[[str], None] | None = None,
     ) -> Scene:
         """Return the project as evidence sees it."""
-        from phase_gate.evidence.scene import Scene, say_nothing
+        from phase_gate.evidence.context import Scene, say_nothing
 
         remembered = {**state.cycle_memory, **state.phase_memory, **state.run_memory}
         return Scene(

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from phase_gate.cli.schema import read_schema, schema_names
-from phase_gate.core.diagrams import Diagram
-from phase_gate.evidence.mermaid import check_mermaid
+from phase_gate.evidence.documents.diagrams import Diagram
+from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.rules.files import shipped_workflow_names
 from tests.cli.conftest import Begin
 from tests.core.test_workflow_check import PIPELINE

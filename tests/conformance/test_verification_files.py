@@ -13,7 +13,7 @@ import yaml
 from phase_gate.core.task_spec import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS, TaskSpec
 from phase_gate.core.verify_lint import lint_command, lint_done
 from phase_gate.errors import MalformedResultError, TaskFileError
-from phase_gate.evidence.processes import run_process
+from phase_gate.evidence.process.run import run_process
 from phase_gate.rules.task_files import parse_tasks
 from phase_gate.rules.task_results import read_executor_result, read_verdict
 from tests.conformance.stories import faults

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.core.code_lines import CodeLine, code_lines
+from phase_gate.evidence.quality.copies import CodeLine, code_lines
 
 
 def texts(source: str) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.decisions import find_missing, is_numbered, is_record_like
-from phase_gate.evidence.library import reader_of
+from phase_gate.evidence.documents.decisions import find_missing, is_numbered, is_record_like
+from phase_gate.evidence.documents.library import reader_of
 
 ADR_TOOLS = """\
 # 2. Keep state in a file

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
-from phase_gate.core.document_files import Language
-from phase_gate.core.structurizr import find_flaw
-from phase_gate.evidence.library import reader_of
+from phase_gate.evidence.documents.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
+from phase_gate.evidence.documents.library import Language, reader_of
+from phase_gate.evidence.documents.structurizr import find_flaw
 
 
 def on_page(text: str, name: str = "a.md") -> list[tuple[int, str, str]]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.document_files import Seen, identify
-from phase_gate.core.documents import (
+from phase_gate.evidence.documents.library import Seen, identify
+from phase_gate.evidence.documents.markdown import read_markdown
+from phase_gate.evidence.documents.pages import Page, split_sections, take_front_matter
+from phase_gate.evidence.documents.rules import (
     changed_since,
     count_words,
     find_copies,
     find_fault,
     only_touched,
 )
-from phase_gate.core.pages import Page, split_sections, take_front_matter
-from phase_gate.evidence.markdown import read_markdown
 
 #: More than twenty different words.
 PROSE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.placeholders import is_hole, is_instruction, is_open
+from phase_gate.evidence.documents.rules import is_hole, is_instruction, is_open
 
 HOLES = {
     "{short title of solved problem and solution}": "madr-title",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.documents import find_fault
-from phase_gate.core.pages import Page
-from phase_gate.core.plain_pages import read_asciidoc, read_restructured
+from phase_gate.evidence.documents.pages import Page
+from phase_gate.evidence.documents.plain_pages import read_asciidoc, read_restructured
+from phase_gate.evidence.documents.rules import find_fault
 
 RESTRUCTURED = """\
 =====

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.quality import (
+from phase_gate.evidence.quality.cache import numbers_from_json, numbers_to_json, score_from_json, score_to_json
+from phase_gate.evidence.quality.score import (
+    NAMED_AT_MOST,
     Copy,
     FileNumbers,
     FileScore,
@@ -18,11 +20,10 @@ from phase_gate.core.quality import (
     describe_worse,
     find_copies,
     find_places,
+    quality_table,
     score_file,
     unhide,
 )
-from phase_gate.core.quality_json import numbers_from_json, numbers_to_json, score_from_json, score_to_json
-from phase_gate.core.quality_table import NAMED_AT_MOST, quality_table
 from phase_gate.workflow.settings import QualitySettings
 
 LIMITS = QualitySettings()

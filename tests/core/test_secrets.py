@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phase_gate.core.secrets import BLOT, Blotter, find_secrets, is_secret_name
+from phase_gate.evidence.process.output import BLOT, Blotter, find_secrets, is_secret_name
 
 
 @pytest.mark.parametrize(

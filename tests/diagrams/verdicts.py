@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.diagrams import Checked, Diagram, refuse_empty
-from phase_gate.evidence.mermaid import check_mermaid
+from phase_gate.evidence.documents.diagrams import Checked, Diagram, refuse_empty
+from phase_gate.evidence.documents.mermaid import check_mermaid
 
 RECORDED = Path(__file__).parent.parent / "data" / "mermaid-verdicts.json"
 

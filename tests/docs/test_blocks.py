@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.diagrams import Diagram
 from phase_gate.core.verify_lint import lint_command, lint_done
-from phase_gate.evidence.mermaid import check_mermaid
+from phase_gate.evidence.documents.diagrams import Diagram
+from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.project import Project
 from phase_gate.rules.criteria import read_criteria
 from phase_gate.rules.task_files import parse_tasks

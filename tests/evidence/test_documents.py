@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.evidence.document_look import NO_PARSER
+from phase_gate.evidence.context import Scene
 from phase_gate.evidence.documents import PROVIDER
-from phase_gate.evidence.gathering import gather_evidence
-from phase_gate.evidence.scene import Scene
+from phase_gate.evidence.documents.look import NO_PARSER
+from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.report.markdown import render_markdown
 from phase_gate.storage.tree.untracked import list_files
@@ -462,7 +462,7 @@ def test_remembering_parses_nothing(plain: Folder) -> None:
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.documents import PROVIDER\n"
-        "from phase_gate.evidence.scene import Scene\n"
+        "from phase_gate.evidence.context import Scene\n"
         "here = Path('.')\n"
         "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=frozenset(),\n"
         "              list_files=lambda keep: ['docs/context.md'])\n"
@@ -478,8 +478,8 @@ def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
-        "from phase_gate.evidence.gathering import gather_evidence\n"
-        "from phase_gate.evidence.scene import Scene\n"
+        "from phase_gate.evidence.providers import gather_evidence\n"
+        "from phase_gate.evidence.context import Scene\n"
         "here = Path('.')\n"
         "gather_evidence(Scene(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"
         "                      wanted=frozenset({'tests_failing'})))\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from phase_gate.evidence.context import Scene
 from phase_gate.evidence.git import PROVIDER
-from phase_gate.evidence.scene import Scene
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration
 from tests.support import CALC, Sample

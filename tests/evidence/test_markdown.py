@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.evidence.markdown import read_markdown
+from phase_gate.evidence.documents.markdown import read_markdown
 
 
 def links(text: str) -> list[tuple[int, str]]:

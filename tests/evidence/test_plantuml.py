@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.diagrams import Checked, Diagram
-from phase_gate.evidence.plantuml import MISSING, check_plantuml, find_plantuml
+from phase_gate.evidence.documents.diagrams import Checked, Diagram
+from phase_gate.evidence.documents.plantuml import MISSING, check_plantuml, find_plantuml
 
 STAND_IN = """\
 #!{python}

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from phase_gate.evidence import processes
-from phase_gate.evidence.process_tree import MARK
-from phase_gate.evidence.processes import Ended, run_process
+from phase_gate.evidence.process import run as processes
+from phase_gate.evidence.process.run import Ended, run_process
+from phase_gate.evidence.process.tree import MARK
 from phase_gate.storage.files import FileSystem
 from tests.evidence.processes import Reached, is_alive, wait_for
 
@@ -147,7 +147,7 @@ def test_orphans_are_known_by_their_mark_where_we_can_t_adopt_them(
 def test_where_processes_can_t_be_looked_at_it_is_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_GRACE", 0.3)
     monkeypatch.setattr(processes, "_PATIENCE", 0.3)
-    monkeypatch.setattr("phase_gate.evidence.process_tree.IS_LINUX", False)
+    monkeypatch.setattr("phase_gate.evidence.process.tree.IS_LINUX", False)
     let_escape(tmp_path, "one-that-does-not-listen")
 
 
@@ -206,7 +206,7 @@ def test_after_its_end_its_group_is_ended_and_no_server(tmp_path: Path, left_ove
 OUTER = """
 import os, signal, sys
 from pathlib import Path
-from phase_gate.evidence.processes import run_process
+from phase_gate.evidence.process.run import run_process
 {before}
 ended = run_process(
     sys.argv[1], shell=True, cwd=Path("."), environment=os.environ, timeout=60.0, log=Path("log.txt"), limit=1000
@@ -244,7 +244,7 @@ def test_a_signal_to_us_ends_it_and_is_told_apart(tmp_path: Path, number: int) -
 def test_the_second_signal_hurries(tmp_path: Path) -> None:
     before = (
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import phase_gate.evidence.processes as p\np._GRACE = 100_000.0"
+        "import phase_gate.evidence.process.run as p\np._GRACE = 100_000.0"
     )
     assert interrupt(tmp_path, signal.SIGINT, before=before, twice=True) == f"interrupted None {int(signal.SIGINT)}"
 

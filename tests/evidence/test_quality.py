@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.quality import Function
-from phase_gate.evidence import code_numbers, quality, sources
-from phase_gate.evidence.gathering import gather_evidence
-from phase_gate.evidence.scene import Scene
+from phase_gate.evidence import quality, sources
+from phase_gate.evidence.context import Scene
+from phase_gate.evidence.providers import gather_evidence
+from phase_gate.evidence.quality import tools as code_numbers
+from phase_gate.evidence.quality.score import Function
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
 from phase_gate.storage.tree.untracked import list_files
 from phase_gate.workflow.settings import Configuration, QualitySettings
@@ -527,8 +528,8 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
-        "from phase_gate.evidence.gathering import gather_evidence\n"
-        "from phase_gate.evidence.scene import Scene\n"
+        "from phase_gate.evidence.providers import gather_evidence\n"
+        "from phase_gate.evidence.context import Scene\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
         "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted)\n"
         "gather_evidence(scene)\n"

@@ -10,8 +10,8 @@ from phase_gate.core.claims import Scene
 from phase_gate.core.confidence import Measures
 from phase_gate.core.indicators import Indicator, plan_is_ticked
 from phase_gate.errors import NotAllowedError
-from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.git import Since, look_since
+from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Kind, count
 from phase_gate.gate.standing import assess

@@ -17,7 +17,7 @@ from phase_gate.core.verification_feedback import first_failures
 from phase_gate.core.verification_judging import Look
 from phase_gate.core.verification_rules import check_limit, time_left
 from phase_gate.errors import NotAllowedError
-from phase_gate.evidence.processes import Ended, run_process
+from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder

@@ -6,8 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from phase_gate.evidence.processes import Ended, run_process
-from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import EvidenceCommand

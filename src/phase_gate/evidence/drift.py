@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from phase_gate.core.pipeline_look import Drifted
 from phase_gate.evidence.artifacts import digest_file
-from phase_gate.evidence.scene import Scene
+from phase_gate.evidence.context import Scene
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, run_git

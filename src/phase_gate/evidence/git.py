@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.evidence.context import Provider, Scene
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_filtered_files

@@ -10,8 +10,8 @@ from phase_gate.core.pipeline_evidence import measure
 from phase_gate.core.pipeline_look import Look, Seen
 from phase_gate.core.pipeline_order import requires_of
 from phase_gate.evidence.artifacts import digest_file, look_at
+from phase_gate.evidence.context import PipelineScene, Provider, Scene
 from phase_gate.evidence.drift import look_for_drift
-from phase_gate.evidence.scene import PipelineScene, Provider, Scene
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.workflow.model import DRIFT, Phase, PipelineRules

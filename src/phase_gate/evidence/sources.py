@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 from typing import Any
 
-from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.evidence.context import Provider, Scene
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.fingerprint import compile_globs
 

@@ -13,8 +13,8 @@ from typing import Any
 from phase_gate.core.verification import Status, Verification
 from phase_gate.core.verification_judging import Look
 from phase_gate.core.verification_stats import Overview
+from phase_gate.evidence.context import Scene
 from phase_gate.evidence.git import look_since
-from phase_gate.evidence.scene import Scene
 from phase_gate.evidence.task_commits import OwnCommits, find_own_commits
 from phase_gate.evidence.task_texts import remember_texts
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs

@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from phase_gate.core.secrets import Blotter, find_secrets
-from phase_gate.evidence.output import CappedFile, Screen
-from phase_gate.evidence.process_tree import MARK, Interrupts, ProcessTree, adopting_orphans, find_children
+from phase_gate.evidence.process.output import Blotter, CappedFile, Screen, find_secrets
+from phase_gate.evidence.process.tree import MARK, Interrupts, ProcessTree, adopting_orphans, find_children
 from phase_gate.values import Value
 
 How = Literal["ended", "timed-out", "interrupted", "not-started"]

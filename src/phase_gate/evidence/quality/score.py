@@ -12,9 +12,11 @@ missing to none at all, so 0 is best and more is better.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from phase_gate.gate.measured import Table
+from phase_gate.gate.runs import count
 from phase_gate.values import Value, as_dict, fields
 from phase_gate.workflow.settings import QualitySettings
 
@@ -254,3 +256,45 @@ def describe_worse(before: FileScore, now: FileScore) -> str:
         return ""
     shown = ", ".join(f"{name} {earlier} -> {after}" for name, earlier, after in pairs if after > earlier)
     return f"no number is better than when the phase began, and these are worse: {shown}"
+
+
+# --- what became of the code, file by file: the numbers before and now. Pure
+
+
+#: Files that are named; the others are counted.
+NAMED_AT_MOST = 8
+#: A line has 80 columns, and the names of files need some of them.
+_HEADS = {"cyclomatic": "cyclo", "cognitive": "cogni", "nesting": "nest"}
+_NOTHING = FileScore()
+
+
+def quality_table(
+    before: Mapping[str, FileScore] | None,
+    now: Mapping[str, FileScore],
+    shown: Collection[str],
+    *,
+    totals: tuple[FileScore, FileScore],
+) -> tuple[Table, ...]:
+    """Return the table of these files, the worst first, and of all files together; none if there is nothing to show."""
+    earlier = now if before is None else before
+    ordered = sorted(
+        {*shown} & {*earlier, *now}, key=lambda path: (-max(_points(earlier, path), _points(now, path)), path)
+    )
+    if not ordered:
+        return ()
+    rows = [_row(path, earlier.get(path, _NOTHING), now.get(path, _NOTHING)) for path in ordered[:NAMED_AT_MOST]]
+    if len(ordered) > NAMED_AT_MOST:
+        rows.append((f"and {len(ordered) - NAMED_AT_MOST} more", *("" for _ in NUMBERS)))
+    if len({*earlier, *now}) > 1:
+        rows.append(_row(f"all {count(len(now), 'file')}", *totals))
+    title = "Quality: fewer is better" if before is None else "Quality, before -> now: fewer is better"
+    return (Table(title=title, columns=("file", *(_HEADS.get(name, name) for name in NUMBERS)), rows=tuple(rows)),)
+
+
+def _points(scores: Mapping[str, FileScore], path: str) -> int:
+    return scores.get(path, _NOTHING).points
+
+
+def _row(name: str, before: FileScore, now: FileScore) -> tuple[str, ...]:
+    pairs = ((getattr(before, each), getattr(now, each)) for each in NUMBERS)
+    return (name, *(str(now) if before == now else f"{before}->{now}" for before, now in pairs))

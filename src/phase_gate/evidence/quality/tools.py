@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.code_lines import CodeLine, code_lines
-from phase_gate.core.quality import FileNumbers, Function, Lint
-from phase_gate.evidence.scene import Scene
+from phase_gate.evidence.context import Scene
+from phase_gate.evidence.quality.copies import CodeLine, code_lines
+from phase_gate.evidence.quality.score import FileNumbers, Function, Lint
 from phase_gate.storage.owners import is_in_environment
 from phase_gate.values import Value
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from phase_gate.core.diagrams import Checked, Diagram, Flaw, has_end, has_start
+from phase_gate.evidence.documents.diagrams import Checked, Diagram, Flaw, has_end, has_start
 from phase_gate.values import Value
 
 MISSING = "PlantUML is not installed (put plantuml into PATH, or name its jar in PLANTUML_JAR)"

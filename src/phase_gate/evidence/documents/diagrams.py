@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from phase_gate.core.document_files import DIAGRAM_SUFFIXES, Language
-from phase_gate.core.pages import Page
+from phase_gate.evidence.documents.library import DIAGRAM_SUFFIXES, Language
+from phase_gate.evidence.documents.pages import Page
 from phase_gate.values import Value
 
 _LANGUAGES: Mapping[str, Language] = {

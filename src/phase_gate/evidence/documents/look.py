@@ -6,14 +6,21 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.core.decisions import find_missing, is_numbered, is_record_like
-from phase_gate.core.diagrams import WORDS, Checked, Diagram, find_in_file, find_on_page, is_c4, refuse_empty
-from phase_gate.core.document_files import Seen
-from phase_gate.core.documents import Fault, changed_since, find_copies, find_fault, only_touched
-from phase_gate.core.links import has_anchor, resolve
-from phase_gate.core.pages import Link
-from phase_gate.evidence.library import Catalogue, Library
-from phase_gate.evidence.scene import Scene
+from phase_gate.evidence.context import Scene
+from phase_gate.evidence.documents.decisions import find_missing, is_numbered, is_record_like
+from phase_gate.evidence.documents.diagrams import (
+    WORDS,
+    Checked,
+    Diagram,
+    find_in_file,
+    find_on_page,
+    is_c4,
+    refuse_empty,
+)
+from phase_gate.evidence.documents.library import Catalogue, Library, Seen
+from phase_gate.evidence.documents.links import has_anchor, resolve
+from phase_gate.evidence.documents.pages import Link
+from phase_gate.evidence.documents.rules import Fault, changed_since, find_copies, find_fault, only_touched
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.metrics import MetricValue
@@ -153,15 +160,15 @@ class Look:
             for language in ("Mermaid", "PlantUML", "Structurizr")
         )
         if mermaid:
-            from phase_gate.evidence.mermaid import check_mermaid
+            from phase_gate.evidence.documents.mermaid import check_mermaid
 
             yield from check_mermaid(mermaid)
         if plantuml:
-            from phase_gate.evidence.plantuml import check_plantuml
+            from phase_gate.evidence.documents.plantuml import check_plantuml
 
             yield from check_plantuml(plantuml, self._scene.root, timeout=self._scene.configuration.documents.timeout)
         if structurizr:
-            from phase_gate.core.structurizr import find_flaw
+            from phase_gate.evidence.documents.structurizr import find_flaw
 
             yield from (Checked(diagram=diagram, flaw=find_flaw(diagram)) for diagram in structurizr)
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.evidence.library import Catalogue, Library
-from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.documents.library import Catalogue, Library
 from phase_gate.gate.measured import Measured
 from phase_gate.values import as_dict
 
@@ -25,7 +25,7 @@ class DocumentProvider(Provider):
         }
 
     def measure(self, scene: Scene) -> Measured:
-        from phase_gate.evidence.document_look import Look
+        from phase_gate.evidence.documents.look import Look
 
         return Look(scene).measure()
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.core.quality import (
+from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.quality.cache import score_from_json, score_to_json
+from phase_gate.evidence.quality.score import (
     Copy,
     FileNumbers,
     FileScore,
@@ -18,12 +20,10 @@ from phase_gate.core.quality import (
     describe_worse,
     find_copies,
     find_places,
+    quality_table,
     score_file,
     unhide,
 )
-from phase_gate.core.quality_json import score_from_json, score_to_json
-from phase_gate.core.quality_table import quality_table
-from phase_gate.evidence.scene import Provider, Scene
 from phase_gate.evidence.sources import content_id, list_aside, list_sources, missing_libraries, read_files
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
@@ -32,7 +32,7 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.settings import QualitySettings
 
 if TYPE_CHECKING:
-    from phase_gate.evidence.code_numbers import LintSettings, Tools
+    from phase_gate.evidence.quality.tools import LintSettings, Tools
 
 #: Files that a warning names.
 _NAMED = 3
@@ -81,7 +81,7 @@ def _find_tools(scene: Scene) -> Tools | str:
     missing = missing_libraries()
     if missing:
         return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed; {_INSTALL}"
-    from phase_gate.evidence.code_numbers import find_tools
+    from phase_gate.evidence.quality.tools import find_tools
 
     try:
         return find_tools(scene)
@@ -107,8 +107,8 @@ def _are(names: frozenset[str]) -> str:
 
 
 def _look(scene: Scene, tools: Tools, told: LintSettings, aside: frozenset[str] | None = None) -> _Look:
-    from phase_gate.evidence.code_numbers import measure_files
-    from phase_gate.evidence.quality_cache import QualityCache
+    from phase_gate.evidence.quality.cache import QualityCache
+    from phase_gate.evidence.quality.tools import measure_files
 
     sources = read_files(scene, list_sources(scene, aside=aside))
     contents = {path: content_id(data) for path, data in sources.items()}
@@ -128,7 +128,7 @@ def _scores(
 
 
 def _remember(scene: Scene, tools: Tools) -> dict[str, Any]:
-    from phase_gate.evidence.code_numbers import find_lint_settings
+    from phase_gate.evidence.quality.tools import find_lint_settings
 
     limits = scene.configuration.quality
     told = find_lint_settings(scene)
@@ -165,7 +165,7 @@ def _recall(scene: Scene) -> _Before | None:
 
 
 def _compare(scene: Scene, tools: Tools) -> Measured:
-    from phase_gate.evidence.code_numbers import ToolError, find_lint_settings
+    from phase_gate.evidence.quality.tools import ToolError, find_lint_settings
 
     before = _recall(scene)
     told = find_lint_settings(scene)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from phase_gate.core.diagrams import Checked, Diagram, Flaw
-from phase_gate.core.mermaid_rules import find_doubt, spread
+from phase_gate.evidence.documents.diagrams import Checked, Diagram, Flaw
+from phase_gate.evidence.documents.mermaid_rules import find_doubt, spread
 
 if TYPE_CHECKING:
     from merman import Merman

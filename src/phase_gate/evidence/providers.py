@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from phase_gate.evidence.scene import Provider, Scene
+from phase_gate.evidence.context import Provider, Scene
 from phase_gate.gate.measured import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.core.document_files import DIAGRAM_SUFFIXES, DOCUMENT_SUFFIXES, Seen, see
-from phase_gate.evidence.scene import Scene
+from phase_gate.evidence.context import Scene
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.workflow.names import REPORT_TITLE
 from phase_gate.workflow.settings import Configuration
 
 if TYPE_CHECKING:
-    from phase_gate.core.pages import Page
+    from phase_gate.evidence.documents.pages import Page
+
 
 #: Larger than any text that a person wrote: data, or an output.
 MAX_BYTES = 4 * 1024 * 1024
@@ -110,10 +112,10 @@ def reader_of(path: str) -> Callable[[str], Page]:
     """Return what reads a document of that name; each is imported only where there is one."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix in _MARKDOWN:
-        from phase_gate.evidence.markdown import read_markdown
+        from phase_gate.evidence.documents.markdown import read_markdown
 
         return read_markdown
-    from phase_gate.core.plain_pages import read_asciidoc, read_restructured
+    from phase_gate.evidence.documents.plain_pages import read_asciidoc, read_restructured
 
     return read_asciidoc if suffix in _ASCIIDOC else read_restructured
 
@@ -128,3 +130,49 @@ def _read(path: Path) -> str | None:
     encoding = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
     text = content.decode(encoding, "replace")
     return None if "\0" in text else text
+
+
+# --- which files are documents and diagrams by their names, and what a document is compared by
+
+
+Language = Literal["Mermaid", "PlantUML", "Structurizr"]
+
+#: Texts in markup that we can read; what else lies among the documents is no document.
+DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst", ".adoc", ".asciidoc")
+
+#: Files that are diagrams. A `.dsl` may be anything: only one that begins with a workspace is.
+DIAGRAM_SUFFIXES: Mapping[str, Language] = {
+    ".mmd": "Mermaid",
+    ".mermaid": "Mermaid",
+    ".puml": "PlantUML",
+    ".plantuml": "PlantUML",
+    ".dsl": "Structurizr",
+}
+
+#: One that is never closed goes on to the end, as it does for whoever reads the page.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+
+
+class Seen(Value, kw_only=False):
+    """A document at one moment, as hashes: its text as it is, and what a reader gets of it."""
+
+    content: str
+    text: str
+
+
+def see(text: str) -> Seen:
+    return Seen(_hash(text), identify(text))
+
+
+def identify(text: str) -> str:
+    """Return a hash of what stands in a document; blanks, line ends and comments do not matter."""
+    return _hash(" ".join(drop_comments(text).split()))
+
+
+def drop_comments(text: str) -> str:
+    """Return the text without HTML comments: nobody who reads the document sees them."""
+    return _COMMENT.sub("", text)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

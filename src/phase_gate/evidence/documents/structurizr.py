@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from phase_gate.core.diagrams import Diagram, Flaw, block_of, strip_dsl
+from phase_gate.evidence.documents.diagrams import Diagram, Flaw, block_of, strip_dsl
 
 _TOKEN = re.compile(r'/\*.*?\*/|^[ \t]*(?://|#)[^\n]*|""".*?"""|"(?:\\.|[^"\\\n])*"|"|/\*|[{}]', re.S | re.M)
 _ELEMENT = re.compile(r"\b(?:person|softwareSystem|element|container|component|deploymentEnvironment)\b", re.I)

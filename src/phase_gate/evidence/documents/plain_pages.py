@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from phase_gate.core.pages import Block, Page, Piece
+from phase_gate.evidence.documents.pages import Block, Page, Piece
 
 # --- reStructuredText
 

@@ -10,7 +10,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from phase_gate.core.diagrams import Flaw, blank_noise
+from phase_gate.evidence.documents.diagrams import Flaw, blank_noise
 
 _KEYWORD = re.compile(r"\s*([\w-]+)")
 _TEXT = re.compile(r'"[^"]*"|`[^`\n]*`', re.S)

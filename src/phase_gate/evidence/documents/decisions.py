@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from phase_gate.core.pages import Page, Piece
-from phase_gate.core.placeholders import is_left_over
+from phase_gate.evidence.documents.pages import Page, Piece
+from phase_gate.evidence.documents.rules import is_left_over
 
 #: 0001-title.md, 12_title.md, ADR-003-title.md, adr0004.md
 _NUMBERED = re.compile(r"(?:adr[-_ ]?)?\d{1,5}(?:[-_. ].*)?\.[a-z]+$", re.I)
