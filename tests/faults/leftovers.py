@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from phase_gate.recording.namespaces import BY_NAME, SELDOM, WHOLE
+from phase_gate.recording.tamper.namespaces import BY_NAME, SELDOM, WHOLE
 from phase_gate.values import Value
 from tests.faults.behind import BEHIND, TWINS, Case
 from tests.faults.bounded import HUNG, BoundedChildren

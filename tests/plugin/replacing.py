@@ -20,7 +20,7 @@ import time
 from typing import Any
 from unittest import mock
 
-from phase_gate.recording.own_work import OwnWork
+from phase_gate.recording.tamper.own_work import OwnWork
 
 
 def fail(*arguments: object, **options: object) -> Any:

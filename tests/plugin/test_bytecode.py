@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.recording.bytecode import BytecodeWitness
+from phase_gate.recording.tamper.bytecode import BytecodeWitness
 
 SOURCE = "LIMIT = 1e400 - 1e400\n\n\ndef f(x):\n    return x in {'a', 'b'} and 'yes' or (1, 'two')\n"
 OTHER = SOURCE.replace("yes", "no")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from phase_gate.recording.execution import watch_code
+from phase_gate.recording.tamper.execution import watch_code
 from tests.support import Sample
 
 HOOK = "def pytest_runtest_setup(item):\n    pass\n"

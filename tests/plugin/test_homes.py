@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.recording.homes import Homes
+from phase_gate.recording.tamper.homes import Homes
 from tests.support import Sample
 
 

@@ -16,8 +16,8 @@ from unittest import mock
 
 import pytest
 
-from phase_gate.recording.homes import Homes
-from phase_gate.recording.own_work import OwnWork, describe_left
+from phase_gate.recording.tamper.homes import Homes
+from phase_gate.recording.tamper.own_work import OwnWork, describe_left
 from phase_gate.storage import store
 from tests.conftest import ROOT
 from tests.plugin.replacing import ROWS, fail

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.recording import genuine
-from phase_gate.recording.genuine import reaches_in
-from phase_gate.recording.result_watch import ResultWatch, TestCode
+from phase_gate.recording.tamper import outcomes as genuine
+from phase_gate.recording.tamper.outcomes import reaches_in
+from phase_gate.recording.tamper.result_watch import ResultWatch, TestCode
 from tests.support import Sample
 
 

@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from phase_gate.recording.controller import Controller
-    from phase_gate.recording.own_work import OwnWork
+    from phase_gate.recording.tamper.own_work import OwnWork
 
 __all__ = ["start"]
 
@@ -40,13 +40,13 @@ def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
             config.pluginmanager.register(marks, "phase_gate_criteria")
         config.pluginmanager.register(WorkerWitness(config, marks), "phase_gate_worker")
         if told.get("wants_reasons"):
-            from phase_gate.recording.reason_hooks import ReasonHooks
+            from phase_gate.recording.reasons import ReasonHooks
 
             config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
             work.widen()
         return None
     if config.option.phase is None and config.option.phase_baseline.startswith("known="):
-        from phase_gate.recording.known import KnownRecorder
+        from phase_gate.recording.baseline import KnownRecorder
 
         KnownRecorder.configure(config)
         return None

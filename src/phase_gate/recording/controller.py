@@ -20,18 +20,18 @@ from phase_gate.gate.order import named_phase
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.project import Project
+from phase_gate.recording.announce import add_to_junit, root_to_name, show_lines, tell_ci_system, teller
 from phase_gate.recording.early import early_look, own_work
 from phase_gate.recording.extensions import tell_evaluated
-from phase_gate.recording.gathering import gather_facts, make_record, missing_modules
-from phase_gate.recording.genuine import OutcomeWitness
-from phase_gate.recording.meaning import written_since
+from phase_gate.recording.frozen.meaning import written_since
 from phase_gate.recording.options import Options
-from phase_gate.recording.own_work import describe_left
 from phase_gate.recording.preparing import prepare, take_criteria
-from phase_gate.recording.reason_hooks import ReasonHooks
+from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.run import RecordedRun, Request
-from phase_gate.recording.telling import add_to_junit, root_to_name, show_lines, tell_ci_system, teller
-from phase_gate.recording.verifying import hide_from_tests, recorded_for
+from phase_gate.recording.session import gather_facts, make_record, missing_modules
+from phase_gate.recording.tamper.outcomes import OutcomeWitness
+from phase_gate.recording.tamper.own_work import describe_left
+from phase_gate.recording.verify_run import hide_from_tests, recorded_for
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.recording.worker import INPUT
 from phase_gate.report.files import prepare_reports, write_reports
@@ -41,7 +41,7 @@ from phase_gate.visible import show_line
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
-    from phase_gate.recording.parts import PartsWitness
+    from phase_gate.recording.frozen.parts import PartsWitness
     from phase_gate.report.story import Story
 
 #: What to do about a fault of ours at the end of a run.
@@ -101,7 +101,7 @@ class Controller:
             prepare_reports(controller._options.reports)
             own_work(config).widen()
         if controller._run.freezes:
-            from phase_gate.recording.parts import PartsWitness
+            from phase_gate.recording.frozen.parts import PartsWitness
 
             controller._parts = PartsWitness(controller._project.root)
             controller._outcomes.guard(phase_gate_parts=controller._parts)

@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.recording.origin import Origin
-from phase_gate.recording.own_work import OwnWork
-from phase_gate.recording.patches import Patches
+from phase_gate.recording.tamper.own_work import OwnWork
+from phase_gate.recording.tamper.patches import Patches
 from phase_gate.values import Value
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from phase_gate.recording.homes import Homes
+from phase_gate.recording.tamper.homes import Homes
 from phase_gate.storage.owners import is_in_environment
 from phase_gate.storage.root import relative_id
 

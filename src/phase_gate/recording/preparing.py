@@ -11,7 +11,7 @@ from phase_gate.gate.criteria import Criteria
 from phase_gate.project import Project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.options import Options, read_options
-from phase_gate.recording.verifying import task_rules
+from phase_gate.recording.verify_run import task_rules
 from phase_gate.workflow.model import Workflow
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from phase_gate.gate.run_end import Finished, finish_run
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project, pipeline_rules
-from phase_gate.recording.meaning import AtStart, look_at_frozen
+from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.signal_desk import SignalDesk
-from phase_gate.recording.verifying import refuse_outside_verify
+from phase_gate.recording.verify_run import refuse_outside_verify
 from phase_gate.storage import last_files
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock, host_name
@@ -178,7 +178,7 @@ class RecordedRun:
 
             remember_place(project.root, project.state_folder, project.environment)
         if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.red_exited:
-            from phase_gate.recording.neighbours import find_neighbours
+            from phase_gate.recording.frozen.neighbours import find_neighbours
 
             self.find_altered_elsewhere = find_neighbours(project, self.tree)
 

@@ -22,20 +22,19 @@ from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.runs import count
 from phase_gate.gate.standing import exit_status_for
+from phase_gate.recording.announce import root_to_name, show_lines, write_properties
 from phase_gate.recording.controller import REPORT_FAULT, VOID_OPTIONS
 from phase_gate.recording.early import early_look, own_work
-from phase_gate.recording.gathering import gather_facts
-from phase_gate.recording.genuine import OutcomeWitness
-from phase_gate.recording.meaning import support_files, written_since
+from phase_gate.recording.frozen.meaning import support_files, written_since
 from phase_gate.recording.modules import loaded_names
-from phase_gate.recording.narrowing import describe_narrowing
-from phase_gate.recording.options import Options
+from phase_gate.recording.options import Options, describe_narrowing
 from phase_gate.recording.preparing import prepare, take_criteria
-from phase_gate.recording.reason_hooks import ReasonHooks
+from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.run import RecordedRun, Request
+from phase_gate.recording.session import gather_facts
 from phase_gate.recording.slices import SliceWitness
 from phase_gate.recording.splits import read_split
-from phase_gate.recording.telling import root_to_name, show_lines, write_properties
+from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.recording.worker import INPUT, read_worker
 from phase_gate.report.panel import Line, name_root, render_problem
@@ -49,7 +48,7 @@ from phase_gate.workflow.model import Phase
 from phase_gate.workflow.model_json import workflow_to_json
 
 if TYPE_CHECKING:
-    from phase_gate.recording.parts import PartsWitness
+    from phase_gate.recording.frozen.parts import PartsWitness
 
 #: pytest's status for a session without tests.
 _NOTHING_COLLECTED = 5
@@ -89,7 +88,7 @@ class ShardRecorder:
             config.option.continue_on_collection_errors = True
             config.pluginmanager.register(ReasonHooks(recorder._project.root), "phase_gate_reasons")
         if recorder._run.freezes:
-            from phase_gate.recording.parts import PartsWitness
+            from phase_gate.recording.frozen.parts import PartsWitness
 
             recorder._parts = PartsWitness(recorder._project.root)
             recorder._outcomes.guard(phase_gate_parts=recorder._parts)

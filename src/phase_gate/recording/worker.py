@@ -13,14 +13,14 @@ from phase_gate.gate.findings import findings_to_json
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.test_parts import parts_to_json
 from phase_gate.recording.early import early_look, own_work
-from phase_gate.recording.genuine import OutcomeWitness
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
+from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.storage.process_identity import FORKS
 from phase_gate.storage.root import relative_id
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
-    from phase_gate.recording.parts import PartsWitness
+    from phase_gate.recording.frozen.parts import PartsWitness
     from phase_gate.recording.slices import SliceWitness
 
 #: The key in `workeroutput`, and in `workerinput`.
@@ -48,7 +48,7 @@ class WorkerWitness:
             self._outcomes.guard(phase_gate_slices=self._slices)
         self._parts: PartsWitness | None = None
         if self._told.get("freezes"):
-            from phase_gate.recording.parts import PartsWitness
+            from phase_gate.recording.frozen.parts import PartsWitness
 
             self._parts = PartsWitness(Path(self._told["root"]))
             self._outcomes.guard(phase_gate_parts=self._parts)

@@ -9,7 +9,7 @@ from pathlib import Path
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.pieces import SETUPS, PieceFile, hash_piece, hash_rows, is_of_tests, lines_of, tests_of
 from phase_gate.gate.test_parts import Parts
-from phase_gate.recording.resolving import Definition, Resolver
+from phase_gate.recording.frozen.resolving import Definition, Resolver
 from phase_gate.source.check_helpers import has_assertion, is_namesake, says_that_it_checks
 from phase_gate.source.fixtures import provided_name
 from phase_gate.source.imported import ImportedNames

@@ -18,7 +18,7 @@ from typing import Any
 import pluggy
 import pytest
 
-from phase_gate.recording.homes import Homes, homes_of, is_distributed
+from phase_gate.recording.tamper.homes import Homes, homes_of, is_distributed
 
 #: Modules that make, carry or judge outcomes.
 _MODULES = [

@@ -19,11 +19,11 @@ import pytest
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.early import early_look
-from phase_gate.recording.homes import Homes, homes_of
-from phase_gate.recording.loaded import find_exchanged
-from phase_gate.recording.meaning import find_test_folders
-from phase_gate.recording.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
+from phase_gate.recording.frozen.meaning import find_test_folders
 from phase_gate.recording.settings import take_testpaths
+from phase_gate.recording.tamper.execution import find_exchanged
+from phase_gate.recording.tamper.homes import Homes, homes_of
+from phase_gate.recording.tamper.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
 
 #: Hooks through which a result can be changed; with a foreign implementation of one we look at every test.
 RESULT_HOOKS = (

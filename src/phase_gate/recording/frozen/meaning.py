@@ -87,7 +87,7 @@ def take_meaning(
 def _look_again(project: Project, tree: Tree, frozen: Mapping[str, PieceFile]) -> dict[str, PieceFile]:
     if not frozen:
         return {}
-    from phase_gate.recording.pieces import look_again
+    from phase_gate.recording.frozen.pieces import look_again
 
     return look_again(project.root, frozen, project.take_contents(frozen, tree))
 
@@ -116,7 +116,7 @@ def _find_pieces(
     support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]],
 ) -> dict[str, PieceFile]:
     """Return the pieces of tests that lie in no file which is frozen as a whole."""
-    from phase_gate.recording.pieces import PieceFinder
+    from phase_gate.recording.frozen.pieces import PieceFinder
 
     finder = PieceFinder(
         project.root,

@@ -18,17 +18,17 @@ from phase_gate.gate.test_parts import merge_parts
 from phase_gate.recording.collection import names_in_source
 from phase_gate.recording.early import early_look
 from phase_gate.recording.extensions import gather_metrics
-from phase_gate.recording.genuine import OutcomeWitness
+from phase_gate.recording.frozen.meaning import take_meaning
 from phase_gate.recording.inventory import take_inventory
-from phase_gate.recording.meaning import take_meaning
 from phase_gate.recording.modules import found_modules, imported_files
-from phase_gate.recording.narrowing import describe_narrowing, narrowed_files, sees_whole_files
-from phase_gate.recording.oddities import look_for_oddities
+from phase_gate.recording.options import describe_narrowing, narrowed_files, sees_whole_files
 from phase_gate.recording.origin import Origin
-from phase_gate.recording.own_work import describe_left
 from phase_gate.recording.run import RecordedRun
 from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
 from phase_gate.recording.since_red import is_as_in_red
+from phase_gate.recording.tamper.oddities import look_for_oddities
+from phase_gate.recording.tamper.outcomes import OutcomeWitness
+from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.storage import last_files
 from phase_gate.storage.references import load_frozen
@@ -37,7 +37,7 @@ from phase_gate.storage.tree.fingerprint import add_beside, changed_sources
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
-    from phase_gate.recording.parts import PartsWitness
+    from phase_gate.recording.frozen.parts import PartsWitness
 
 
 def gather_facts(
@@ -109,7 +109,7 @@ def gather_facts(
 def _look_at_bytecode(
     config: pytest.Config, run: RecordedRun, imported: Iterable[str], failing: Iterable[str]
 ) -> list[Finding]:
-    from phase_gate.recording.bytecode import BytecodeWitness
+    from phase_gate.recording.tamper.bytecode import BytecodeWitness
 
     folder = run.project.state_folder
     memory = folder / "cache" / "bytecode.json"

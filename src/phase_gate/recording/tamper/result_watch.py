@@ -15,8 +15,8 @@ from types import CodeType, ModuleType
 import pytest
 
 from phase_gate.gate.inventory import bare_name
-from phase_gate.recording.execution import watch_code
-from phase_gate.recording.homes import is_installed
+from phase_gate.recording.tamper.execution import watch_code
+from phase_gate.recording.tamper.homes import is_installed
 
 
 class ResultWatch:

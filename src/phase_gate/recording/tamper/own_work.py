@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from phase_gate.recording.homes import Homes, homes_of, is_installed
-from phase_gate.recording.namespaces import GONE, Namespaces, Replaced, lay_back
-from phase_gate.recording.process_state import ProcessState, Undo
+from phase_gate.recording.tamper.homes import Homes, homes_of, is_installed
+from phase_gate.recording.tamper.namespaces import GONE, Namespaces, Replaced, lay_back
+from phase_gate.recording.tamper.process_state import ProcessState, Undo
 
 #: Our modules hold some of Python's functions by name.
 _OWN = "phase_gate."

@@ -16,9 +16,9 @@ import pytest
 from phase_gate.gate.pieces import SETUPS, outer_name
 from phase_gate.gate.test_parts import Parts
 from phase_gate.recording.early import own_work
-from phase_gate.recording.homes import Homes
-from phase_gate.recording.result_watch import code_of
 from phase_gate.recording.settings import announced_packages
+from phase_gate.recording.tamper.homes import Homes
+from phase_gate.recording.tamper.result_watch import code_of
 
 
 class PartsWitness:

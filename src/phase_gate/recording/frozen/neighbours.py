@@ -20,8 +20,8 @@ from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.project import STATE_FOLDER, Project, rules_of
+from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.recording.inventory import take_inventory
-from phase_gate.recording.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.recording.run import Compare
 from phase_gate.storage.places import recall_places
 from phase_gate.storage.references import load_frozen
