@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from phase_gate.report.html import render_html
-from phase_gate.report.story import Story
+from phase_gate.report.story.model import Story
 from tests.browser.chromium import PHONE, Page, chromium
 from tests.report.hostile import build_hostile
 from tests.report.long_story import build_long

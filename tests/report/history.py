@@ -25,8 +25,8 @@ from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
-from phase_gate.report.story import LedgerCheck, Story
-from phase_gate.report.telling import Teller
+from phase_gate.report.story.builder import Teller
+from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.rules.files import load_compiled
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phase_gate.gate.criteria import Criteria, Criterion
 from phase_gate.gate.findings import Finding
-from phase_gate.report.story import Story
+from phase_gate.report.story.model import Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.report.story import Happening, Run, Series, Story
+from phase_gate.report.story.model import Happening, Run, Series, Story
 from phase_gate.values import replace
 from tests.report.sample_story import build_sample
 

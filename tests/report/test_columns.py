@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.report.columns import bands_of, columns_of
-from phase_gate.report.story import Happening, Run
+from phase_gate.report.story.columns import bands_of, columns_of
+from phase_gate.report.story.model import Happening, Run
 from tests.report.sample_story import build_sample
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from phase_gate.gate.measured import Table
 from phase_gate.report.html import render_html
-from phase_gate.report.html_timeline import signs_in
-from phase_gate.report.story import Happening, LedgerCheck, Section, Story
-from phase_gate.report.words import headline
+from phase_gate.report.html.timeline import signs_in
+from phase_gate.report.labels import headline
+from phase_gate.report.story.model import Happening, LedgerCheck, Section, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 from tests.report.hostile import build_hostile

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.report import ids_over_time
-from phase_gate.report.story import TestHistory as Tests
+from phase_gate.report.story import tests as ids_over_time
+from phase_gate.report.story.model import TestHistory as Tests
 from tests.report.history import History
 
 A, B = "tests/test_a.py::test_a", "tests/test_a.py::test_b"

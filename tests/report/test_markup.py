@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from phase_gate.report.markup import Html, embed, escape, show, tag
+from phase_gate.report.html.markup import Html, embed, escape, show, tag
 from tests.report.hostile import TEXTS
 
 

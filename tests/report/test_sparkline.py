@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.report.sparkline import can_show_blocks, sparkline
+from phase_gate.report.tables import can_show_blocks, sparkline
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.state import Event
-from phase_gate.report import telling
-from phase_gate.report.story import Story
+from phase_gate.report.story import builder as telling
+from phase_gate.report.story.model import Story
 from tests.report.history import History, given
 from tests.report.sample_story import build_sample
 

@@ -41,7 +41,7 @@ def run(call: Call) -> Answer:
     from phase_gate.report.ci import Told, tell_ci
     from phase_gate.report.files import write_reports
     from phase_gate.report.panel import panel_text, render_panel
-    from phase_gate.report.reading import read_story
+    from phase_gate.report.story.reading import read_story
 
     defaults = project.configuration.run
     reports = choose_reports(arguments.report, call.start, project)

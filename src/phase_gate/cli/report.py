@@ -10,7 +10,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import UsageError
 from phase_gate.gate.runs import count
 from phase_gate.report.files import STORY_SUFFIXES, write_story
-from phase_gate.report.reading import read_story
+from phase_gate.report.story.reading import read_story
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
         "bytes": None,
     }
     if output is None:
-        from phase_gate.report.story_markdown import render_story
+        from phase_gate.report.story.markdown import render_story
 
         text = render_story(story).rstrip("\n")
         return Answer(text=text, document={**document, "markdown": text}, exit_code=code)

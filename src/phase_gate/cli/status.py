@@ -171,7 +171,7 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
             "no complete run of this cycle was given criteria with ids",
             remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
         )
-    from phase_gate.report.criteria_table import render_criteria
+    from phase_gate.report.tables import render_criteria
 
     table = store.objects.load(state.criteria)
     return Answer(text=render_criteria(table), document=table, exit_code=standing.exit_code)

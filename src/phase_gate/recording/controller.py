@@ -42,7 +42,7 @@ from phase_gate.visible import show_line
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
-    from phase_gate.report.story import Story
+    from phase_gate.report.story.model import Story
 
 #: What to do about a fault of ours at the end of a run.
 REPORT_FAULT = "please report this line; your test results above are complete"
@@ -234,7 +234,7 @@ class Controller:
             self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
 
     def _story(self) -> Story:
-        from phase_gate.report.reading import read_story
+        from phase_gate.report.story.reading import read_story
 
         return read_story(self._project, self._run.store)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
+from phase_gate.gate.findings import place_of
 from phase_gate.gate.standing import ExitMeaning
-from phase_gate.report.github import SUMMARY_LIMIT, annotate, cut_summary, outputs
 from phase_gate.report.markdown import render_markdown
-from phase_gate.report.outputs import verdict_words
 from phase_gate.values import Value
+from phase_gate.visible import show_line, show_text
 
 
 class Told(Value):
@@ -59,3 +60,112 @@ def _append(name: str | None, text: str, *, limit: int | None = None) -> list[st
     except OSError as error:
         return [f"{path.name} of the CI system could not be written: {error.strerror}"]
     return []
+
+
+# --- what GitHub Actions gets of a verdict: annotations, outputs, the step's summary
+
+
+#: Bytes of one step's summary; the upload of a longer one fails, and nobody sees any of it.
+SUMMARY_LIMIT = 1024 * 1024
+_CUT = "\n\nThe rest is left out: a summary holds one MiB.\n"
+
+#: Answers that mean that somebody has to come.
+_NEEDS_PERSON = frozenset({"blocked", "test-wrong"})
+
+
+def annotate(document: Mapping[str, Any], *, meaning: ExitMeaning) -> list[str]:
+    """Return at most one annotation a gate: there is room for ten in a step, and failed tests want it, too."""
+    gate_1, gate_2 = document["gate_1"], document["gate_2"]
+    where = f"{document['phase']}, iteration {document['iteration']}"
+    if document["iteration"] is None:
+        where = f"{document['phase']}, {document['run_kind']} run"
+    told = f"{document['reason']}\nnext: {document['next']}"
+    found: list[str] = []
+    if not gate_1["satisfied"]:
+        level = "warning" if meaning == "tests" else "error"
+        found.append(_command(level, f"Gate 1 is closed ({where})", told, **_place(document)))
+    if gate_2["answer"] in _NEEDS_PERSON:
+        said = f"{gate_2['reason']} ({gate_2['by']})"
+        found.append(_command("warning", f"Gate 2 says {gate_2['answer']}: a person is needed ({where})", said))
+    elif meaning == "dual" and gate_1["satisfied"] and not gate_2["satisfied"]:
+        found.append(_command("error", f"Gate 2 is closed ({where})", told))
+    return found
+
+
+def _place(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return where the first finding is that closes a gate, if it is in one file."""
+    closed = {guard["name"] for guard in document["gate_1"]["guards"] if guard["satisfied"] is not True}
+    for row in document["findings"]:
+        if row["tier"] == "hard" and row["file"] and closed & {row["slug"], row["guard"]}:
+            line = {"line": str(row["line"])} if row["line"] else {}
+            return {"file": row["file"], **line, "about": place_of(row)}
+    return {}
+
+
+def _command(level: str, title: str, message: str, *, about: str = "", **place: str) -> str:
+    properties = ",".join(f"{name}={_escape_property(value)}" for name, value in {**place, "title": title}.items())
+    text = f"{about}: {message}" if about else message
+    return f"::{level} {properties}::{_escape_data(text)}"
+
+
+def _escape_data(text: str) -> str:
+    return show_text(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def outputs(words: Mapping[str, str], *, delimiter: str) -> str:
+    """Return lines for GITHUB_OUTPUT. The delimiter is random, so that no value can end its own text."""
+    return "".join(f"{name}<<{delimiter}\n{value}\n{delimiter}\n" for name, value in words.items())
+
+
+def cut_summary(text: str, *, room: int) -> str:
+    """Return as much of the text, in whole lines, as there is room for."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= room:
+        return data.decode("utf-8")
+    kept = data[: max(0, room - len(_CUT))].decode("utf-8", "ignore")
+    return kept[: kept.rfind("\n") + 1] + _CUT if len(_CUT) <= room else ""
+
+
+# --- what GitLab gets of a verdict: variables for later jobs (`artifacts:reports:dotenv`)
+
+
+def render_dotenv(document: Mapping[str, Any]) -> str:
+    """Return one variable a line: no quotes, comments or empty lines, for GitLab takes none; well below 5 KB."""
+    words = verdict_words(document)
+    return "".join(f"PHASE_GATE_{name.upper().replace('-', '_')}={value}\n" for name, value in words.items())
+
+
+# --- the verdict in a few words for machines: what CI systems hand from one step to the next
+
+
+#: Characters of a sentence that are handed on: enough for a person, little enough for every limit.
+_LONGEST = 500
+
+
+def verdict_words(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return names and values, each in one line, from an evaluation's JSON document."""
+    metrics = document["metrics"]
+    words = {
+        "can-exit": document["can_exit"],
+        "gate1": document["gate_1"]["satisfied"],
+        "gate2": document["gate_2"]["satisfied"],
+        "phase": document["phase"],
+        "iteration": document["iteration"],
+        "streak": metrics.get("consecutive_green_runs"),
+        "run-kind": document["run_kind"],
+        "reason": document["reason"],
+        "next": document["next"],
+    }
+    return {name: _plain(value) for name, value in words.items()}
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(show_line(str(value)).split())[:_LONGEST].strip()

@@ -12,7 +12,7 @@ from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.report.markdown import render_markdown
 
 if TYPE_CHECKING:
-    from phase_gate.report.story import Story
+    from phase_gate.report.story.model import Story
 
 #: Of one run's verdict; a page tells the whole story of the task.
 REPORT_SUFFIXES = (".json", ".md", ".html", ".xml", ".env")
@@ -25,9 +25,9 @@ def prepare_reports(paths: Iterable[Path]) -> None:
     for suffix in {path.suffix.lower() for path in paths}:
         if suffix == ".html":
             import phase_gate.report.html
-            import phase_gate.report.reading
+            import phase_gate.report.story.reading
         elif suffix == ".env":
-            import phase_gate.report.gitlab
+            import phase_gate.report.ci
         elif suffix == ".xml":
             import phase_gate.report.junit  # noqa: F401
 
@@ -50,7 +50,7 @@ def _render(suffix: str, document: Mapping[str, Any]) -> str:
     if suffix == ".md":
         return render_markdown(document)
     if suffix == ".env":
-        from phase_gate.report.gitlab import render_dotenv
+        from phase_gate.report.ci import render_dotenv
 
         return render_dotenv(document)
     if suffix == ".xml":
@@ -66,7 +66,7 @@ def write_story(path: Path, story: Story) -> int:
         from phase_gate.report.html import render_html
 
         return _write(path, render_html(story))
-    from phase_gate.report.story_markdown import render_story
+    from phase_gate.report.story.markdown import render_story
 
     return _write(path, render_story(story))
 

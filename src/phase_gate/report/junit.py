@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate.gate.findings import place_of
 from phase_gate.gate.signals import SHOWN
-from phase_gate.report.outputs import verdict_words
+from phase_gate.report.ci import verdict_words
 from phase_gate.visible import show_line, show_rows
 
 #: Answers that keep Gate 2 closed on purpose; any other absence is no failure.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from phase_gate.report.markup import show
+from phase_gate.report.html.markup import show
 
 #: Signs that mean something: some only at the beginning of a text, one not between letters, as in names of tests.
 _SIGNS = re.compile(r"[\\`*\[<|~]|^[#>]|(?<![^\W_])_|_(?![^\W_])")

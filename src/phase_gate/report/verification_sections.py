@@ -5,7 +5,7 @@ from __future__ import annotations
 from phase_gate.core.verification import Verification
 from phase_gate.core.verification_stats import RECENT, Overview
 from phase_gate.gate.measured import Table
-from phase_gate.report.story import Section
+from phase_gate.report.story.model import Section
 from phase_gate.report.verification import progress_bar, stats_pairs, step_list
 
 

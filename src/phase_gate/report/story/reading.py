@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.standing import Standing, assess
 from phase_gate.project import Project, next_commands
-from phase_gate.report.story import LedgerCheck, Story
-from phase_gate.report.telling import Teller
+from phase_gate.report.story.builder import Teller
+from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
 

@@ -10,9 +10,9 @@ from phase_gate.gate.findings import place_of
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
-from phase_gate.report.markup import Html, join, tag
-from phase_gate.report.story import Story
-from phase_gate.report.words import headline, phase_class, tone
+from phase_gate.report.html.markup import Html, join, tag
+from phase_gate.report.labels import headline, phase_class, tone
+from phase_gate.report.story.model import Story
 from phase_gate.workflow.metrics import show_value
 
 _MARKS = {True: ("✓", "holds", "good"), False: ("✗", "does not hold", "bad"), None: ("?", "unknown", "odd")}

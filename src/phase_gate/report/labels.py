@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from phase_gate.gate.runs import count
-from phase_gate.report.columns import Column
-from phase_gate.report.ids_over_time import ABSENT, LETTERS
-from phase_gate.report.story import Run, Story, TestRow
+from phase_gate.report.story.columns import Column
+from phase_gate.report.story.model import Run, Story, TestRow
+from phase_gate.report.story.tests import ABSENT, LETTERS
 from phase_gate.workflow.names import DONE
 
 #: What each sign of the timeline means.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from phase_gate.gate.calibration import Calibration, Row
 from phase_gate.gate.runs import count
-from phase_gate.report.markup import Html, join, tag
-from phase_gate.report.story import Series, Story
+from phase_gate.report.html.markup import Html, join, tag
+from phase_gate.report.story.model import Series, Story
 
 #: Points that a line has at most.
 _POINTS = 160

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from phase_gate.report.story import Happening, Run
+from phase_gate.report.story.model import Happening, Run
 from phase_gate.values import Value
 
 #: More would be thinner than anybody can point at.

@@ -8,7 +8,7 @@ from typing import Any
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.outcomes import FAILING, Bucket
-from phase_gate.report.story import TestHistory, TestRow
+from phase_gate.report.story.model import TestHistory, TestRow
 from phase_gate.values import Value
 
 #: Complete runs that are looked through for flaky tests, and those of them that are shown.
