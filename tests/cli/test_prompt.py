@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.claim_blocks import read_blocks
-from phase_gate.core.claim_text import read_claim_text, sentences
-from phase_gate.core.indicators import DEFAULT_PATTERNS, find_patterns
+from phase_gate.claims.blocks import read_blocks
+from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
+from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.report.prompt import STYLES
 from phase_gate.rules.files import load_shipped_workflow, shipped_workflow_names
 from tests.cli.conftest import Begin

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.claim_blocks import read_blocks
-from phase_gate.core.claim_text import read_claim_text, sentences
-from phase_gate.core.claims import Decision, Outcome, Scene, Threshold, decide
-from phase_gate.core.confidence import Measures
-from phase_gate.core.indicators import Indicator
+from phase_gate.claims.blocks import read_blocks
+from phase_gate.claims.confidence import Indicator, Measures
+from phase_gate.claims.decision import Decision, Outcome, Scene, Threshold, decide
+from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.gate.breaker import Breaker, Limits, Status
 from phase_gate.values import replace
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate

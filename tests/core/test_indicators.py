@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.claim_text import read_claim_text, sentences
-from phase_gate.core.indicators import (
+from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
     find_patterns,
     plan_is_ticked,
 )
+from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.workflow.settings import ConfidenceRules
 
 DEFAULT_KEYWORDS = ConfidenceRules().keywords

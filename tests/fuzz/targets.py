@@ -16,12 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phase_gate.cli._transcripts import read_transcript
+from phase_gate.claims.blocks import read_blocks
+from phase_gate.claims.decision import Scene, Threshold, decide, decision_to_json
+from phase_gate.claims.text import read_claim_text, sentences
+from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
-from phase_gate.core.claim_blocks import read_blocks
-from phase_gate.core.claim_record import decision_to_json
-from phase_gate.core.claim_text import read_claim_text, sentences
-from phase_gate.core.claims import Scene, Threshold, decide
 from phase_gate.errors import PhaseGateError, TamperedError
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import Event

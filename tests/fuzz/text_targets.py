@@ -10,8 +10,8 @@ from typing import Any
 from phase_gate.agents.json_text import parse
 from phase_gate.agents.table import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.tools import find_file_writes
-from phase_gate.core.claim_text import read_claim_text, sentences
-from phase_gate.core.indicators import find_patterns, plan_is_ticked
+from phase_gate.claims.confidence import find_patterns, plan_is_ticked
+from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.core.shell_programs import patched_paths
 from phase_gate.core.shell_writes import find_writes
 from phase_gate.core.verification_feedback import first_failures

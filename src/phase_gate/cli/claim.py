@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 
 from phase_gate import exit_codes
+from phase_gate.claims.blocks import Said, read_blocks
+from phase_gate.claims.decision import Decision, Outcome, Threshold, claim_event, decide, decision_to_json
+from phase_gate.claims.measured import measure_scene
+from phase_gate.claims.show import render_claim
+from phase_gate.claims.text import read_claim_text, sentences
+from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from phase_gate.cli._claim_evidence import measure_scene
 from phase_gate.cli._output import read_input
-from phase_gate.cli._transcripts import read_transcript
 from phase_gate.cli.signal import give_signal
-from phase_gate.core.claim_blocks import Said, read_blocks
-from phase_gate.core.claim_record import claim_event, decision_to_json
-from phase_gate.core.claim_text import read_claim_text, sentences
-from phase_gate.core.claims import Decision, Outcome, Threshold, decide
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.signals import Signal
 from phase_gate.project import Project
-from phase_gate.report.claim import render_claim
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import replace
 from phase_gate.visible import show_line

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from phase_gate.core.claim_fields import (
+from phase_gate.claims.fields import (
     AGAINST,
     ANSWERS,
     FIELDS,
@@ -19,7 +19,7 @@ from phase_gate.core.claim_fields import (
     check_text,
     is_nothing,
 )
-from phase_gate.core.claim_text import ClaimText, Place
+from phase_gate.claims.text import ClaimText, Place
 from phase_gate.values import Value, replace
 
 #: Of a value in a message.

@@ -7,20 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.core.claim_blocks import Said
-from phase_gate.core.claim_fields import BlockKind
-from phase_gate.core.confidence import Confidence, Measures, score_confidence
-from phase_gate.core.indicators import DEFAULT_PATTERNS, Indicator, count_present, find_patterns
+from phase_gate.claims.blocks import Said
+from phase_gate.claims.confidence import (
+    DEFAULT_PATTERNS,
+    Confidence,
+    Indicator,
+    Measures,
+    count_present,
+    find_patterns,
+    score_confidence,
+)
+from phase_gate.claims.fields import BlockKind
 from phase_gate.gate.breaker import (
     Breaker,
     Limits,
     at_time,
+    breaker_to_json,
     observe_blocked_claim,
     observe_passed_claim,
 )
 from phase_gate.gate.runs import count
+from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
@@ -260,3 +270,70 @@ def _compare(said: Said, scene: Scene) -> list[str]:
     if said.value("prp", "GATE_1") == "true" and scene.measures.tests_pass is False:
         rows.append(f"GATE_1: true was claimed, and Gate 1 is closed: {scene.measures.tests_reason}")
     return rows
+
+
+# --- a decision about a claim as it is recorded and printed: every part of it
+
+
+#: Characters of one field that are kept.
+_KEPT = 500
+
+
+def decision_to_json(decision: Decision) -> dict[str, Any]:
+    """Return every part of the decision; what an agent wrote is cut."""
+    said = decision.said
+    return {
+        "decision": decision.outcome,
+        "gate": "passed" if decision.passed else "blocked",
+        "reason": decision.reason,
+        "explicit": said.explicit,
+        "is_claim": decision.is_claim,
+        "indicators": decision.found,
+        "threshold": decision.threshold.value,
+        "threshold_from": decision.threshold.source,
+        "indicator_rows": [
+            {"name": each.name, "kind": each.kind, "present": each.present, "detail": each.detail}
+            for each in decision.indicators
+        ],
+        "confidence": decision.confidence.score,
+        "confidence_parts": [
+            {"name": part.name, "worth": part.worth, "points": part.points, "met": part.met, "reason": part.reason}
+            for part in decision.confidence.parts
+        ],
+        "vetoes": list(decision.vetoes),
+        "contradictions": list(decision.contradictions),
+        "warnings": list(decision.warnings),
+        "problems": list(said.problems),
+        "notes": list(said.notes),
+        "remaining_work": said.remaining[:_KEPT],
+        "override": {"requested": decision.override_requested, "honoured": decision.override_honoured},
+        "blocks": [
+            {
+                "kind": block.name,
+                "line": block.line,
+                "fields": {key: value[:_KEPT] for key, value in list(block.fields.items())[:40]},
+            }
+            for block in said.blocks
+        ],
+        "claims_low": decision.claims_low,
+        "claims_done": decision.claims_done,
+    }
+
+
+def claim_event(
+    decision: Decision, state: State, *, kind: str | None, by: str, tree: str, remembered: Mapping[str, str]
+) -> Event:
+    """Return what is recorded about a claim: the decision with all its parts, and what it is about."""
+    measured = state.measurement
+    claim = {
+        **decision_to_json(decision),
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "run": None if measured is None else measured.run,
+        "kind": kind,
+        "by": by,
+    }
+    breaker = breaker_to_json(decision.breaker)
+    return Event(
+        kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree, "remembered": dict(remembered)}
+    )

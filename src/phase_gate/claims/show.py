@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phase_gate.core.claims import Decision, Outcome
+from phase_gate.claims.decision import Decision, Outcome
 from phase_gate.gate.runs import count
 from phase_gate.visible import show_rows
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
+from phase_gate.claims.decision import Scene
 from phase_gate.cli._output import say_aside
-from phase_gate.core.claims import Scene
-from phase_gate.core.confidence import Measures
-from phase_gate.core.indicators import Indicator, plan_is_ticked
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.git import Since, look_since
 from phase_gate.evidence.providers import gather_evidence
