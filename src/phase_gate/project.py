@@ -27,11 +27,11 @@ from phase_gate.workflow.settings import (
 )
 
 if TYPE_CHECKING:
-    from phase_gate.core.pipeline import Pipeline
     from phase_gate.core.task_spec import TaskSpec
     from phase_gate.evidence.context import Scene
     from phase_gate.gate.measured import Measured, Remembered
     from phase_gate.gate.state import State
+    from phase_gate.pipeline.model import Pipeline
     from phase_gate.storage.opening import Opened
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Phase, Workflow
@@ -194,7 +194,7 @@ class Project(Value):
         scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
         if workflow.pipeline is None:
             return gather_evidence(scene)
-        from phase_gate.evidence.pipeline_memory import gather_for_pipeline
+        from phase_gate.pipeline.memory import gather_for_pipeline
 
         return gather_for_pipeline(self, scene, workflow, phase, store, state)
 
@@ -230,7 +230,7 @@ class Project(Value):
         )
         if workflow.pipeline is None:
             return found
-        from phase_gate.evidence.pipeline_memory import remember_pipeline
+        from phase_gate.pipeline.memory import remember_pipeline
 
         return remember_pipeline(self, found, workflow, phase, store, begins_cycle=begins_cycle)
 

@@ -8,17 +8,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.core.consensus import count_votes
-from phase_gate.core.pipeline import Failure, Pipeline, Request, Vote, pipeline_from_json, pipeline_to_json
-from phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
-from phase_gate.core.pipeline_findings import measure_drift, problem_of_record
-from phase_gate.core.pipeline_look import Drifted, Look, Seen, fault_of
-from phase_gate.core.pipeline_order import due_requests, entry_data, following
-from phase_gate.core.pipeline_verdict import why_stuck
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.gate.state import State
+from phase_gate.pipeline.consensus import count_votes
+from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
+from phase_gate.pipeline.look import Drifted, Look, Seen, fault_of
+from phase_gate.pipeline.model import Failure, Pipeline, Request, Vote, pipeline_from_json, pipeline_to_json
+from phase_gate.pipeline.order import due_requests, entry_data, following
+from phase_gate.pipeline.recovery import measure_drift, problem_of_record
+from phase_gate.pipeline.verdict import why_stuck
+from phase_gate.pipeline.votes import parse_vote
 from phase_gate.rules.files import load_shipped_workflow
-from phase_gate.rules.votes import parse_vote
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
 from phase_gate.workflow.model import Artifact
 from tests.conftest import ROOT

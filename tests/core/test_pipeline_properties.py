@@ -14,12 +14,6 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phase_gate.core.pipeline import Failure, Request
-from phase_gate.core.pipeline_documents import RootCause
-from phase_gate.core.pipeline_evidence import measure
-from phase_gate.core.pipeline_look import Look, Seen
-from phase_gate.core.pipeline_order import budget, entry_data, main_line
-from phase_gate.core.pipeline_verdict import Plan, decided, failure_events, made
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import apply
@@ -28,6 +22,12 @@ from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.pipeline.documents import RootCause
+from phase_gate.pipeline.evidence import measure
+from phase_gate.pipeline.look import Look, Seen
+from phase_gate.pipeline.model import Failure, Request
+from phase_gate.pipeline.order import budget, entry_data, main_line
+from phase_gate.pipeline.verdict import Plan, decided, failure_events, made
 from phase_gate.rules.files import load_shipped_guards
 from phase_gate.rules.workflow import parse_workflow
 from phase_gate.values import replace

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.pipeline_documents import RootCause
-from phase_gate.evidence.artifacts import digest_of, look_at
+from phase_gate.pipeline.artifacts import digest_of, look_at
+from phase_gate.pipeline.documents import RootCause
 from phase_gate.workflow.model import Artifact
 
 WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."

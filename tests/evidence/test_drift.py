@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.evidence.drift import commit_of, look_for_drift
+from phase_gate.pipeline.provider import commit_of, look_for_drift
 from phase_gate.workflow.model import Drift
 from tests.evidence.test_git import commit, edit, scene
 from tests.support import Sample

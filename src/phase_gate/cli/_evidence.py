@@ -43,7 +43,7 @@ def _look_again(project: Project, store: TaskStore, state: State, workflow: Work
     """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
     if state.pipeline is None:
         return Measured()
-    from phase_gate.evidence.pipeline_memory import look_again
+    from phase_gate.pipeline.memory import look_again
 
     return look_again(project, workflow, phase, store, state)
 

@@ -104,7 +104,7 @@ def begin_pipeline(call: Call, project: Project, store: TaskStore) -> Answer | N
     workflow = project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
-    from phase_gate.cli._pipeline import begin_cycle
+    from phase_gate.pipeline.begin import begin_cycle
 
     return begin_cycle(call, project, store, workflow)
 
@@ -116,8 +116,8 @@ def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phas
     rows: list[str] = []
     document: dict[str, Any] = {"phase": phase.name, "entered": True}
     if state.pipeline is not None:
-        from phase_gate.core.pipeline_order import requires_of
-        from phase_gate.report.pipeline import needs_of
+        from phase_gate.pipeline.order import requires_of
+        from phase_gate.pipeline.show import needs_of
 
         needs = needs_of(workflow, phase, state.pipeline)
         attempt = state.pipeline.attempts.get(phase.name, 1)

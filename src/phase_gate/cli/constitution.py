@@ -6,11 +6,11 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
-from phase_gate.cli._pipeline import override, pipeline_of, require_pipeline
-from phase_gate.core.pipeline import Pipeline
 from phase_gate.errors import NotAllowedError
-from phase_gate.evidence.artifacts import digest_file
 from phase_gate.gate.state import Event
+from phase_gate.pipeline.artifacts import digest_file
+from phase_gate.pipeline.begin import override, pipeline_of, require_pipeline
+from phase_gate.pipeline.model import Pipeline
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.storage.store import TaskStore
 from phase_gate.visible import show_rows

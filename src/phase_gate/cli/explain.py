@@ -77,11 +77,11 @@ def run(call: Call) -> Answer:
 
 
 def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Answer:
-    from phase_gate.core.gate_result import gate_result, merge_gate_results
+    from phase_gate.pipeline.gate_result import gate_result, merge_gate_results
 
     result = gate_result(evaluation)
     if call.arguments.merge is not None:
-        from phase_gate.evidence.artifacts import read_json
+        from phase_gate.pipeline.artifacts import read_json
 
         try:
             handler = read_json(call.start / call.arguments.merge)
@@ -152,8 +152,8 @@ def explain_name(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | 
 def _requirements(workflow: Workflow, phase: Phase) -> Iterator[str]:
     if workflow.pipeline is None:
         return
-    from phase_gate.core.pipeline import Pipeline
-    from phase_gate.report.pipeline import needs_of
+    from phase_gate.pipeline.model import Pipeline
+    from phase_gate.pipeline.show import needs_of
 
     yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
     if phase.on_failure:

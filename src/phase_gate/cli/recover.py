@@ -7,21 +7,21 @@ import argparse
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
 from phase_gate.cli._output import render_json
-from phase_gate.cli._pipeline import enter_first, override, pipeline_of, require_pipeline
-from phase_gate.core.pipeline import Failure, Pipeline
-from phase_gate.core.pipeline_findings import record_name
-from phase_gate.core.pipeline_order import budget, main_line, problem_of_rewind
-from phase_gate.core.pipeline_stuck import (
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.state import State
+from phase_gate.pipeline.begin import enter_first, override, pipeline_of, require_pipeline
+from phase_gate.pipeline.model import Failure, Pipeline
+from phase_gate.pipeline.order import budget, main_line, problem_of_rewind
+from phase_gate.pipeline.recovery import (
     describe_pipeline_stuck,
     failure_to_json,
+    record_name,
     stuck_sections,
     stuck_to_json,
 )
-from phase_gate.core.pipeline_verdict import Plan, failure_events
-from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.state import State
+from phase_gate.pipeline.show import needs_of, render_sections
+from phase_gate.pipeline.verdict import Plan, failure_events
 from phase_gate.project import Project, pipeline_rules
-from phase_gate.report.pipeline import needs_of, render_sections
 from phase_gate.storage.store import TaskStore
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call, refuse_while_running
-from phase_gate.cli._pipeline import pipeline_of, require_pipeline
-from phase_gate.core.pipeline import Pipeline, Request
-from phase_gate.core.pipeline_order import entry_data, main_line
-from phase_gate.core.pipeline_verdict import decided, enter_command, made
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.order import Entry, How, shorten
 from phase_gate.gate.state import Event, State
+from phase_gate.pipeline.begin import pipeline_of, require_pipeline
+from phase_gate.pipeline.model import Pipeline, Request
+from phase_gate.pipeline.order import entry_data, main_line
+from phase_gate.pipeline.verdict import decided, enter_command, made
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import as_dict

@@ -24,8 +24,8 @@ def run(call: Call) -> Answer:
         from phase_gate.cli._verify_review import review
 
         return review(call)
-    from phase_gate.cli._pipeline import require_pipeline
-    from phase_gate.cli._votes import vote
+    from phase_gate.pipeline.begin import require_pipeline
+    from phase_gate.pipeline.votes import vote
 
     project = call.project()
     store = call.store(project)

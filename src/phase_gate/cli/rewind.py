@@ -50,7 +50,7 @@ def run(call: Call) -> Answer:
         remembered = project.remember(workflow, wanted, store, state, begins_cycle=False)
         entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
         if state.pipeline is not None:
-            from phase_gate.core.pipeline_order import entry_data
+            from phase_gate.pipeline.order import entry_data
 
             entered["pipeline"] = entry_data(
                 state, workflow, wanted, "rewind", artifacts=remembered.artifacts, commit=remembered.commit
@@ -74,6 +74,6 @@ def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
             f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
             remedy="phase-gate recover",
         )
-    from phase_gate.core.pipeline_order import main_line
+    from phase_gate.pipeline.order import main_line
 
     return list(main_line(workflow))

@@ -6,11 +6,10 @@ import argparse
 import json
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._pipeline import pipeline_of, require_pipeline
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.evidence.drift import commit_of
-from phase_gate.evidence.pipeline import tree_of
 from phase_gate.gate.runs import count
+from phase_gate.pipeline.begin import pipeline_of, require_pipeline
+from phase_gate.pipeline.provider import commit_of, tree_of
 from phase_gate.project import pipeline_rules
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below

@@ -145,9 +145,8 @@ def _draw(
     state = opened.state
     if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
         return None
-    from phase_gate.core.route import FEW, find_route
+    from phase_gate.pipeline.route import FEW, find_route, render_route, route_to_json
     from phase_gate.project import rules_of
-    from phase_gate.report.route import render_route, route_to_json
 
     workflow = rules_of(project, store, opened)
     verdict = state.evaluation

@@ -26,7 +26,7 @@ def state_to_json(state: State) -> dict[str, Any]:
     }
     # Each is imported where it is needed: no other workflow pays for it.
     if state.pipeline is not None:
-        from phase_gate.core.pipeline import pipeline_to_json
+        from phase_gate.pipeline.model import pipeline_to_json
 
         document["pipeline"] = pipeline_to_json(state.pipeline)
     if state.verification is not None:
@@ -85,7 +85,7 @@ def _verification(data: Json) -> object:
 
 
 def _pipeline(row: Json) -> object:
-    from phase_gate.core.pipeline import pipeline_from_json
+    from phase_gate.pipeline.model import pipeline_from_json
 
     return pipeline_from_json(row)
 

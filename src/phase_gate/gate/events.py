@@ -28,7 +28,7 @@ from phase_gate.values import replace
 from phase_gate.workflow.names import DONE, STUCK
 
 if TYPE_CHECKING:
-    from phase_gate.core.pipeline import Pipeline
+    from phase_gate.pipeline.model import Pipeline
 
 #: What happens to a task of the verification gate.
 VERIFICATION_KINDS = (
@@ -56,7 +56,7 @@ def apply(state: State, event: Event) -> State:
         return state
     state = change(state, event)
     if state.pipeline is not None:
-        from phase_gate.core.pipeline import change as change_pipeline  # no other workflow pays for it
+        from phase_gate.pipeline.model import change as change_pipeline  # no other workflow pays for it
 
         state = replace(state, pipeline=change_pipeline(state.pipeline, event))
     if state.undo is not None and event.data.get("run") != state.undo.run:
@@ -102,7 +102,7 @@ def _cycle_began(state: State, event: Event) -> State:
 def _begin_pipeline(data: Json | None) -> Pipeline | None:
     if data is None:
         return None
-    from phase_gate.core.pipeline import begin
+    from phase_gate.pipeline.model import begin
 
     return begin(data)
 

@@ -109,7 +109,7 @@ def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
     """Return which phase follows the present one once it has exited, and how it is entered."""
     if state.pipeline is None:
         return current.next, How.NEXT
-    from phase_gate.core.pipeline_order import following  # no other workflow pays for it
+    from phase_gate.pipeline.order import following  # no other workflow pays for it
 
     way = following(state.pipeline, workflow, current)
     return way.phase, How(way.how)
@@ -219,7 +219,7 @@ def entry_events(
 
 
 def _pipeline_entry(state: State, entry: Entry, workflow: Workflow, remembered: Remembered) -> dict[str, Any]:
-    from phase_gate.core.pipeline_order import entry_data
+    from phase_gate.pipeline.order import entry_data
 
     began = replace(state, pipeline=None) if entry.begins_cycle else state
     return entry_data(began, workflow, entry.phase, entry.how, artifacts=remembered.artifacts, commit=remembered.commit)
@@ -230,8 +230,8 @@ def _routed(state: State, entry: Entry, workflow: Workflow) -> list[Event]:
     current = workflow.phase(state.phase or "")
     if entry.how is not How.REQUEST or current is None or state.pipeline is None:
         return []
-    from phase_gate.core.pipeline_order import following
-    from phase_gate.core.pipeline_verdict import decided
+    from phase_gate.pipeline.order import following
+    from phase_gate.pipeline.verdict import decided
 
     reason = f"leads from {current.name} to {entry.phase.name}"
     requests = following(state.pipeline, workflow, current).requests

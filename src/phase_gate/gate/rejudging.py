@@ -51,7 +51,7 @@ def judgement_events(
         events.append(Event(kind="signal-spent", data=spent, at=at))
     said: Mapping[str, Any] = {}
     if state is not None and state.pipeline is not None and workflow is not None:
-        from phase_gate.core.pipeline_verdict import pipeline_events  # no other workflow pays for it
+        from phase_gate.pipeline.verdict import pipeline_events  # no other workflow pays for it
 
         more, said = pipeline_events(evaluation, state, workflow, phase, at=at, look=look)
         events += more
@@ -132,7 +132,7 @@ def in_words(evaluation: Evaluation, state: State, workflow: Workflow, phase: Ph
     """Return the verdict with what follows from it in a pipeline; as it is in any other workflow."""
     if state.pipeline is None:
         return evaluation
-    from phase_gate.core.pipeline_verdict import with_pipeline
+    from phase_gate.pipeline.verdict import with_pipeline
 
     return with_pipeline(evaluation, state, workflow, phase)
 

@@ -15,8 +15,8 @@ from phase_gate.errors import ConfigurationError
 from phase_gate.gate.breaker import Limits
 from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.gate.standing import ExitMeaning
+from phase_gate.pipeline.reading import check_path, read_artifact_changes
 from phase_gate.rules.fields import Fields
-from phase_gate.rules.pipeline_text import check_path, read_artifact_changes
 from phase_gate.rules.sections import (
     read_commands,
     read_confidence,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from phase_gate.core.pipeline_order import requires_of
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import find_transitions, reach
+from phase_gate.pipeline.order import requires_of
 from phase_gate.rules.truth import Names, find_fixed_truth
 from phase_gate.values import Value
 from phase_gate.workflow.conditions import Condition, parse_condition

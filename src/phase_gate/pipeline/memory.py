@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.core.pipeline_documents import RootCause
-from phase_gate.core.pipeline_evidence import with_checks
-from phase_gate.core.pipeline_order import requires_of
-from phase_gate.evidence.artifacts import digest_file, digest_of, look_at
 from phase_gate.evidence.context import PipelineScene, Scene
-from phase_gate.evidence.drift import commit_of
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
+from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
+from phase_gate.pipeline.documents import RootCause
+from phase_gate.pipeline.evidence import with_checks
+from phase_gate.pipeline.order import requires_of
+from phase_gate.pipeline.provider import commit_of
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules

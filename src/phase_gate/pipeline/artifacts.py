@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.pipeline_documents import read_audit, read_root_cause, read_snapshot
-from phase_gate.core.pipeline_look import Seen
 from phase_gate.evidence.documents.pages import Page, Piece
 from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
 from phase_gate.gate.runs import count
+from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
+from phase_gate.pipeline.look import Seen
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 

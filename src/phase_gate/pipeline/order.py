@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.pipeline import Pipeline, Request
 from phase_gate.gate.state import State
+from phase_gate.pipeline.model import Pipeline, Request
 from phase_gate.values import Value
 from phase_gate.workflow.model import MAX_RECOVERIES, Phase, Requires, Workflow
 from phase_gate.workflow.names import DONE

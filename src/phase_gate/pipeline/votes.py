@@ -1,4 +1,4 @@
-"""Votes of reviewers in a consensus phase: show what is voted on, or record one."""
+"""Read a reviewer's vote from a file: strict, as every answer that opens something."""
 
 from __future__ import annotations
 
@@ -8,23 +8,60 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_while_running
 from phase_gate.cli._output import read_input
-from phase_gate.cli._pipeline import pipeline_of
-from phase_gate.core.consensus import WEIGHTS, count_votes
-from phase_gate.core.pipeline import Pipeline
-from phase_gate.core.pipeline_look import fault_of, fingerprint
-from phase_gate.core.pipeline_order import requires_of
 from phase_gate.errors import NotAllowedError, VoteError
-from phase_gate.evidence.artifacts import look_at
-from phase_gate.evidence.pipeline import tree_of
 from phase_gate.gate.state import Event, State
+from phase_gate.pipeline.artifacts import look_at
+from phase_gate.pipeline.begin import pipeline_of
+from phase_gate.pipeline.consensus import WEIGHTS, count_votes
+from phase_gate.pipeline.look import fault_of, fingerprint
+from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
+from phase_gate.pipeline.order import requires_of
+from phase_gate.pipeline.provider import tree_of
 from phase_gate.project import Project, pipeline_rules
-from phase_gate.rules.votes import MAX_BYTES, Ballot, parse_vote
-from phase_gate.rules.yaml import read_bytes
+from phase_gate.rules.fields import Fields
+from phase_gate.rules.yaml import read_bytes, read_document
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import as_dict
+from phase_gate.values import Value, as_dict
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Consensus, Phase, Workflow, settle
 from phase_gate.workflow.names import look_command
+
+#: Bytes: a vote is a sentence or two.
+MAX_BYTES = 64 * 1024
+
+
+class Ballot(Value):
+    """What somebody voted, and what for, as far as they said so."""
+
+    vote: Choice
+    confidence: float
+    by: str
+    reason: str = ""
+    phase: str = ""
+    version: str = ""
+
+
+def parse_vote(text: str | bytes, name: str) -> Ballot:
+    """Return the vote that the text gives. Raises VoteError, or DocumentError where it is no YAML."""
+    fields = Fields(read_document(text, name=name, limit=MAX_BYTES), file=name, error=VoteError)
+    ballot = Ballot(
+        vote=fields.choice("vote", CHOICES),
+        confidence=float(fields.number("confidence", minimum=0)),
+        by=fields.name("by"),
+        reason=" ".join(fields.text("reason", "").split()),
+        phase=fields.text("phase", "").upper(),
+        version=fields.text("version", ""),
+    )
+    fields.finish()
+    if ballot.confidence > 1:
+        fields.refuse("confidence", f"confidence can't be {ballot.confidence:g}", "write 0 to 1: 0.9 is rather sure")
+    if ballot.vote != "approve" and not ballot.reason:
+        raise VoteError(f"{fields.place()}: a vote to {ballot.vote} needs a reason", "say what has to change")
+    return ballot
+
+
+# --- votes of reviewers in a consensus phase: show what is voted on, or record one
+
 
 #: Characters of a version that people type.
 _VERSION = 12

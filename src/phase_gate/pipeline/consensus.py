@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from phase_gate.core.pipeline import Choice, Vote
 from phase_gate.names import name_key
+from phase_gate.pipeline.model import Choice, Vote
 from phase_gate.values import Value
 
 #: What a vote weighs, times how sure the reviewer is.

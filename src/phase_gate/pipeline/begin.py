@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from phase_gate.cli._answer import Answer, Call, refuse_while_running
-from phase_gate.core.pipeline import Pipeline
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Kind, override_record
 from phase_gate.gate.state import Event, State
+from phase_gate.pipeline.model import Pipeline
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.visible import show_line

@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.pipeline import Failure, Pipeline, Request, change
-from phase_gate.core.pipeline_order import (
+from phase_gate.gate.advice import what_gate_1_misses
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.measured import Remembered
+from phase_gate.gate.state import Event, State
+from phase_gate.pipeline.model import Failure, Pipeline, Request, change
+from phase_gate.pipeline.order import (
     Way,
     budget,
     entry_data,
@@ -18,10 +22,6 @@ from phase_gate.core.pipeline_order import (
     requires_of,
     rewind_key,
 )
-from phase_gate.gate.advice import what_gate_1_misses
-from phase_gate.gate.evaluation import Evaluation
-from phase_gate.gate.measured import Remembered
-from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, as_dict, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK, look_command, run_command

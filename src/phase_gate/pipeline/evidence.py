@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.core.consensus import count_votes
-from phase_gate.core.pipeline import Pipeline
-from phase_gate.core.pipeline_documents import REQUESTING_KINDS, AuditFinding
-from phase_gate.core.pipeline_findings import measure_drift, measure_recovery
-from phase_gate.core.pipeline_look import Look, fault_of, fingerprint, hard
-from phase_gate.core.pipeline_order import requires_of
-from phase_gate.core.pipeline_verdict import CHANGE_REQUESTED
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import count
+from phase_gate.pipeline.consensus import count_votes
+from phase_gate.pipeline.documents import REQUESTING_KINDS, AuditFinding
+from phase_gate.pipeline.look import Look, fault_of, fingerprint, hard
+from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.order import requires_of
+from phase_gate.pipeline.recovery import measure_drift, measure_recovery
+from phase_gate.pipeline.verdict import CHANGE_REQUESTED
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import DRIFT, Phase, Workflow, settle
 

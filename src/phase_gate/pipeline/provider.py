@@ -1,0 +1,156 @@
+"""Evidence of a pipeline: artifacts, votes on them, the constitution, requests, drift, and why a gate failed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+
+from phase_gate.evidence.context import PipelineScene, Provider, Scene
+from phase_gate.gate.measured import Measured
+from phase_gate.pipeline.artifacts import digest_file, look_at
+from phase_gate.pipeline.evidence import measure
+from phase_gate.pipeline.look import Drifted, Look, Seen
+from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.order import requires_of
+from phase_gate.storage.tree.filtered_files import as_indexed
+from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.tree.git import NoGitError, run_git
+from phase_gate.storage.tree.git_status import find_modified_submodules
+from phase_gate.workflow.model import DRIFT, Drift, Phase, PipelineRules
+
+#: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
+_ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})
+
+
+class PipelineProvider(Provider):
+    def measure(self, scene: Scene) -> Measured:
+        view = scene.pipeline
+        if view is None or view.state.pipeline is None:
+            return Measured(warnings=("what a pipeline asks for is unknown: this cycle began as none",))
+        found = measure(take_look(scene, view, view.state.pipeline), view.state.pipeline, view.workflow, view.phase)
+        wanted = scene.wanted | _ALWAYS
+        return Measured(
+            metrics={name: value for name, value in found.metrics.items() if name in wanted},
+            findings=tuple(each for each in found.findings if not _is_aside(each.slug, view.phase)),
+            warnings=found.warnings,
+        )
+
+
+PROVIDER = PipelineProvider()
+
+
+def _is_aside(slug: str, phase: Phase) -> bool:
+    """Tell whether no rule of the phase speaks of a finding: a pending request is none of its business."""
+    return slug == "no-pending-request" and slug not in phase.gate_1.guards
+
+
+def take_look(scene: Scene, view: PipelineScene, pipeline: Pipeline) -> Look:
+    """Return what is seen of the project, as far as the phase asks for it."""
+    rules = view.workflow.pipeline
+    assert rules is not None, "only a pipeline is asked"
+    requires = requires_of(view.phase)
+    wanted = {*requires.artifacts, *requires.approved, *(name for name in view.phase.raises if name != DRIFT)}
+    if requires.consensus is not None:
+        wanted |= set(requires.consensus.on)
+    drift = None
+    if DRIFT in view.phase.raises and rules.drift is not None:
+        drift = look_for_drift(scene, rules.drift, pipeline.base, left_out(scene, rules))
+    return Look(
+        artifacts={
+            name: look_at(scene.root, artifact) if name in wanted else Seen()
+            for name, artifact in rules.artifacts.items()
+        },
+        constitution={path: digest_file(scene.root / path) for path in rules.constitution},
+        tree=tree_of(view.tree_files(), rules),
+        changed_rules=_changed_rules(view, pipeline),
+        drift=drift,
+    )
+
+
+def left_out(scene: Scene, rules: PipelineRules) -> Callable[[str], bool]:
+    """Return what tells documents and artifacts from the code."""
+    matches = compile_globs((*scene.configuration.docs, *(each.path for each in rules.artifacts.values())))
+    return lambda path: matches(path) or ".phase-gate" in path.split("/")
+
+
+def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
+    """Return a digest of the tree without artifacts: a snapshot is one of them, and can't contain itself."""
+    is_artifact = compile_globs([each.path for each in rules.artifacts.values()])
+    text = "\0".join(part for pair in sorted(files.items()) for part in pair if not is_artifact(pair[0]))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _changed_rules(view: PipelineScene, pipeline: Pipeline) -> tuple[str, ...]:
+    then: Mapping[str, str] = view.load(pipeline.rules)["names"]
+    now = view.name_rules()
+    return tuple(sorted(name for name in {*then, *now} if then.get(name) != now.get(name)))
+
+
+# --- what git shows since the plan was approved: configuration files that changed, and how many lines did
+
+
+def commit_of(root: str) -> str:
+    """Return what is checked out; empty where that is not known."""
+    try:
+        return run_git(root, "rev-parse", "--verify", "-q", "HEAD").decode("ascii").strip()
+    except (NoGitError, UnicodeDecodeError):
+        return ""
+
+
+def look_for_drift(scene: Scene, rules: Drift, base: str, is_left_out: Callable[[str], bool]) -> Drifted | None:
+    """Return what changed since that commit, documents and artifacts left out; None if git can't tell."""
+    if not base:
+        return None
+    root = str(scene.root)
+    try:
+        changed = _count(root, base)
+        others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+    except NoGitError:
+        return None
+    for path in os.fsdecode(others).split("\0"):
+        if path:
+            changed[path] = _count_lines(scene, path)
+    kept = {path: lines for path, lines in changed.items() if not is_left_out(path)}
+    return Drifted(files=_configuration(scene, rules, kept), lines=sum(kept.values()))
+
+
+def _count(root: str, base: str) -> dict[str, int]:
+    """Return how many lines of which tracked files are not those of a commit."""
+    changed = dict(_read_numbers(root, base, "--", "."))
+    # A submodule counts by its commit, as git shows it: one line went, and one came.
+    changed.update((path, 2) for path in find_modified_submodules(root) if path not in changed)
+    committed = as_indexed(root, changed)
+    if committed:
+        # The work tree has other bytes than a commit there, whether something changed or not.
+        for path in committed:
+            del changed[path]
+        changed.update((path, lines) for path, lines in _read_numbers(root, "--cached", base) if path in committed)
+    return changed
+
+
+def _read_numbers(root: str, *compared: str) -> Iterator[tuple[str, int]]:
+    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
+    for row in os.fsdecode(run_git(root, "diff", *options, "--relative", *compared)).split("\0"):
+        added, _, rest = row.partition("\t")
+        removed, _, path = rest.partition("\t")
+        if path:
+            # A binary file has dashes there: it changed, by no line that anybody could read.
+            yield path, sum(int(number) for number in (added, removed) if number.isdigit())
+
+
+def _configuration(scene: Scene, rules: Drift, changed: Mapping[str, int]) -> dict[str, str]:
+    matches = compile_globs(rules.files)
+    return {path: digest_file(scene.root / path) for path in changed if matches(path)}
+
+
+def _count_lines(scene: Scene, path: str) -> int:
+    try:
+        with (scene.root / path).open("rb") as file:
+            # A binary file has no lines, as git sees it.
+            if b"\0" in file.read(8192):
+                return 0
+            file.seek(0)
+            return sum(1 for _ in file)
+    except OSError:
+        return 0
