@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.shard_record import Shard, Split
 from phase_gate.errors import ShardError
-from phase_gate.storage.shard_files import read_shards, write_shard
+from phase_gate.shards.files import read_shards, write_shard
+from phase_gate.shards.record import Shard, Split
 from phase_gate.values import replace
 from tests.core.test_shards import IDS, shard
 

@@ -9,7 +9,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_pytest
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
-from phase_gate.storage.shard_files import FOLDER, read_shards
+from phase_gate.shards.files import FOLDER, read_shards
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,12 +36,12 @@ def run(call: Call) -> Answer:
     shards = read_shards(folder, key=project.key)
     require_pytest()
     # Loads pytest: only where there is something to combine.
-    from phase_gate.recording.combining import combine_run
     from phase_gate.recording.options import choose_reports
     from phase_gate.report.ci import Told, tell_ci
     from phase_gate.report.files import write_reports
     from phase_gate.report.panel import panel_text, render_panel
     from phase_gate.report.story.reading import read_story
+    from phase_gate.shards.combining import combine_run
 
     defaults = project.configuration.run
     reports = choose_reports(arguments.report, call.start, project)

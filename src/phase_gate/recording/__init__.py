@@ -56,7 +56,7 @@ def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
         BaselineRecorder.configure(config)
         return None
     if config.option.phase_shard is not None:
-        from phase_gate.recording.shard import ShardRecorder
+        from phase_gate.shards.recorder import ShardRecorder
 
         ShardRecorder.configure(config)
         return None

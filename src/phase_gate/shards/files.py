@@ -14,10 +14,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from phase_gate.core.shard_json import SCHEMA, shard_from_json, shard_to_json
-from phase_gate.core.shard_record import Shard, Split
 from phase_gate.errors import ShardError
 from phase_gate.gate.forked import forked_child
+from phase_gate.shards.record import Shard, Split
+from phase_gate.shards.record_json import SCHEMA, shard_from_json, shard_to_json
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.own_folders import refuse_links

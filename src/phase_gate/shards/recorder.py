@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.core.shard_record import Shard, Split, collection_digest, to_ranges
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError, as_fault
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import SessionFacts
@@ -32,13 +31,13 @@ from phase_gate.recording.preparing import prepare, take_criteria
 from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.session import gather_facts
-from phase_gate.recording.slices import SliceWitness
-from phase_gate.recording.splits import read_split
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.recording.worker import INPUT, read_worker
 from phase_gate.report.panel import Line, name_root, render_problem
-from phase_gate.storage.shard_files import FOLDER, shard_mark_file, write_shard
+from phase_gate.shards.files import FOLDER, shard_mark_file, write_shard
+from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
+from phase_gate.shards.split import SliceWitness, read_split
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
 from phase_gate.storage.tree.git import try_git

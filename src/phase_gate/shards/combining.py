@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phase_gate.core.shard_record import Shard
-from phase_gate.core.shards import combine_shards
 from phase_gate.errors import ShardError
 from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.run_end import Finished
 from phase_gate.project import Project
 from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.session import make_record
+from phase_gate.shards.merging import combine_shards
+from phase_gate.shards.record import Shard
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git import try_git

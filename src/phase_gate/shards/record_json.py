@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from phase_gate.core.shard_record import Shard, Split
 from phase_gate.gate.failures import failure_from_json, failure_to_json
 from phase_gate.gate.findings import findings_from_json, findings_to_json
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.test_parts import parts_from_json, parts_to_json
+from phase_gate.shards.record import Shard, Split
 from phase_gate.values import as_dict
 
 #: Of the documents that this version writes and reads.
