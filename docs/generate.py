@@ -20,8 +20,6 @@ from docs.shell_files import FILES, help_of, is_required, own_actions, subparser
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
 from phase_gate.cli._dispatch import build_full_parser
-from phase_gate.core.verification import TRANSITIONS as STATUS_TRANSITIONS
-from phase_gate.core.verify_opinions import RULES
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
@@ -35,6 +33,8 @@ from phase_gate.rules.files import (
 )
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
+from phase_gate.verification.lint.opinions import RULES
+from phase_gate.verification.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults

@@ -27,12 +27,12 @@ from phase_gate.workflow.settings import (
 )
 
 if TYPE_CHECKING:
-    from phase_gate.core.task_spec import TaskSpec
     from phase_gate.evidence.context import Scene
     from phase_gate.gate.measured import Measured, Remembered
     from phase_gate.gate.state import State
     from phase_gate.pipeline.model import Pipeline
     from phase_gate.storage.opening import Opened
+    from phase_gate.verification.spec import TaskSpec
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Phase, Workflow
 
@@ -153,8 +153,8 @@ class Project(Value):
 
     def verification_workflow(self) -> Workflow:
         """Return the workflow of the verification gate, with what the project's file says of its one phase."""
-        from phase_gate.core.verification import PHASE, WORKFLOW
         from phase_gate.values import replace
+        from phase_gate.verification.model import PHASE, WORKFLOW
 
         overlay = self.configuration.overlay
         # The rest of the file speaks of the project's own workflow, which this is not.
@@ -298,7 +298,7 @@ class Project(Value):
 
     def take_task_tree(self, spec: TaskSpec) -> Tree:
         """Return the fingerprint of the sources and of all files that a task of the verification gate lists."""
-        from phase_gate.evidence.task_changes import list_matcher
+        from phase_gate.verification.changes import list_matcher
 
         plain = [each for each in spec.files if not set(each) & set("*?") and not (self.root / each).is_dir()]
         if len(plain) < len(spec.files):

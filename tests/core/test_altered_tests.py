@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.altered_tests import find_altered_tests
-from phase_gate.core.task_diff import TextChange
+from phase_gate.verification.altered_tests import find_altered_tests
+from phase_gate.verification.diff import TextChange
 
 BEFORE = """\
 import pytest

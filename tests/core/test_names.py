@@ -11,8 +11,8 @@ from phase_gate.names import find_name_fault, name_key, same_name
 from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.model import Choice, Vote
 from phase_gate.pipeline.votes import parse_vote
-from phase_gate.rules.task_results import read_executor_result, read_verdict
 from phase_gate.storage.signal_file import parse_signal
+from phase_gate.verification.result_files import read_executor_result, read_verdict
 
 
 @pytest.mark.parametrize(

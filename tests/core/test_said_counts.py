@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.said_counts import count_tests_said
+from phase_gate.verification.lint.counts import count_tests_said
 
 MOCHA = "  planner\n    ✔ parses\n\n\n  5 passing (12ms)\n  1 pending\n  2 failing\n"
 NODE = "ℹ tests 6\nℹ suites 0\nℹ pass 4\nℹ fail 1\nℹ cancelled 0\nℹ skipped 1\n"

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.core.verification import FailureType
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import EVENT_KINDS, VERIFICATION_KINDS, apply
@@ -21,6 +20,7 @@ from phase_gate.gate.state import NEW_STATE, Event, Fact, Measurement, OpenRun, 
 from phase_gate.gate.waivers import Waiver
 from phase_gate.pipeline.model import Pipeline, Step
 from phase_gate.values import as_dict, replace
+from phase_gate.verification.model import FailureType
 from tests.core.verifications import began, check, failed, reported, taken, task
 
 # --- a state and its document

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.task_spec import (
+from phase_gate.errors import TaskFileError
+from phase_gate.storage.store import task_folder
+from phase_gate.verification.spec import (
     DEFAULT_TIMEOUTS,
     MAX_TIMEOUTS,
     TaskSpec,
@@ -16,9 +18,7 @@ from phase_gate.core.task_spec import (
     spec_to_json,
     task_slug,
 )
-from phase_gate.errors import TaskFileError
-from phase_gate.rules.task_files import parse_tasks, read_task_file
-from phase_gate.storage.store import task_folder
+from phase_gate.verification.task_files import parse_tasks, read_task_file
 from tests.conformance.stories import faults, load_schema
 
 XML = """\

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from phase_gate.core.task_results import (
+from phase_gate.errors import MalformedResultError
+from phase_gate.verification.result_files import MAX_SIZE, UNFILLED, read_executor_result, read_verdict
+from phase_gate.verification.spec import (
     Claimed,
     ExecutorResult,
     Verdict,
     result_to_json,
     verdict_to_json,
 )
-from phase_gate.errors import MalformedResultError
-from phase_gate.rules.task_results import MAX_SIZE, UNFILLED, read_executor_result, read_verdict
 from tests.conformance.stories import faults, load_schema
 
 SUCCESS: dict[str, Any] = {

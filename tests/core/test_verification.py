@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.task_spec import TaskSpec, spec_to_json
-from phase_gate.core.verification import TRANSITIONS, Check, FailureType, Status, Verification
-from phase_gate.core.verification_fold import advance, move
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import VERIFICATION_KINDS, apply
 from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.report.verification import progress_bar
 from phase_gate.values import replace
+from phase_gate.verification.events import advance, move
+from phase_gate.verification.model import TRANSITIONS, Check, FailureType, Status, Verification
+from phase_gate.verification.show import progress_bar
+from phase_gate.verification.spec import TaskSpec, spec_to_json
 from tests.core.verifications import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
 
 #: What the document draws, with the ways to and from BLOCKED, and to SKIPPED.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.verification_claims import doubts, is_same_command
+from phase_gate.verification.claims import doubts, is_same_command
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from phase_gate.core.task_spec import MAX_TIMEOUTS, TaskSpec
-from phase_gate.core.verification import FailureType, Status, Verification
-from phase_gate.core.verification_rules import (
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.state import Event
+from phase_gate.values import replace
+from phase_gate.verification.model import FailureType, Status, Verification
+from phase_gate.verification.rules import (
     RETRIES,
     escalate,
     extend_limits,
@@ -19,7 +21,8 @@ from phase_gate.core.verification_rules import (
     retries_left,
     set_limits,
 )
-from phase_gate.core.verification_stats import (
+from phase_gate.verification.spec import MAX_TIMEOUTS, TaskSpec
+from phase_gate.verification.stats import (
     Overview,
     TaskRow,
     failures_to_json,
@@ -28,9 +31,6 @@ from phase_gate.core.verification_stats import (
     row_to_json,
     stats_to_json,
 )
-from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.state import Event
-from phase_gate.values import replace
 from tests.core.verifications import (
     AT,
     SPEC,

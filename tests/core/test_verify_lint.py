@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.core.task_spec import TaskSpec
-from phase_gate.core.verify_lint import lint_command, lint_done
-from phase_gate.core.verify_opinions import RULES
+from phase_gate.verification.lint import lint_command, lint_done
+from phase_gate.verification.lint.opinions import RULES
+from phase_gate.verification.spec import TaskSpec
 
 
 def task(verify: str = "pytest tests/a.py", *, shell: bool = True, done: str = "5 tests pass") -> TaskSpec:

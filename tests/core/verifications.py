@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.core.task_spec import DEFAULT_TIMEOUTS, TaskSpec, spec_to_json
-from phase_gate.core.verification import FailureType, Verification
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.verification.model import FailureType, Verification
+from phase_gate.verification.spec import DEFAULT_TIMEOUTS, TaskSpec, spec_to_json
 
 AT = "2026-01-26T14:00:00.000Z"
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.core.verify_lint import lint_command, lint_done
 from phase_gate.evidence.documents.diagrams import Diagram
 from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.project import Project
 from phase_gate.rules.criteria import read_criteria
-from phase_gate.rules.task_files import parse_tasks
-from phase_gate.rules.task_results import read_executor_result, read_verdict
 from phase_gate.storage.signal_file import parse_signal
+from phase_gate.verification.lint import lint_command, lint_done
+from phase_gate.verification.result_files import read_executor_result, read_verdict
+from phase_gate.verification.task_files import parse_tasks
 from tests.docs.blocks import (
     ROOT,
     Block,

@@ -14,13 +14,13 @@ from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.core.shell_programs import patched_paths
 from phase_gate.core.shell_writes import find_writes
-from phase_gate.core.verification_feedback import first_failures
 from phase_gate.evidence.quality.copies import code_lines
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key
 from phase_gate.pipeline.artifacts import _check
 from phase_gate.pipeline.votes import parse_vote
+from phase_gate.verification.feedback import first_failures
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.model import Artifact
 

@@ -6,14 +6,13 @@ import json
 
 import jsonschema
 
-from phase_gate.core.said_counts import count_tests_said
-from phase_gate.core.task_results import result_to_json, verdict_to_json
-from phase_gate.core.task_spec import TaskSpec, spec_from_json, spec_to_json
-from phase_gate.core.verify_lint import lint_command, lint_done
 from phase_gate.evidence.process.output import Blotter
-from phase_gate.rules.task_files import parse_tasks
-from phase_gate.rules.task_results import read_executor_result, read_verdict
 from phase_gate.storage.store import task_folder
+from phase_gate.verification.lint import lint_command, lint_done
+from phase_gate.verification.lint.counts import count_tests_said
+from phase_gate.verification.result_files import read_executor_result, read_verdict
+from phase_gate.verification.spec import TaskSpec, result_to_json, spec_from_json, spec_to_json, verdict_to_json
+from phase_gate.verification.task_files import parse_tasks
 from tests.conftest import ROOT
 
 _SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"

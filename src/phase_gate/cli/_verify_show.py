@@ -7,19 +7,19 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._output import render_json
-from phase_gate.cli._verify_desk import Board, Desk
-from phase_gate.core.verification import FINISHED, Status, Verification
-from phase_gate.core.verification_feedback import feedback as feedback_text
-from phase_gate.core.verification_feedback import find_dependency
-from phase_gate.core.verification_result import evidence_chain, gate_result, is_complete
-from phase_gate.core.verification_rules import late
-from phase_gate.core.verification_stats import failures_to_json, row_to_json, stats_to_json
 from phase_gate.errors import NotAllowedError
-from phase_gate.report.state_file import state_file
-from phase_gate.report.verification import failure_rows, stats_rows, task_rows
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import describe_difference
+from phase_gate.verification.board import Board, Desk
+from phase_gate.verification.feedback import feedback as feedback_text
+from phase_gate.verification.feedback import find_dependency
+from phase_gate.verification.model import FINISHED, Status, Verification
+from phase_gate.verification.overview import state_file
+from phase_gate.verification.result import evidence_chain, gate_result, is_complete
+from phase_gate.verification.rules import late
+from phase_gate.verification.show import failure_rows, stats_rows, task_rows
+from phase_gate.verification.stats import failures_to_json, row_to_json, stats_to_json
 from phase_gate.visible import show_rows
 
 

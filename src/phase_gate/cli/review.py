@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     if call.arguments.file is not None and _is_verdict(call):
-        from phase_gate.cli._verify_review import review
+        from phase_gate.verification.review import review
 
         return review(call)
     from phase_gate.pipeline.begin import require_pipeline

@@ -22,9 +22,9 @@ from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 if TYPE_CHECKING:
-    from phase_gate.core.verification_stats import Overview
     from phase_gate.project import Project
     from phase_gate.storage.opening import Opened
+    from phase_gate.verification.stats import Overview
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +132,7 @@ def _overview(call: Call, project: Project) -> Overview | None:
     """Return the tasks of the verification gate; None where there are none, which is told at a glance."""
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
-    from phase_gate.storage.verifications import load_overview
+    from phase_gate.verification.overview import load_overview
 
     found = load_overview(project.state_folder, lambda task: call.store(replace(project, task=task)), key=project.key)
     return found if found.total else None

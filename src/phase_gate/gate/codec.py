@@ -30,7 +30,7 @@ def state_to_json(state: State) -> dict[str, Any]:
 
         document["pipeline"] = pipeline_to_json(state.pipeline)
     if state.verification is not None:
-        from phase_gate.core.verification import verification_to_json
+        from phase_gate.verification.model import verification_to_json
 
         document["verification"] = verification_to_json(state.verification)
     return document
@@ -79,7 +79,7 @@ def _measurement(data: Json) -> Measurement:
 
 
 def _verification(data: Json) -> object:
-    from phase_gate.core.verification import verification_from_json
+    from phase_gate.verification.model import verification_from_json
 
     return verification_from_json(data)
 

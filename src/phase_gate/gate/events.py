@@ -369,7 +369,7 @@ def _file_spent(state: State, event: Event) -> State:
 def _phase_exited(state: State, event: Event) -> State:
     state = replace(state, breaker=Breaker())
     if state.verification is not None and not event.data.get("forced"):
-        from phase_gate.core.verification_fold import exit_phase
+        from phase_gate.verification.events import exit_phase
 
         state = replace(state, verification=exit_phase(state.verification))
     if event.data.get("freezes"):
@@ -451,7 +451,7 @@ def _known_taken(state: State, event: Event) -> State:
 
 def _verification_step(state: State, event: Event) -> State:
     # Imported where there is such a task: no other one pays for it.
-    from phase_gate.core.verification_fold import advance
+    from phase_gate.verification.events import advance
 
     verification = advance(state.verification, event)
     return replace(state, verification=verification, rules=event.data.get("rules") or state.rules)

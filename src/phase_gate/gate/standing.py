@@ -16,7 +16,7 @@ from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
-    from phase_gate.core.verification import Verification
+    from phase_gate.verification.model import Verification
 
 
 class Standing(Value):

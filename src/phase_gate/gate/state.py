@@ -12,8 +12,8 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.names import DONE, STUCK
 
 if TYPE_CHECKING:
-    from phase_gate.core.verification import Verification
     from phase_gate.pipeline.model import Pipeline
+    from phase_gate.verification.model import Verification
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.

@@ -56,9 +56,9 @@ def _with_tasks(project: Project, story: Story, state: State) -> Story:
     """Return the story with the tasks of the verification gate, if there are any."""
     if not os.path.isdir(project.state_folder / "tasks"):
         return story
-    from phase_gate.report.verification_sections import sections_of
-    from phase_gate.storage.verifications import load_overview
     from phase_gate.values import replace
+    from phase_gate.verification.overview import load_overview
+    from phase_gate.verification.show import sections_of
 
     overview = load_overview(
         project.state_folder, lambda task: replace(project, task=task).store("phase-gate report"), key=project.key

@@ -1,0 +1,110 @@
+"""`phase-gate verify bundle`: what the reviewer looks at, in one piece. Only looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.errors import NotAllowedError
+from phase_gate.verification.board import Board
+from phase_gate.verification.diff import render_diff
+from phase_gate.verification.model import Check, Status, Verification
+from phase_gate.verification.result import evidence_chain
+from phase_gate.verification.spec import spec_to_json
+
+#: What the source document has the architect check.
+CHECKS = (
+    "the files modified match `files` of the task",
+    "the implementation matches the intent of `action`",
+    "the verify output shows actual success",
+    "the `done` criteria are demonstrably met",
+    "there are no unintended side effects",
+)
+
+
+def run(call: Call) -> Answer:
+    board = Board(call)
+    desk = board.desk(board.named() or board.waiting((Status.REVIEWING,), "a review"))
+    verification = desk.verification()
+    check = verification.check
+    if verification.report is None or check is None or not check.has_ended:
+        raise NotAllowedError(
+            f"{desk.task} has nothing to review yet: it is {verification.status}",
+            remedy=f"phase-gate verify status --task {desk.task}",
+        )
+    tree = desk.tree(verification.spec)
+    look = desk.look(desk.state(), verification, tree)
+    # Files with tests come first: no flood of other lines may hide what became of them.
+    diff = render_diff(
+        desk.changes(verification, look.own), first={test.partition("::")[0] for test, _ in check.altered}
+    )
+    document = {
+        "task": spec_to_json(verification.spec),
+        "executor_result": desk.store.objects.load(verification.report.kept),
+        "verify": evidence_chain(verification, desk.output(verification))["verify"],
+        "weak_because": [*verification.weak_because, *(() if verification.review else look.weak_because)],
+        "changed_files": list(look.changed or ()),
+        "unlisted_files": list(look.unlisted or ()),
+        "untracked_files": list(look.untracked),
+        "commits": list(look.commits),
+        "fresh": check.after == tree.digest,
+        "altered_tests": [{"test": test, "what": text} for test, text in check.altered],
+        "diff": "\n".join(diff.lines),
+        "diff_left_out": list(diff.left_out),
+        "checks": list(CHECKS),
+        "verdict_form": _form(verification, check),
+    }
+    return Answer(text=_text(document), document=document)
+
+
+def _form(verification: Verification, check: Check) -> dict[str, Any]:
+    return {
+        "verdict": "APPROVED | REJECTED",
+        "task_name": verification.spec.name,
+        "confidence": "HIGH | MEDIUM | LOW",
+        "findings": ["what was looked at, and what was found"],
+        "concerns": [],
+        "recommendation": "commit | retry | manual_review",
+        "evidence": check.id,
+    }
+
+
+def _text(document: dict[str, Any]) -> str:
+    verify = dict(document["verify"])
+    output = str(verify.pop("output")).rstrip()
+    files = ("changed_files", "unlisted_files", "untracked_files", "commits", "fresh")
+    parts = [
+        "# 1. Task",
+        _block(document["task"]),
+        "# 2. Executor result",
+        _block(document["executor_result"]),
+        "# 3. Verify command",
+        _block(verify),
+        "# Output",
+        _quote(output.splitlines()),
+        "# Changed files, from git",
+        _block({name: document[name] for name in files}),
+    ]
+    if document["weak_because"]:
+        parts += ["# Makes the pass a weak one", _block(document["weak_because"])]
+    if document["altered_tests"]:
+        rows = [f"{row['test']}: {row['what']}" for row in document["altered_tests"]]
+        parts += ["# Tests that were there, and are not what they were", _block(rows)]
+    parts += ["# Diff since the task was taken", _quote(str(document["diff"]).splitlines())]
+    if document["diff_left_out"]:
+        parts += ["# Not in the diff", _block(document["diff_left_out"])]
+    parts += ["# To be checked", _block(document["checks"])]
+    parts += ["# Verdict, to be filled in: phase-gate review FILE --by NAME", _block(document["verdict_form"])]
+    return "\n".join(parts)
+
+
+def _quote(lines: Iterable[str]) -> str:
+    """Return lines that nobody takes for a heading of ours."""
+    return "\n".join(f"| {line}" for line in lines)
+
+
+def _block(value: Any) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)).rstrip()

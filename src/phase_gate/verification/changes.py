@@ -1,0 +1,137 @@
+"""What changed since a task of the verification gate was taken, from git, and whose changes those are.
+
+Only looks. What an executor claims to have changed is compared with this, never used instead of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from phase_gate.evidence.context import Scene
+from phase_gate.evidence.git import look_since
+from phase_gate.storage.tree.fingerprint import Tree, compile_globs
+from phase_gate.storage.tree.git import try_git
+from phase_gate.verification.commits import OwnCommits, find_own_commits
+from phase_gate.verification.judging import Look
+from phase_gate.verification.model import Status, Verification
+from phase_gate.verification.stats import Overview
+from phase_gate.verification.texts import remember_texts
+
+#: What runs leave behind in a project that does not ignore it.
+_LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage*", "node_modules/**"))
+
+
+def remember_files(scene: Scene, tree: Tree, files: Iterable[str]) -> dict[str, Any]:
+    """Return how things are when a task is taken, for `look_at` and `read_changes`.
+
+    :param files: what the task lists.
+    """
+    memory: dict[str, Any] = {"git": look_since(scene, None).now, "files": dict(tree.files)}
+    return {**memory, "texts": remember_texts(scene.root, memory, list_matcher(files))}
+
+
+def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
+    """Return whether a path is one of those that a task lists: a path, a folder, or a glob from the root."""
+    plain = {each.rstrip("/") for each in files if not set(each) & set("*?")}
+    globs = compile_globs([f"/{each.removeprefix('/')}" for each in files if set(each) & set("*?")])
+    folders = tuple(f"{each}/" for each in plain)
+    return lambda path: path in plain or path.startswith(folders) or globs(path)
+
+
+def look_at(
+    scene: Scene, verification: Verification, tree: Tree, before: Any, *, others: Callable[[], Overview]
+) -> Look:
+    """Return what changed since the task was taken.
+
+    :param before: what `remember_files` gave.
+    :param others: asked only where something changed that this task does not list, or HEAD moved.
+    """
+    net, head = _changed(scene, tree, before)
+    is_listed = list_matcher(verification.spec.files)
+    is_paper = {*verification.papers, scene.configuration.verification.state_file}
+    owner_of = functools.cache(lambda: _owners(others(), verification.spec.slug))
+    theirs: dict[str, str] = {}
+
+    def is_foreign(path: str) -> bool:
+        """Tell whether nobody lists it: neither this task, nor another one, nor is it a paper of any."""
+        if is_listed(path) or path in is_paper:
+            return False
+        owner = owner_of()(path)
+        if owner:
+            theirs[path] = owner
+        return owner is None
+
+    own = _own_commits(
+        scene, verification, before, head, others=others, is_ours=lambda path: is_listed(path) or is_foreign(path)
+    )
+    # What a commit brought and a later one took back was changed all the same.
+    changed = sorted({*net, *own.files})
+    foreign = [path for path in changed if is_foreign(path)]
+    untracked = _untracked(scene, foreign)
+    return Look(
+        tree=tree.digest,
+        changed=tuple(changed),
+        own=tuple(path for path in changed if is_listed(path) or path in foreign),
+        unlisted=tuple(path for path in foreign if path not in untracked),
+        untracked=tuple(path for path in untracked if not _LEFTOVERS(path)),
+        theirs=tuple(sorted(theirs.items())),
+        commits=own.ids,
+        undo=own.undo,
+    )
+
+
+def _changed(scene: Scene, tree: Tree, before: Any) -> tuple[frozenset[str], str]:
+    """Return the files that are not what they were, and the commit that HEAD is now."""
+    head = ""
+    if before["git"] is not None:
+        since = look_since(scene, before["git"])
+        head = "" if since.now is None else since.now["head"] or ""
+        if since.files is not None:
+            return since.files, head
+    # No git, or not the one that was there: the sources themselves are compared.
+    was = before["files"]
+    return frozenset(path for path in {*was, *tree.files} if was.get(path) != tree.files.get(path)), head
+
+
+def _own_commits(
+    scene: Scene,
+    verification: Verification,
+    before: Any,
+    head: str,
+    *,
+    others: Callable[[], Overview],
+    is_ours: Callable[[str], bool],
+) -> OwnCommits:
+    base = verification.head or (before["git"] or {}).get("head") or ""
+    if head in ("", base):
+        return OwnCommits()
+    gate = {row.commit for row in others().rows if row.commit}
+    return find_own_commits(scene.root, base, head, gate=gate, is_ours=is_ours)
+
+
+def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
+    """Return which other task that has begun lists a path; an empty name for a paper of any, None for neither."""
+    rows = [row for row in overview.rows if row.task != task]
+    papers = {paper for row in rows for paper in row.papers}
+    begun = [(row.task, list_matcher(row.files)) for row in rows if row.status is not Status.PENDING]
+
+    def owner(path: str) -> str | None:
+        found = next((name for name, is_listed in begun if is_listed(path)), None)
+        return "" if found is None and path in papers else found
+
+    return owner
+
+
+def _untracked(scene: Scene, paths: list[str]) -> dict[str, None]:
+    """Return the new files that are no sources: nobody added them, and nobody imports them."""
+    candidates = [path for path in paths if not path.endswith(".py") and os.path.lexists(scene.root / path)]
+    if not candidates:
+        return {}
+    listed = try_git(scene.root, "ls-files", "-z", "--", *candidates)
+    if listed is None:
+        return {}
+    tracked = set(os.fsdecode(listed).split("\0"))
+    return {path: None for path in candidates if path not in tracked}

@@ -1,0 +1,189 @@
+"""`phase-gate verify commit`: what was approved, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.gate.state import Event
+from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
+from phase_gate.storage.tree.git_files import hash_files
+from phase_gate.verification.board import Board, Desk, require_verification, write_state
+from phase_gate.verification.changes import list_matcher
+from phase_gate.verification.commits import head_of
+from phase_gate.verification.judging import advise_task, holds_back
+from phase_gate.verification.model import Status, Verification
+from phase_gate.visible import show_rows
+
+#: In the commit's message: by it a commit is found again whose record was lost.
+TRAILER = "Phase-Gate"
+#: Seconds: hooks of a commit may run a whole suite.
+_LIMIT = 300.0
+
+
+def run(call: Call) -> Answer:
+    board = Board(call)
+    desk = board.desk(board.named() or _waiting(board))
+    with desk.store.transaction() as change:
+        current = require_verification(change.state, desk.task)
+        _refuse(desk, current)
+        desk.refuse_halted(current)
+        root = desk.project.root
+        commit = _find_lost(root, current, desk.task) or _commit(desk, current)
+        change.record(Event(kind="committed", data={"commit": commit}))
+    board.forget()
+    write_state(board)
+    current = desk.verification()
+    files = _files_of(desk.project.root, commit)
+    advice = advise_task(current)
+    rows = [f"{desk.task}: committed as {commit[:10]}", *(f"  {name}" for name in files), f"  next: {advice.next}"]
+    return Answer(
+        text=show_rows(rows), document={**desk.document(current), "commit_sha": commit, "committed_files": files}
+    )
+
+
+def _waiting(board: Board) -> str:
+    found = [row.task for row in board.overview.rows if row.status is Status.APPROVED and not row.commit]
+    return found[0] if len(found) == 1 else board.waiting((Status.APPROVED,), "its commit")
+
+
+def _refuse(desk: Desk, current: Verification) -> None:
+    if current.status is Status.SKIPPED:
+        raise NotAllowedError(
+            f"{desk.task} is {current.word}: only what was approved is committed",
+            remedy="commit it yourself, if you answer for it",
+        )
+    if current.status is not Status.APPROVED:
+        advice = advise_task(current)
+        raise NotAllowedError(f"{desk.task} is {current.status}: only APPROVED commits", remedy=advice.next)
+    if current.commit:
+        raise NotAllowedError(
+            f"{desk.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
+        )
+    why = holds_back(current)
+    if why:
+        raise NotAllowedError(
+            f"{desk.task} is approved, but {why}: manual review", remedy="look at it, and commit it yourself"
+        )
+
+
+def _commit(desk: Desk, current: Verification) -> str:
+    """Commit the task's files that changed, as they were approved. Returns the commit's id."""
+    root = desk.project.root
+    before = head_of(root)
+    tree = desk.tree(current.spec)
+    if tree.digest != current.verified_tree:
+        raise StaleSignalError(
+            "files were changed after the approval: they are not what was verified",
+            remedy="take the change back; or give the new work a task of its own",
+        )
+    paths = _changed(root, current)
+    if not paths:
+        raise _nothing_left(desk, current, tree)
+    approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)], ask=_hash)
+    new = [path for path in paths if path in approved and not try_git(root, "ls-files", "-z", "--", path)]
+    try:
+        if new:
+            _git(root, "add", "--intent-to-add", "--", *new)
+        # --only: what else is staged stays staged, and out of it.
+        _git(root, "commit", "--quiet", "--only", "-m", _message(desk, current), "--", *paths)
+    except NotAllowedError:
+        if new:
+            with contextlib.suppress(NotAllowedError):
+                _git(root, "reset", "--quiet", "--", *new)
+        raise
+    commit = head_of(root)
+    changed = _not_as_approved(root, commit, paths, approved)
+    if changed or desk.tree(current.spec).digest != current.verified_tree:
+        _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
+        raise StaleSignalError(
+            f"a hook of git changed what was approved ({', '.join(changed) or 'the files themselves'}); the commit was"
+            " taken back",
+            remedy="let the executor run what the hook runs, then report and verify again",
+        )
+    return commit
+
+
+def _nothing_left(desk: Desk, current: Verification, tree: Tree) -> NotAllowedError:
+    look = desk.look(desk.state(), current, tree)
+    if not look.commits:
+        return NotAllowedError(
+            f"git sees no change in the files of {desk.task}", remedy="they are committed already: git log tells"
+        )
+    again = f"{look.undo} keeps the files and takes that back; then phase-gate verify commit" if look.undo else ""
+    return NotAllowedError(
+        f"{desk.task} was committed before it was approved, as {look.commits_shown}",
+        remedy=f"{again}; or leave it as it is" if again else "leave it as it is: the approval stands",
+    )
+
+
+def _changed(root: Path, current: Verification) -> list[str]:
+    """Return the task's files that are not what HEAD has."""
+    is_listed = list_matcher(current.spec.files)
+    said = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+    prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
+    paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]
+    return sorted({path for path in paths if is_listed(path)})
+
+
+def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: dict[str, str]) -> list[str]:
+    """Return the files that the commit has in another form than they were approved in."""
+    said = _git(root, "ls-tree", "-r", "-z", commit, "--", *paths)
+    there = {}
+    for record in said.split("\0"):
+        meta, _, path = record.partition("\t")
+        if path:
+            there[path] = meta.split()[2]
+    named = {path: content.rpartition(":")[2] for path, content in approved.items()}
+    touched = set(_files_of(root, commit))
+    return sorted({path for path in paths if there.get(path) != named.get(path)} | (touched - set(paths)))
+
+
+def _message(desk: Desk, current: Verification) -> str:
+    given = desk.call.arguments.message
+    assert current.review is not None
+    assert current.check is not None
+    title = given or current.spec.name
+    rows = [
+        f"Verified: {current.spec.verify}",
+        f"Reviewed-by: {current.review.by}",
+        *(f"Weak: {why}" for why in current.weak_because),
+        f"{TRAILER}: {desk.task} {current.check.id}",
+    ]
+    return f"{title}\n\n{show_rows(rows)}"
+
+
+def _find_lost(root: Path, current: Verification, task: str) -> str:
+    """Return the commit that was made, and not recorded because somebody died in between; empty if there is none."""
+    assert current.check is not None
+    line = f"{TRAILER}: {task} {current.check.id}"
+    found = try_git(root, "rev-list", "-n", "1", "--fixed-strings", f"--grep={line}", "HEAD")
+    return "" if found is None else found.decode("ascii", "replace").strip()
+
+
+def _files_of(root: Path, commit: str) -> list[str]:
+    said = _git(root, "diff-tree", "--root", "--no-commit-id", "--name-only", "--relative", "-r", "-z", commit)
+    return [path for path in said.split("\0") if path]
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = act_with_git(root, *arguments, keep=("GIT_AUTHOR_", "GIT_COMMITTER_"), limit=_LIMIT)
+    except NoGitError as error:
+        raise NotAllowedError(f"git {arguments[0]}: {error}", remedy="commit it yourself") from None
+    if done.returncode != 0:
+        said = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
+        raise NotAllowedError(
+            f"git {arguments[0]}: {said[-1]}", remedy="mend what git says, then phase-gate verify commit again"
+        )
+    return os.fsdecode(done.stdout)
+
+
+def _hash(folder: str, *arguments: str) -> bytes:
+    """Hash as the commit will, with the repository's own filters."""
+    return os.fsencode(_git(Path(folder), *arguments))

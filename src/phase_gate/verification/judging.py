@@ -1,0 +1,251 @@
+"""The verdict on a task of the verification gate: its metrics, its findings, and both gates.
+
+Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 the reviewer's word.
+"""
+
+from __future__ import annotations
+
+from phase_gate.gate.advice import Advice
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate
+from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import State
+from phase_gate.values import Value, replace
+from phase_gate.verification.model import FailureType, Status, Verification
+from phase_gate.verification.rules import escalate, retries_left
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase, Workflow
+
+
+class Look(Value):
+    """What was seen of the project at one moment."""
+
+    tree: str
+    #: Files that changed since the task was taken, as git shows it; None if that can't be told.
+    changed: tuple[str, ...] | None = None
+    #: Those of them that are this task's, or nobody's.
+    own: tuple[str, ...] = ()
+    #: Those of them that neither this task lists nor another one that is being worked on.
+    unlisted: tuple[str, ...] | None = None
+    #: New files that nobody lists and git does not track: outputs mostly. Shown to the reviewer.
+    untracked: tuple[str, ...] = ()
+    #: Changes that belong to other tasks, with those.
+    theirs: tuple[tuple[str, str], ...] = ()
+    #: Commits of this task's files that the gate did not make; and what takes them back, where something does.
+    commits: tuple[str, ...] = ()
+    undo: str = ""
+
+    @property
+    def weak_because(self) -> tuple[str, ...]:
+        """Why a pass would be a weak one, as things are."""
+        return (f"committed before it was approved: {self.commits_shown}",) if self.commits else ()
+
+    @property
+    def commits_shown(self) -> str:
+        more = f" and {len(self.commits) - 3} more" if len(self.commits) > 3 else ""
+        return ", ".join(commit[:10] for commit in self.commits[:3]) + more
+
+
+def verification_values(verification: Verification, look: Look) -> dict[str, MetricValue]:
+    """Return what the records of the present attempt give; a name that is missing is unknown."""
+    values: dict[str, MetricValue] = {"attempt": verification.attempt}
+    if verification.report is not None:
+        values["executor_status"] = str(verification.report.result["status"])
+        values["done_criteria_met"] = bool(verification.report.result["done_criteria_met"])
+    check = verification.check
+    values["verify_ran"] = check is not None and check.has_ended
+    if check is not None and check.has_ended:
+        values["verify_fresh"] = check.after == look.tree
+        values["verify_problems"] = len(check.problems)
+        if check.exit_code is not None:
+            values["verify_exit_code"] = check.exit_code
+        if check.tests is not None:
+            values["verify_tests"] = check.tests
+    if look.unlisted is not None:
+        values["files_unlisted"] = len(look.unlisted)
+    return values
+
+
+def judge(
+    state: State, workflow: Workflow, phase: Phase, reading: Reading, look: Look, *, at: str, root: str
+) -> Evaluation:
+    """Return the verdict on the task as it stands: each step that somebody takes is an iteration."""
+    verification = state.verification
+    assert verification is not None
+    iteration = state.iteration + 1
+    subject = Subject.about(
+        state,
+        phase,
+        iteration=iteration,
+        run=None,
+        at=at,
+        root=root,
+        kind="no run",
+    )
+    evaluation = evaluate(
+        workflow,
+        phase,
+        subject,
+        metrics={
+            "iteration": iteration,
+            "signals_premature": state.signals_premature,
+            **verification_values(verification, look),
+        },
+        facts=state.facts,
+        reading=reading,
+        findings=cap_findings(_findings(verification, look)),
+        notes=_notes(verification, look),
+        waivers=state.waivers,
+        overrides=state.overrides,
+    )
+    # What the phase's exit, which follows at once, makes of it.
+    decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
+    advice = advise_task(decided, evaluation)
+    return replace(evaluation, reason=advice.reason, next=advice.next)
+
+
+def _findings(verification: Verification, look: Look) -> list[Finding]:
+    found = [
+        Finding(slug="files-listed", tier="hard", file=path, detail="it changed, and the task does not list it")
+        for path in look.unlisted or ()
+    ]
+    check = verification.check
+    if check is not None:
+        found += [
+            Finding(slug="verify-proves", tier="hard", id=slug, detail=text, proof=check.id)
+            for slug, text in check.problems
+        ]
+        found += [
+            Finding(slug="tests-unchanged", tier="advisory", id=test, file=test.partition("::")[0], detail=text)
+            for test, text in check.altered
+        ]
+        if check.has_ended and check.after != look.tree:
+            detail = f"verified was {check.after[:16]}, there is {look.tree[:16]}"
+            found.append(Finding(slug="verify-fresh", tier="hard", detail=detail))
+    return found
+
+
+def _notes(verification: Verification, look: Look) -> tuple[str, ...]:
+    notes = [f"changed by another task: {path} ({task})" for path, task in look.theirs[:5]]
+    if look.commits and verification.review is None:
+        undo = f": `{look.undo}` takes that back and keeps the files" if look.undo else ""
+        notes.append(f"committed before it was approved, which makes the pass weak: {look.commits_shown}{undo}")
+    if look.untracked:
+        shown = ", ".join(look.untracked[:5])
+        more = f" and {len(look.untracked) - 5} more" if len(look.untracked) > 5 else ""
+        notes.append(f"new files that the task does not list and git does not track: {shown}{more}")
+    report, check = verification.report, verification.check
+    claimed = {} if report is None else report.result.get("verification", {})
+    # A claim of another code than 0 is said among what makes the pass weak.
+    if check is not None and check.exit_code and claimed.get("exit_code") == 0:
+        notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
+    if look.changed is not None and report is not None:
+        missing = sorted(set(report.result.get("files_modified", ())) - set(look.changed))
+        if missing:
+            notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")
+    return (*notes, *(f"weak: {why}" for why in verification.weak_because))
+
+
+# --- what a verdict on a task of the verification gate says to people: one sentence, and the next command to type
+
+
+def command(words: str, task: str) -> str:
+    """Return what to type about a task."""
+    return f"phase-gate {words} --task {task}"
+
+
+def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Advice:
+    """Return reason and next step for a task as it stands."""
+    task, status = verification.spec.slug, verification.status
+    if status is Status.PENDING:
+        return Advice("it waits for its executor", command("verify executor FILE", task))
+    if status is Status.EXECUTING:
+        return Advice(
+            f"attempt {verification.attempt}: it waits for the executor's report", command("verify executor FILE", task)
+        )
+    if status is Status.VERIFYING:
+        return _verifying(verification)
+    if status is Status.REVIEWING:
+        return _reviewing(verification, evaluation)
+    if status is Status.BLOCKED:
+        assert verification.report is not None
+        return Advice(f"blocked: {_first_line(verification.report.result['error'])}", command("verify feedback", task))
+    if status is Status.APPROVED:
+        return _approved(verification)
+    if status is Status.SKIPPED:
+        assert verification.skip is not None
+        skip = verification.skip
+        return Advice(
+            f"{verification.word} by {skip.by}: {skip.reason}", "commit it yourself: the gate did not see it pass"
+        )
+    return _failed(verification)
+
+
+def _verifying(verification: Verification) -> Advice:
+    check = verification.check
+    following = command("verify run", verification.spec.slug)
+    if check is None:
+        return Advice("the executor reports success; the verify command has to show it", following)
+    if check.how == "running":
+        return Advice(f"the verify command runs since {check.at}", command("verify status", verification.spec.slug))
+    return Advice(f"the verify command did not end by itself ({check.how}): {check.why}", following)
+
+
+def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Advice:
+    task = verification.spec.slug
+    if evaluation is not None and not evaluation.gate_1.satisfied:
+        for guard in evaluation.gate_1.guards:
+            if not guard.holds:
+                named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
+                shown = f" ({', '.join(named[:3])})" if named else ""
+                return Advice(f"go on: {guard.name}: {guard.detail}{shown}", guard.remedy)
+    return Advice(
+        f"Gate 1 holds; Gate 2 waits for the reviewer: {command('review FILE --by NAME', task)}",
+        command("verify bundle", task),
+    )
+
+
+def holds_back(verification: Verification) -> str:
+    """Say why an approved task is not committed by us; empty if it is."""
+    assert verification.review is not None
+    verdict = verification.review.verdict
+    if verdict["confidence"] == "LOW":
+        return "the reviewer's confidence is LOW"
+    if verdict["recommendation"] != "commit":
+        return f"the reviewer recommends {verdict['recommendation']}"
+    return ""
+
+
+def _approved(verification: Verification) -> Advice:
+    assert verification.review is not None
+    weak = " (weak)" if verification.weak_because else ""
+    said = f"both gates hold: approved by {verification.review.by}{weak}"
+    if verification.commit:
+        return Advice(f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
+    why = holds_back(verification)
+    if why:
+        return Advice(f"{said}, but {why}: manual review", "look at it, and commit it yourself")
+    return Advice(said, command("verify commit", verification.spec.slug))
+
+
+def _failed(verification: Verification) -> Advice:
+    task, last = verification.spec.slug, verification.last_failure
+    assert last is not None
+    said = f"{last.type}: {_first_line(last.error)}"
+    escalation = escalate(verification)
+    if escalation.level >= 2:
+        return Advice(
+            f"stop: {escalation.reason}; {said}",
+            command('verify resume --reason "..." --by NAME', task),
+        )
+    left = retries_left(verification)
+    tries = f"{count(left, 'more attempt')} before a person is asked"
+    if last.type is FailureType.TIMEOUT:
+        return Advice(f"{said}; {tries}, with more time and after 30 s", command("verify executor FILE", task))
+    return Advice(f"{said}; {tries}", command("verify feedback", task))
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:200] if lines else ""

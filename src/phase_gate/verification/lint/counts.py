@@ -1,0 +1,158 @@
+"""How many tests a runner says that it ran, read from what it prints.
+
+Pure. A count of 0 is what we look for: a runner that ends with 0 and ran nothing has shown nothing. Tests that were
+skipped did not run. What no pattern fits is unknown, and says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from phase_gate.verification.lint.said_none import line_saying_none
+
+#: Colours and other orders to a terminal.
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?=\n)")
+
+#: More than the summaries of any runner; what is longer is cut to its end, where they stand.
+_MAX_LENGTH = 1_000_000
+
+
+def count_tests_said(output: str) -> int | None:
+    """Return how many tests all runners in an output say that they ran; None where none says anything."""
+    text = _plain(output)
+    counts = [count for reader in _READERS for count in reader(text)]
+    if counts:
+        return sum(counts)
+    # A runner that we do not know may still say that there was nothing.
+    return 0 if line_saying_none(text) else None
+
+
+def quote_none(output: str) -> str:
+    """Return the line by which an output says that no test ran, where one says it in plain words."""
+    return line_saying_none(_plain(output))
+
+
+def _plain(output: str) -> str:
+    return _CONTROL.sub("", output[-_MAX_LENGTH:])
+
+
+def _number(digits: str) -> int:
+    # More digits than Python converts are no count, but not 0, either.
+    return int(digits[:9])
+
+
+def _sum(pattern: str, *, minus: tuple[str, ...] = ()) -> Callable[[str], Iterator[int]]:
+    """Return a reader that adds the groups of each match, without those that are named in `minus`."""
+    compiled = re.compile(pattern, re.MULTILINE)
+
+    def read(text: str) -> Iterator[int]:
+        for found in compiled.finditer(text):
+            groups = found.groupdict(default="0")
+            less = sum(_number(groups[name]) for name in minus)
+            yield max(0, sum(_number(value) for value in groups.values()) - 2 * less)
+
+    return read
+
+
+def _none(pattern: str) -> Callable[[str], Iterator[int]]:
+    """Return a reader that takes each match for a count of 0."""
+    compiled = re.compile(pattern, re.MULTILINE)
+    return lambda text: (0 for _ in compiled.finditer(text))
+
+
+_RAN = frozenset({"passed", "failed", "xfailed", "xpassed"})
+_PYTEST = re.compile(r"^=* ?(?P<counts>\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE)
+_JEST = re.compile(r"^Tests: +(?P<counts>(?:\d+ [a-z]+, )*\d+ total)$", re.MULTILINE)
+_VITEST = re.compile(r"^ *Tests +(?P<counts>\d+ [a-z ]+(?: \| \d+ [a-z ]+)*)\(\d+\)$", re.MULTILINE)
+
+
+def _worded(pattern: re.Pattern[str]) -> Callable[[str], Iterator[int]]:
+    """Return a reader of `3 passed, 1 skipped`."""
+
+    def read(text: str) -> Iterator[int]:
+        for found in pattern.finditer(text):
+            pairs = (part.split() for part in re.split(r"[,|]", found["counts"]))
+            yield sum(_number(pair[0]) for pair in pairs if pair[1] in _RAN)
+
+    return read
+
+
+def _go(text: str) -> Iterator[int]:
+    """Read `go test`: without -v it names packages, and no number."""
+    ran = len(re.findall(r"^ *--- (?:PASS|FAIL): ", text, re.MULTILINE))
+    if ran:
+        yield ran
+        return
+    packages = re.findall(r"^(?:ok  |FAIL|\?   )\t\S+.*$", text, re.MULTILINE)
+    empty = [each for each in packages if "[no test files]" in each or "[no tests to run]" in each]
+    if packages and len(empty) == len(packages):
+        yield 0
+
+
+def _mocha(text: str) -> Iterator[int]:
+    passing = re.findall(r"^ *(\d+) passing(?: \(.*\))?$", text, re.MULTILINE)
+    if passing:
+        failing = re.findall(r"^ *(\d+) failing$", text, re.MULTILINE)
+        yield sum(map(_number, [*passing, *failing]))
+
+
+def _node(text: str) -> Iterator[int]:
+    """Read `node --test`, as TAP or as a list."""
+    for _, passed, failed in re.findall(
+        r"^[#\u2139] tests (\d+)\n(?:[#\u2139] suites \d+\n)?[#\u2139] pass (\d+)\n[#\u2139] fail (\d+)$",
+        text,
+        re.MULTILINE,
+    ):
+        yield _number(passed) + _number(failed)
+
+
+_READERS: tuple[Callable[[str], Iterator[int]], ...] = (
+    _worded(_PYTEST),
+    _none(r"^=* ?no tests (?:ran|collected)\b.* in \d[\d.]*s ?=*$"),
+    # unittest; its skipped tests are in the number.
+    _sum(
+        r"^Ran (?P<ran>\d+) tests? in \d[\d.]*s\n+"
+        r"(?:OK|FAILED|NO TESTS RAN)?(?: \((?:[a-z ]+=\d+, )*?skipped=(?P<skipped>\d+))?",
+        minus=("skipped",),
+    ),
+    _worded(_JEST),
+    _none(r"^No tests found, exiting with code \d"),
+    _worded(_VITEST),
+    _none(r"^No test files found, exiting with code \d"),
+    _mocha,
+    _node,
+    _go,
+    # cargo test, cargo nextest
+    _sum(r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed;"),
+    _sum(r"^ *Summary \[.*\] +(?P<ran>\d+) tests? run:"),
+    # dotnet test, MSTest
+    _sum(r"^(?:Passed|Failed)! +- +Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +\d+"),
+    _none(r"^No test (?:is available in|matches the given testcase filter)"),
+    # Maven: the lines of single classes say how long they took.
+    _sum(
+        r"^(?:\[\w+\] )?Tests run: (?P<ran>\d+), Failures: \d+, Errors: \d+, Skipped: (?P<skipped>\d+) *$",
+        minus=("skipped",),
+    ),
+    _none(r"^(?:\[\w+\] )?No tests (?:to run|were executed)"),
+    # Gradle says nothing of tests that pass.
+    _sum(r"^(?P<ran>\d+) tests? completed"),
+    _none(r"^> Task \S*:test NO-SOURCE$"),
+    # RSpec, minitest, PHPUnit
+    _sum(r"^(?P<ran>\d+) examples?, \d+ failures?(?:, (?P<pending>\d+) pending)?", minus=("pending",)),
+    _sum(r"^(?P<ran>\d+) runs, \d+ assertions, \d+ failures, \d+ errors, (?P<skips>\d+) skips$", minus=("skips",)),
+    _sum(r"^OK \((?P<ran>\d+) tests?, \d+ assertions?\)$"),
+    _sum(r"^Tests: (?P<ran>\d+), Assertions: \d+(?:, [A-Z][A-Za-z ]+: \d+)*\.$"),
+    _none(r"^No tests executed!$"),
+    # ctest, GoogleTest
+    _sum(r"^\d+% tests passed, \d+ tests failed out of (?P<ran>\d+)$"),
+    _none(r"^No tests were found!!!$"),
+    _sum(r"^\[=+\] (?P<ran>\d+) tests? from \d+ test (?:suite|case)s? ran\."),
+    # Swift, Deno, bun, Playwright, ExUnit and bats, prove
+    _sum(r"^[ \t]*Executed (?P<ran>\d+) tests?, with \d+ failures?"),
+    _sum(r"^(?:ok|FAILED) \| (?P<passed>\d+) passed(?: \(\d+ steps?\))? \| (?P<failed>\d+) failed"),
+    _sum(r"^Ran (?P<ran>\d+) tests? across \d+ files?\."),
+    _sum(r"^ +(?P<passed>\d+) passed \([\d.]+m?s\)$"),
+    _sum(r"^(?P<ran>\d+) tests, \d+ failures?(?:, (?P<skipped>\d+) skipped)?(?:, \d+ excluded)?$", minus=("skipped",)),
+    _sum(r"^Files=\d+, Tests=(?P<ran>\d+),"),
+)

@@ -1,0 +1,296 @@
+"""A task of the verification gate: where it stands, what each of its three steps gave, and what failed before.
+
+Pure: values, the table of what may follow what, and both as JSON. How an event changes them is `verification_fold`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from phase_gate.values import Value, as_dict, field
+from phase_gate.verification.claims import doubts
+from phase_gate.verification.spec import TaskSpec, spec_from_json, spec_to_json
+
+#: Names of the workflow that is shipped for it, and of its one phase.
+WORKFLOW = "verification"
+PHASE = "VERIFICATION"
+
+#: The document's number of attempts: the first one and two more.
+MAX_ATTEMPTS = 3
+
+
+class Status(StrEnum):
+    """Where a task stands."""
+
+    PENDING = "PENDING"
+    EXECUTING = "EXECUTING"
+    VERIFYING = "VERIFYING"
+    REVIEWING = "REVIEWING"
+    APPROVED = "APPROVED"
+    FAILED = "FAILED"
+    REJECTED = "REJECTED"
+    BLOCKED = "BLOCKED"
+    SKIPPED = "SKIPPED"
+
+
+#: What may follow what, and nothing else: a failure of step 1 or 2 is FAILED, one of step 3 is REJECTED.
+TRANSITIONS: Mapping[Status, frozenset[Status]] = {
+    Status.PENDING: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.EXECUTING: frozenset({Status.VERIFYING, Status.FAILED, Status.BLOCKED, Status.SKIPPED}),
+    Status.VERIFYING: frozenset({Status.REVIEWING, Status.FAILED, Status.SKIPPED}),
+    Status.REVIEWING: frozenset({Status.APPROVED, Status.REJECTED, Status.SKIPPED}),
+    Status.FAILED: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.REJECTED: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.BLOCKED: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.APPROVED: frozenset(),
+    Status.SKIPPED: frozenset(),
+}
+
+IN_PROGRESS = frozenset({Status.EXECUTING, Status.VERIFYING, Status.REVIEWING})
+FINISHED = frozenset({Status.APPROVED, Status.SKIPPED})
+NOT_PASSED = frozenset({Status.FAILED, Status.REJECTED})
+
+#: The names of the three steps, by which limits are set.
+STEPS: Mapping[int, str] = {1: "executor", 2: "verify", 3: "review"}
+
+
+class FailureType(StrEnum):
+    EXECUTION_FAILURE = "EXECUTION_FAILURE"
+    VERIFY_FAILURE = "VERIFY_FAILURE"
+    ARCHITECT_REJECTION = "ARCHITECT_REJECTION"
+    BLOCKED = "BLOCKED"
+    TIMEOUT = "TIMEOUT"
+    MALFORMED = "MALFORMED"
+
+
+class Report(Value):
+    """Step 1: what the executor said, long texts cut; the whole is a stored object."""
+
+    result: Mapping[str, Any]
+    by: str
+    at: str
+    tree: str
+    kept: str
+
+
+class Check(Value):
+    """Step 2: our run of the verify command."""
+
+    id: str
+    command: str
+    at: str
+    #: What the files were before, and what the run left; that is what its result speaks of.
+    tree: str
+    after: str = ""
+    limit: float = 0.0
+    ended_at: str = ""
+    #: running, ended, timed-out, interrupted or not-started.
+    how: str = "running"
+    exit_code: int | None = None
+    seconds: float = 0.0
+    #: Object with what it printed; and its last line.
+    output: str = ""
+    summary: str = ""
+    #: Tests that it ran, where that is known.
+    tests: int | None = None
+    #: Runs of pytest in it that our plugin recorded.
+    runs: tuple[str, ...] = ()
+    #: Why an exit code of 0 proves nothing, as pairs of slug and words; and what only makes the pass a weak one.
+    problems: tuple[tuple[str, str], ...] = ()
+    flags: tuple[str, ...] = ()
+    #: Tests that were there when the task was taken and are not what they were, as pairs of id and words.
+    altered: tuple[tuple[str, str], ...] = ()
+    #: Why it did not end by itself.
+    why: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        return self.how in ("ended", "timed-out")
+
+    @property
+    def passes(self) -> bool:
+        return self.how == "ended" and self.exit_code == 0 and not self.problems
+
+
+class Review(Value):
+    """Step 3: the reviewer's verdict."""
+
+    verdict: Mapping[str, Any]
+    by: str
+    at: str
+    tree: str
+    #: What made the pass a weak one when it was given, beside the verdict itself.
+    flags: tuple[str, ...] = ()
+
+    @property
+    def is_approved(self) -> bool:
+        return bool(self.verdict["verdict"] == "APPROVED")
+
+
+class Failure(Value):
+    """One attempt, or one result in it, that did not pass."""
+
+    attempt: int
+    type: FailureType
+    step: int
+    error: str
+    at: str
+    tree: str = ""
+    #: The first lines that tell what failed.
+    lines: tuple[str, ...] = ()
+    #: False for what is no failure of the work: it waits for another task, or the files moved on.
+    counts: bool = True
+    #: True once a later attempt came past this step; and what mended it.
+    recovered: bool = False
+    resolution: str = ""
+
+
+class Skip(Value):
+    """A person took the task out of the gate."""
+
+    #: unverified, or forced.
+    mark: str
+    #: unavailable, false-negative or time-pressure; empty where everything was overridden.
+    kind: str
+    reason: str
+    by: str
+    at: str
+
+
+class Verification(Value):
+    """One task, from `verify start` on."""
+
+    spec: TaskSpec
+    taken_at: str
+    status: Status = Status.PENDING
+    attempt: int = 0
+    began_at: str = ""
+    #: HEAD when the work began, where somebody said that it did.
+    head: str = ""
+    last_step_at: str = ""
+    report: Report | None = None
+    check: Check | None = None
+    review: Review | None = None
+    failures: tuple[Failure, ...] = ()
+    #: Seconds by step; what an attempt after a time-out gets is more.
+    limits: Mapping[str, float] = field(default_factory=dict)
+    #: People are at work: nobody waits for executor and reviewer.
+    untimed: bool = False
+    #: Object with what git showed when the task was taken.
+    memory: str = ""
+    #: Object with the files as they were when the last attempt failed, and those of the tree then.
+    files: str = ""
+    #: What was said against the task when it was taken.
+    flags: tuple[str, ...] = ()
+    #: Files that were handed to us: task, results, verdicts. They are no work of the executor's.
+    papers: tuple[str, ...] = ()
+    resumed_at: str = ""
+    wave_resumed_at: str = ""
+    skip: Skip | None = None
+    commit: str = ""
+    committed_at: str = ""
+
+    @property
+    def step(self) -> int:
+        """The step that the task is in, or that it came to."""
+        if self.status in (Status.REVIEWING, Status.APPROVED, Status.REJECTED):
+            return 3
+        if self.status is Status.VERIFYING:
+            return 2
+        if self.status is Status.FAILED and self.failures:
+            return self.failures[-1].step
+        return 1
+
+    @property
+    def last_failure(self) -> Failure | None:
+        return self.failures[-1] if self.failures else None
+
+    @property
+    def verified_tree(self) -> str:
+        """What the files were that the evidence speaks of; empty while there is none."""
+        return "" if self.check is None else self.check.after
+
+    @property
+    def weak_because(self) -> tuple[str, ...]:
+        """Why a pass is a weak one; nothing for a strong one."""
+        said = [] if self.report is None else list(doubts(self.report.result, self.spec.verify))
+        if self.review is not None:
+            confidence = self.review.verdict["confidence"]
+            said += [] if confidence == "HIGH" else [f"confidence is {confidence}"]
+            said += [f"concern: {concern}" for concern in self.review.verdict.get("concerns", ())]
+            said += self.review.flags
+        return (*said, *(() if self.check is None else self.check.flags))
+
+    @property
+    def word(self) -> str:
+        """The status as it stands in a list of tasks."""
+        if self.skip is not None:
+            return f"complete ({self.skip.mark})"
+        return str(self.status)
+
+
+#: Fields that came with a later version.
+_ADDED = frozenset({(Check, "altered"), (Review, "flags")})
+
+
+def verification_to_json(verification: Verification) -> dict[str, Any]:
+    """Return it for the state; what is empty is left out."""
+    document = {name: _plain(value) for name, value in as_dict(verification).items() if name != "spec"}
+    return {
+        "spec": spec_to_json(verification.spec),
+        **{name: value for name, value in document.items() if value not in (None, "", [], {}, False, 0)},
+    }
+
+
+def verification_from_json(document: Mapping[str, Any]) -> Verification:
+    """Return what `verification_to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
+    given: dict[str, Any] = {**document, "spec": spec_from_json(document["spec"])}
+    given["status"] = Status(given.get("status", Status.PENDING))
+    given["failures"] = tuple(failure_from_json(row) for row in given.get("failures", ()))
+    for name in ("flags", "papers"):
+        given[name] = tuple(given.get(name, ()))
+    if "report" in given:
+        given["report"] = Report(**given["report"])
+    if "check" in given:
+        given["check"] = check_from_json(given["check"])
+    if "review" in given:
+        given["review"] = Review(**{**given["review"], "flags": tuple(given["review"].get("flags", ()))})
+    if "skip" in given:
+        given["skip"] = Skip(**given["skip"])
+    return Verification(**given)
+
+
+def check_from_json(row: Mapping[str, Any]) -> Check:
+    return Check(
+        **{
+            **row,
+            "runs": tuple(row.get("runs", ())),
+            "flags": tuple(row.get("flags", ())),
+            "problems": tuple((slug, text) for slug, text in row.get("problems", ())),
+            "altered": tuple((test, text) for test, text in row.get("altered", ())),
+        }
+    )
+
+
+def failure_from_json(row: Mapping[str, Any]) -> Failure:
+    return Failure(**{**row, "type": FailureType(row["type"]), "lines": tuple(row.get("lines", ()))})
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Value):
+        # What came with a later version is left out where it is empty: an older ledger gives the same state again.
+        return {
+            name: _plain(each) for name, each in as_dict(value).items() if each or (type(value), name) not in _ADDED
+        }
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, StrEnum):
+        return str(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def check_to_json(check: Check) -> dict[str, Any]:
+    document: dict[str, Any] = _plain(check)
+    return document

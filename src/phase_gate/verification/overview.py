@@ -1,0 +1,203 @@
+"""All tasks of the verification gate in a state folder, as one overview.
+
+A file beside the tree's cache remembers what each task's files said, by their size and times, so that a thousand tasks
+cost a thousand looks and no thousand files. It is only a cache: without it everything is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.errors import StateError, StorageError, TamperedError
+from phase_gate.gate.state import State
+from phase_gate.project import Project
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.own_folders import place_below
+from phase_gate.storage.store import TaskStore
+from phase_gate.verification.model import Verification
+from phase_gate.verification.result import status_to_json
+from phase_gate.verification.rules import escalate
+from phase_gate.verification.show import task_block, task_rows
+from phase_gate.verification.stats import (
+    RECENT,
+    Overview,
+    TaskRow,
+    Untrusted,
+    failures_to_json,
+    row_from_json,
+    row_of,
+    row_to_json,
+    stats_to_json,
+)
+
+_CACHE = "verification.json"
+#: Of the cache: another one is not read.
+_SCHEMA = 1
+#: The stamp of a task that has neither file.
+_GONE = [0, 0]
+
+
+def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore], *, key: bytes | None) -> Overview:
+    """Return all tasks in the order in which they were taken, and those that can't be trusted.
+
+    :param key: the key that is set: nothing vouches for the cache, so with one every ledger is opened.
+    """
+    cache_file = state_folder / "cache" / _CACHE
+    remembered = _read_cache(cache_file)
+    found: dict[str, Any] = {}
+    untrusted: list[Untrusted] = []
+    stamps = {**dict.fromkeys(remembered, _GONE), **dict(_stamps(state_folder / "tasks"))}
+    for name, stamp in sorted(stamps.items()):
+        known = remembered.get(name)
+        if key is None and known is not None and known["stamp"] == stamp:
+            found[name] = known
+            continue
+        try:
+            state = _look(store_of(name))
+        except StateError as error:
+            # What was no task of the gate when it could be read is none now.
+            if key is not None or known is None or known["row"] is not None:
+                untrusted.append(_untrusted(name, known, error.problem))
+            if known is not None:
+                found[name] = {**known, "stamp": []}  # like no file's: it is looked at every time
+            continue
+        if state is None:
+            continue
+        row = None if state.verification is None else row_to_json(row_of(name, state.verification))
+        taken = "" if state.verification is None else state.verification.taken_at
+        found[name] = {"stamp": stamp, "taken_at": taken, "row": row}
+    if key is None and found != remembered:
+        _write_cache(cache_file, found)
+    broken = {each.task for each in untrusted}
+    rows = [
+        (each["taken_at"], name, row_from_json(each["row"]))
+        for name, each in found.items()
+        if each["row"] and each["stamp"] and name not in broken
+    ]
+    ordered: tuple[TaskRow, ...] = tuple(row for _, _, row in sorted(rows, key=lambda entry: entry[:2]))
+    return Overview(rows=ordered, untrusted=tuple(untrusted))
+
+
+def _look(store: TaskStore) -> State | None:
+    """Return a task's state; None if it never began. Raises StateError for one that was removed in mid-cycle."""
+    opened = store.look()
+    if opened.exists:
+        return opened.state
+    if store.has_lost_cycle(opened.state):
+        raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
+    return None
+
+
+def _untrusted(name: str, known: Mapping[str, Any] | None, problem: str) -> Untrusted:
+    row = None if known is None else known["row"]
+    return Untrusted(task=name, problem=problem, wave="" if row is None else row["wave"])
+
+
+def _stamps(folder: Path) -> list[tuple[str, list[int]]]:
+    """Return the tasks with what their files' sizes and times are."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+    stamps = []
+    for name in names:
+        stamp: list[int] = []
+        for file in ("ledger.jsonl", "state.json"):
+            try:
+                seen = os.stat(f"{folder}/{name}/{file}")
+                stamp += [seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino]
+            except OSError:
+                stamp += [0]
+        if stamp != _GONE:
+            stamps.append((name, stamp))
+    return stamps
+
+
+def _read_cache(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_bytes())
+        if document["schema"] != _SCHEMA:
+            return {}
+        tasks: dict[str, Any] = document["tasks"]
+        for each in tasks.values():
+            each["stamp"], each["taken_at"]
+            if each["row"] is not None:
+                row_from_json(each["row"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return tasks
+
+
+def _write_cache(path: Path, tasks: dict[str, Any]) -> None:
+    data = json.dumps({"schema": _SCHEMA, "tasks": tasks}, separators=(",", ":")).encode()
+    # Whoever can't write it reads more next time.
+    with contextlib.suppress(StorageError):
+        make_folder(REAL, path.parent)
+        write_atomically(REAL, path, data, durable=False)
+
+
+# --- sTATE.md: the tasks of the verification gate for people, written after every step and never read back
+
+
+FILE_NAME = "STATE.md"
+
+
+def state_file(project: Project) -> Path:
+    """Return where the file is, or will be. Raises ConfigurationError if that is outside of the project."""
+    named = project.configuration.verification.state_file
+    if named is None:
+        return project.state_folder / FILE_NAME
+    return place_below(project.root, named, setting="verification.state_file")
+
+
+def write_state_file(
+    project: Project, overview: Overview, verification_of: Callable[[str], Verification | None]
+) -> bool:
+    """Write the file; tell whether that was possible. The ledger has everything anyway."""
+    path = state_file(project)
+    text = render_state(overview, verification_of)
+    with contextlib.suppress(StorageError):
+        make_folder(REAL, path.parent)
+        write_atomically(REAL, path, text.encode("utf-8", "replace"), durable=False)
+        return True
+    return False
+
+
+def render_state(overview: Overview, verification_of: Callable[[str], Verification | None]) -> str:
+    """Return the whole file."""
+    parts = ["# State of the verification gate", "Written by `phase-gate verify`; changes made here are lost."]
+    current = overview.current
+    verification = None if current is None else verification_of(current.task)
+    if current is not None and verification is not None:
+        parts.append("\n".join(task_block(verification)))
+        escalation = escalate(verification, overview.halted(verification.spec.wave))
+        parts.append(_yaml({"current_task": status_to_json(current.task, verification, escalation)}))
+    stats = stats_to_json(overview)
+    parts += ["## Statistics", _yaml({"gate_stats": stats})]
+    if overview.rows:
+        parts += ["## Tasks", "```text\n" + "\n".join(task_rows(overview.rows)) + "\n```"]
+    rows = [dict(row.skip) for row in overview.rows if row.skip is not None]
+    if rows:
+        forced = sum(row["status"].endswith("(forced)") for row in rows)
+        parts += [
+            "## Not verified",
+            f"Warning: {len(rows)} of {overview.total} tasks did not pass the gate; {forced} of them were forced.",
+            _yaml({"tasks": rows}),
+        ]
+    failures = overview.failures[:RECENT]
+    if failures:
+        parts += ["## Failure log", _yaml({"recent_failures": failures_to_json(failures)})]
+    return "\n\n".join(parts) + "\n"
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    import yaml
+
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
+    # What somebody said must not end the block.
+    return "```yaml\n" + text.replace("```", "'''") + "```"

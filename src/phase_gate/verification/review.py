@@ -1,0 +1,192 @@
+"""The reviewer's verdict: refused where it can't be one about the evidence that is there, else recorded."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import Event, State
+from phase_gate.names import same_name
+from phase_gate.storage.store import Transaction
+from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.values import replace
+from phase_gate.verification.board import Board, Desk, paper_path, read_paper, require_verification
+from phase_gate.verification.judging import Look
+from phase_gate.verification.model import FailureType, Status, Verification
+from phase_gate.verification.rules import late
+from phase_gate.verification.spec import Verdict, task_slug, verdict_to_json
+
+
+def review(call: Call) -> Answer:
+    from phase_gate.verification.result_files import read_verdict
+
+    board = Board(call)
+    data, name, given = read_paper(call, call.arguments.file)
+    verdict: Verdict | None = None
+    problem: MalformedResultError | None = None
+    try:
+        verdict = read_verdict(data, name)
+    except MalformedResultError as error:
+        problem = error
+    desk = board.desk(_which(board, verdict))
+    looked = desk.verification()
+    if verdict is not None and task_slug(verdict.task_name) != desk.task:
+        raise NotAllowedError(
+            f"{name} speaks of {verdict.task_name!r}, and the task is {looked.spec.name!r}",
+            remedy="hand in the verdict on this task, or name the other one with --task",
+        )
+    paper = paper_path(desk.project, call, given)
+    by = call.author(name, "" if verdict is None else verdict.by)
+    with desk.store.transaction() as change:
+        desk.close_lost(change)
+        current = require_verification(change.state, desk.task)
+        desk.refuse_halted(current)
+        _refuse_status(desk, current)
+        # Taken within the lock: what is edited from now on is seen by the commit.
+        tree = desk.tree(current.spec)
+        # The verdict itself is no work of the executor's.
+        papers = (*current.papers, *((paper,) if paper else ()))
+        look = desk.look(change.state, replace(current, papers=papers), tree)
+        reading = Reading()
+        if problem is not None:
+            said = f"{problem.problem}; {problem.remedy}"
+            desk.fail(change, FailureType.MALFORMED, step=3, error=said, tree=tree)
+        else:
+            assert verdict is not None
+            _refuse_reviewer(current, by)
+            _refuse_other_evidence(
+                current, verdict, tree, None if given is None else os.stat(call.start / given).st_mtime
+            )
+            if verdict.is_approved:
+                _refuse_open_ends(desk, change, verdict, look)
+            flags = look.weak_because if verdict.is_approved else ()
+            reading = _record(desk, change, verdict, by=by, tree=tree, paper=paper, flags=flags)
+        evaluation = desk.judge(change, look, reading)
+    status = desk.verification().status
+    return desk.answer(evaluation, code=0 if status is Status.APPROVED else 10)
+
+
+def _which(board: Board, verdict: Verdict | None) -> str:
+    named = board.named()
+    if named is not None:
+        return named
+    if verdict is not None:
+        return board.find(verdict.task_name)
+    return board.waiting((Status.REVIEWING,), "a verdict")
+
+
+def _refuse_status(desk: Desk, current: Verification) -> None:
+    if current.status is Status.REVIEWING:
+        return
+    if current.status is Status.APPROVED:
+        assert current.review is not None
+        raise NotAllowedError(
+            f"{desk.task} was approved by {current.review.by} already", remedy="phase-gate verify status"
+        )
+    missing = {
+        Status.PENDING: ("its executor has not reported", "phase-gate verify executor FILE"),
+        Status.EXECUTING: ("its executor has not reported", "phase-gate verify executor FILE"),
+        Status.VERIFYING: ("its verify command has not passed", "phase-gate verify run"),
+        Status.SKIPPED: ("a person took it out of the gate", "phase-gate verify status"),
+    }
+    why, following = missing.get(current.status, ("this attempt has failed", "phase-gate verify executor FILE"))
+    raise NotAllowedError(
+        f"{desk.task} is {current.status}: there is no evidence to review, {why}",
+        remedy=f"{following} --task {desk.task}",
+    )
+
+
+def _refuse_reviewer(current: Verification, by: str) -> None:
+    assert current.report is not None
+    if same_name(by, current.report.by):
+        raise NotAllowedError(
+            f"{by} executed this attempt, and nobody reviews their own work",
+            remedy="let somebody else review it: --by NAME, or `by:` in the verdict",
+        )
+
+
+def _refuse_other_evidence(current: Verification, verdict: Verdict, tree: Tree, written: float | None) -> None:
+    """Refuse a verdict that speaks of another attempt, run or tree than the one that is there."""
+    check = current.check
+    assert check is not None
+    again = "look at the evidence of this attempt (phase-gate verify bundle), then write the verdict anew"
+    if check.after != tree.digest:
+        raise StaleSignalError(
+            "files were changed after the verify run: its evidence is stale (verify-fresh)",
+            remedy=f"phase-gate verify executor FILE --task {current.spec.slug}, and verify what is there now",
+        )
+    for what, said, there in (
+        ("attempt", "" if verdict.attempt is None else str(verdict.attempt), str(current.attempt)),
+        ("verify run", verdict.evidence, check.id),
+        ("tree", verdict.tree, check.after),
+    ):
+        if said and not there.startswith(said):
+            raise StaleSignalError(f"the verdict speaks of {what} {said}, this is {there[:16]}", remedy=again)
+    if written is not None and written == int(written):
+        written += 2  # some file systems know no more than every other second
+    if written is not None and datetime.fromtimestamp(written, UTC) < datetime.fromisoformat(check.ended_at):
+        raise StaleSignalError("the verdict is older than the evidence that it is about", remedy=again)
+
+
+def _refuse_open_ends(desk: Desk, change: Transaction, verdict: Verdict, look: Look) -> None:
+    """Refuse an approval with something open: blockers of the reviewer's own, or a Gate 1 that is closed."""
+    if verdict.blockers:
+        raise NotAllowedError(
+            f"APPROVED with open blockers: {'; '.join(verdict.blockers[:3])}",
+            remedy="say REJECTED, or take out what is not open any more",
+        )
+    for problem, remedy in _unmet(desk, change, change.state, look):
+        raise NotAllowedError(f"APPROVED, but Gate 1 is closed: {problem}", remedy=remedy)
+
+
+def _unmet(desk: Desk, change: Transaction, state: State, look: Look) -> list[tuple[str, str]]:
+    from phase_gate.gate.signals import ABSENT
+    from phase_gate.verification.judging import judge
+
+    workflow, phase = desk.rules(change)
+    verdict = judge(state, workflow, phase, ABSENT, look, at=change.at, root=str(desk.project.root))
+    gate = verdict.gate_1
+    if gate.satisfied:
+        return []
+    rows = [(f"{guard.name}: {guard.detail}", guard.remedy) for guard in gate.guards if not guard.holds]
+    clauses = [clause.text for clause in gate.clauses if clause.satisfied is not True]
+    again = f"phase-gate explain --task {desk.task}"
+    return [*rows, *((f"{text} is not met", again) for text in clauses)]
+
+
+def _record(
+    desk: Desk,
+    change: Transaction,
+    verdict: Verdict,
+    *,
+    by: str,
+    tree: Tree,
+    paper: str | None,
+    flags: tuple[str, ...],
+) -> Reading:
+    current = require_verification(change.state, desk.task)
+    document = verdict_to_json(verdict)
+    overdue = late(current, change.at)
+    if overdue:
+        desk.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
+        return Reading()
+    data = {"verdict": document, "by": by, "tree": tree.digest, "paper": paper}
+    change.record(Event(kind="reviewed", data={**data, "flags": list(flags)} if flags else data))
+    if verdict.is_approved:
+        return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
+    said = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]
+    issues = tuple(_unnumbered(line) for line in said) or (*verdict.blockers, *verdict.concerns)
+    if len(issues) > 1 and issues[0].endswith(":"):
+        issues = issues[1:]
+    desk.fail(
+        change, FailureType.ARCHITECT_REJECTION, step=3, error="; ".join(issues) or "rejected", tree=tree, lines=issues
+    )
+    return Reading(answer="not-done", reason="; ".join(issues)[:500], by=by)
+
+
+def _unnumbered(line: str) -> str:
+    head, _, rest = line.partition(". ")
+    return rest if head.isdecimal() and rest else line.removeprefix("- ")

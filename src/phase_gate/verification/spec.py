@@ -1,0 +1,201 @@
+"""A task of the verification gate as its author wrote it: what to do, how to verify it, when it is done.
+
+Pure: values, and what follows from them alone. The files are read in `rules.task_files`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from phase_gate.values import Value, field
+
+#: Seconds that each step has, and those that a task may ask for at most.
+DEFAULT_TIMEOUTS: Mapping[str, float] = {"executor": 300.0, "verify": 120.0, "review": 180.0}
+MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review": 600.0}
+#: Seconds that all three have together.
+GATE_TIMEOUT = 1800.0
+
+#: As many as a folder's name of ours may have.
+_MAX_SLUG = 64
+#: A task without a name of its own lives in the state folder itself.
+_RESERVED = ("default",)
+
+
+class TaskSpec(Value):
+    """One task, as it stands in its file."""
+
+    name: str
+    #: Paths from the project's root, with `/`; a glob is allowed. The task may change these and no others.
+    files: tuple[str, ...]
+    action: str
+    #: The command that proves it, as one would type it.
+    verify: str
+    #: What is the case when it is done.
+    done: str
+    #: Whether a shell runs the command.
+    shell: bool = False
+    #: Names of tasks that have to be approved before.
+    depends_on: tuple[str, ...] = ()
+    #: Why a verify command that fails may be run once more; empty where nobody declared it.
+    flaky: str = ""
+    #: Seconds by step, where the task asks for others than the default ones.
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    #: The group of tasks that it runs with.
+    wave: str = ""
+    #: Where it stands in the plan that it comes from.
+    phase: str = ""
+    plan: str = ""
+
+    @property
+    def slug(self) -> str:
+        return task_slug(self.name)
+
+
+def task_slug(name: str) -> str:
+    """Return the name of the task's folder: `Task 3: Create PlannerId` is kept in `task-3-create-plannerid`."""
+    slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    is_whole = name.isascii() and slug not in _RESERVED and 0 < len(slug) <= _MAX_SLUG
+    if is_whole:
+        return slug
+    # Letters that a folder can't have, or too many of them, would make one task of two.
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return "-".join(filter(None, (slug[: _MAX_SLUG - 9].strip("-") or "task", mark)))
+
+
+def spec_to_json(spec: TaskSpec) -> dict[str, Any]:
+    """Return the task for the ledger and for `--json`; what is not said is left out."""
+    document: dict[str, Any] = {
+        "name": spec.name,
+        "files": list(spec.files),
+        "action": spec.action,
+        "verify": spec.verify,
+        "done": spec.done,
+    }
+    more: dict[str, Any] = {
+        "shell": spec.shell,
+        "depends_on": list(spec.depends_on),
+        "flaky": spec.flaky,
+        "timeouts": dict(spec.timeouts),
+        "wave": spec.wave,
+        "phase": spec.phase,
+        "plan": spec.plan,
+    }
+    return {**document, **{name: value for name, value in more.items() if value}}
+
+
+def spec_from_json(document: Mapping[str, Any]) -> TaskSpec:
+    """Return the task of a document that `spec_to_json` gave."""
+    return TaskSpec(
+        name=document["name"],
+        files=tuple(document["files"]),
+        action=document["action"],
+        verify=document["verify"],
+        done=document["done"],
+        shell=document.get("shell", False),
+        depends_on=tuple(document.get("depends_on", ())),
+        flaky=document.get("flaky", ""),
+        timeouts=dict(document.get("timeouts", {})),
+        wave=document.get("wave", ""),
+        phase=document.get("phase", ""),
+        plan=document.get("plan", ""),
+    )
+
+
+# --- what an executor and a reviewer say of a task
+
+
+ExecutorStatus = Literal["success", "failure", "blocked"]
+Answer = Literal["APPROVED", "REJECTED"]
+Confidence = Literal["HIGH", "MEDIUM", "LOW"]
+Recommendation = Literal["commit", "retry", "manual_review"]
+
+
+class Claimed(Value):
+    """What an executor says of the verify command: compared with our own run of it, never used instead of it."""
+
+    command: str
+    exit_code: int
+    output_summary: str = ""
+
+
+class ExecutorResult(Value):
+    """Step 1: what the executor reports."""
+
+    status: ExecutorStatus
+    task_name: str
+    files_modified: tuple[str, ...] = ()
+    #: None where it does not say that it ran the command; with success it has to.
+    verification: Claimed | None = None
+    done_criteria_met: bool = False
+    evidence: str = ""
+    #: Why it failed or is blocked.
+    error: str = ""
+    #: The task that it waits for, where it names one.
+    blocked_by: str = ""
+    #: What mended the failure before.
+    resolution: str = ""
+    #: Who executed it.
+    by: str = ""
+
+
+class Verdict(Value):
+    """Step 3: what the reviewer decides."""
+
+    verdict: Answer
+    task_name: str
+    confidence: Confidence
+    findings: tuple[str, ...]
+    recommendation: Recommendation
+    concerns: tuple[str, ...] = ()
+    #: Concerns that have to be gone before it may pass.
+    blockers: tuple[str, ...] = ()
+    feedback: str = ""
+    #: Who reviewed it.
+    by: str = ""
+    #: What it speaks of, where it says so: an attempt, a tree, a verify run.
+    attempt: int | None = None
+    tree: str = ""
+    evidence: str = ""
+
+    @property
+    def is_approved(self) -> bool:
+        return self.verdict == "APPROVED"
+
+
+def result_to_json(result: ExecutorResult) -> dict[str, Any]:
+    """Return the report for the ledger and for `--json`; what is not said is left out."""
+    claimed = result.verification
+    document: dict[str, Any] = {
+        "status": result.status,
+        "task_name": result.task_name,
+        "files_modified": list(result.files_modified),
+        "done_criteria_met": result.done_criteria_met,
+    }
+    if claimed is not None:
+        document["verification"] = {
+            "command": claimed.command,
+            "exit_code": claimed.exit_code,
+            "output_summary": claimed.output_summary,
+        }
+    more = {name: getattr(result, name) for name in ("evidence", "error", "blocked_by", "resolution", "by")}
+    return {**document, **{name: text for name, text in more.items() if text}}
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+    """Return the verdict for the ledger and for `--json`; what is not said is left out."""
+    document: dict[str, Any] = {
+        "verdict": verdict.verdict,
+        "task_name": verdict.task_name,
+        "confidence": verdict.confidence,
+        "findings": list(verdict.findings),
+        "concerns": list(verdict.concerns),
+        "recommendation": verdict.recommendation,
+    }
+    more: dict[str, Any] = {
+        "blockers": list(verdict.blockers),
+        **{name: getattr(verdict, name) for name in ("feedback", "by", "attempt", "tree", "evidence")},
+    }
+    return {**document, **{name: value for name, value in more.items() if value}}

@@ -1,0 +1,278 @@
+"""All tasks of the verification gate together: one value, from which everything that shows numbers draws.
+
+Pure. What is kept of a task here is little, so that a thousand of them can be read from one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from phase_gate.gate.runs import count
+from phase_gate.values import Value, as_dict, replace
+from phase_gate.verification.model import (
+    IN_PROGRESS,
+    NOT_PASSED,
+    Failure,
+    Status,
+    Verification,
+    failure_from_json,
+)
+from phase_gate.verification.result import skip_to_json
+from phase_gate.verification.rules import WAVE
+
+#: Failures that the log of all tasks shows.
+RECENT = 10
+
+
+class TaskRow(Value):
+    """One task, as far as the others have to know of it."""
+
+    task: str
+    name: str
+    status: Status
+    word: str
+    attempt: int
+    step: int
+    wave: str = ""
+    files: tuple[str, ...] = ()
+    papers: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    is_weak: bool = False
+    commit: str = ""
+    last_step_at: str = ""
+    wave_resumed_at: str = ""
+    failures: tuple[Failure, ...] = ()
+    #: The entry of a task that a person took out of the gate.
+    skip: Mapping[str, Any] | None = None
+
+
+class Untrusted(Value):
+    """A task whose state can't be read or was tampered with: what it says of itself is not believed."""
+
+    task: str
+    #: What is wrong with it.
+    problem: str
+    #: The wave that it was in when it could be read.
+    wave: str = ""
+
+
+class Wave(Value):
+    name: str
+    tasks: int
+    #: Tasks that failed since the wave was last resumed, and have not recovered; and those that can't be trusted.
+    failing: tuple[str, ...] = ()
+
+    @property
+    def is_halted(self) -> bool:
+        return len(self.failing) >= WAVE
+
+    @property
+    def why(self) -> str:
+        if not self.is_halted:
+            return ""
+        return f"wave {self.name} is halted: {count(len(self.failing), 'task')} failed ({', '.join(self.failing)})"
+
+
+class Overview(Value):
+    """What `verify status`, `stats` and `failures`, STATE.md, `status` and reports show."""
+
+    rows: tuple[TaskRow, ...] = ()
+    untrusted: tuple[Untrusted, ...] = ()
+
+    def count(self, *statuses: Status) -> int:
+        return sum(row.status in statuses for row in self.rows)
+
+    @property
+    def total(self) -> int:
+        return len(self.rows) + len(self.untrusted)
+
+    @property
+    def passed(self) -> int:
+        return self.count(Status.APPROVED)
+
+    @property
+    def failed(self) -> int:
+        return self.count(*NOT_PASSED)
+
+    @property
+    def in_progress(self) -> int:
+        return self.count(*IN_PROGRESS)
+
+    @property
+    def pending(self) -> int:
+        return self.count(Status.PENDING)
+
+    @property
+    def blocked(self) -> int:
+        return self.count(Status.BLOCKED)
+
+    @property
+    def skipped(self) -> int:
+        return self.count(Status.SKIPPED)
+
+    @property
+    def weak(self) -> int:
+        return sum(row.status is Status.APPROVED and row.is_weak for row in self.rows)
+
+    @property
+    def pass_rate(self) -> str | None:
+        """Passed of those that passed, failed or can't be trusted, in per cent; None while there are none."""
+        decided = self.passed + self.failed + len(self.untrusted)
+        return f"{100 * self.passed / decided:.0f}%" if decided else None
+
+    @property
+    def average_attempts(self) -> float | None:
+        begun = [row.attempt for row in self.rows if row.attempt]
+        return round(sum(begun) / len(begun), 1) if begun else None
+
+    @property
+    def current(self) -> TaskRow | None:
+        """The task that is in the gate now: of several, the one with the last step."""
+        return max((row for row in self.rows if row.status in IN_PROGRESS), key=_by_time, default=None)
+
+    @property
+    def failures(self) -> tuple[tuple[TaskRow, Failure], ...]:
+        """Every failure with its task, the latest first."""
+        found = [(row, failure) for row in self.rows for failure in row.failures]
+        return tuple(sorted(found, key=lambda pair: (pair[1].at, pair[0].task), reverse=True))
+
+    @property
+    def summary(self) -> str:
+        """All in one line."""
+        told = [
+            f"{number} {word}"
+            for number, word in (
+                (self.passed, "passed"),
+                (self.failed, "failed"),
+                (self.in_progress, "in progress"),
+                (self.pending, "pending"),
+                (self.blocked, "blocked"),
+                (self.skipped, "skipped"),
+                (len(self.untrusted), "not trusted"),
+            )
+            if number
+        ]
+        halted = "".join(f"; {wave.why}" for wave in self.waves if wave.is_halted)
+        return f"{self.total} of the verification gate: {', '.join(told)}{halted}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return stats_to_json(self)
+
+    @property
+    def waves(self) -> tuple[Wave, ...]:
+        names = dict.fromkeys((*(row.wave for row in self.rows), *(each.wave for each in self.untrusted)))
+        return tuple(self._wave(name) for name in names if name)
+
+    def _wave(self, name: str) -> Wave:
+        rows = [row for row in self.rows if row.wave == name]
+        resumed = max((row.wave_resumed_at for row in rows), default="")
+        failing = [
+            row.task
+            for row in rows
+            if row.status is not Status.SKIPPED
+            and any(each.counts and not each.recovered and each.at > resumed for each in row.failures)
+        ]
+        # One that nobody can read any more must not let the others go on.
+        lost = [each.task for each in self.untrusted if each.wave == name]
+        return Wave(name=name, tasks=len(rows) + len(lost), failing=(*failing, *lost))
+
+    def wave(self, name: str) -> Wave | None:
+        return next((wave for wave in self.waves if wave.name == name), None)
+
+    def row(self, task: str) -> TaskRow | None:
+        return next((row for row in self.rows if row.task == task), None)
+
+    def halted(self, wave: str) -> str:
+        """Say why a wave is halted; empty if it is not."""
+        found = self.wave(wave) if wave else None
+        return "" if found is None else found.why
+
+
+def _by_time(row: TaskRow) -> tuple[str, str]:
+    return row.last_step_at, row.task
+
+
+def row_of(task: str, verification: Verification) -> TaskRow:
+    spec = verification.spec
+    return TaskRow(
+        task=task,
+        name=spec.name,
+        status=verification.status,
+        word=verification.word,
+        attempt=verification.attempt,
+        step=verification.step,
+        wave=spec.wave,
+        files=spec.files,
+        papers=verification.papers,
+        depends_on=spec.depends_on,
+        is_weak=bool(verification.weak_because),
+        commit=verification.commit,
+        last_step_at=verification.last_step_at,
+        wave_resumed_at=verification.wave_resumed_at,
+        # What they printed is asked of the task itself.
+        failures=tuple(replace(each, lines=()) for each in verification.failures),
+        skip=None if verification.skip is None else skip_to_json(verification),
+    )
+
+
+def row_to_json(row: TaskRow) -> dict[str, Any]:
+    document = as_dict(row)
+    document["failures"] = [{**as_dict(each), "type": str(each.type), "lines": []} for each in row.failures]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in document.items()}
+
+
+def row_from_json(document: Mapping[str, Any]) -> TaskRow:
+    return TaskRow(
+        **{
+            **document,
+            "status": Status(document["status"]),
+            "files": tuple(document["files"]),
+            "papers": tuple(document["papers"]),
+            "depends_on": tuple(document["depends_on"]),
+            "failures": tuple(failure_from_json(row) for row in document["failures"]),
+        }
+    )
+
+
+def stats_to_json(overview: Overview) -> dict[str, Any]:
+    """Return the statistics with the document's names, and ours behind them."""
+    current = overview.current
+    return {
+        "total_tasks": overview.total,
+        "passed": overview.passed,
+        "failed": overview.failed,
+        "in_progress": overview.in_progress,
+        "pending": overview.pending,
+        "blocked": overview.blocked,
+        "skipped": overview.skipped,
+        "weak_passes": overview.weak,
+        "not_trusted": [each.task for each in overview.untrusted],
+        "pass_rate": overview.pass_rate,
+        "avg_attempts": overview.average_attempts,
+        "current_gate": None
+        if current is None
+        else {"task": current.name, "status": str(current.status), "attempt": current.attempt},
+        "waves": [
+            {"name": wave.name, "tasks": wave.tasks, "failing": list(wave.failing), "halted": wave.is_halted}
+            for wave in overview.waves
+        ],
+    }
+
+
+def failures_to_json(pairs: Iterable[tuple[TaskRow, Failure]]) -> list[dict[str, Any]]:
+    """Return the failure log with the document's names."""
+    return [
+        {
+            "task": row.name,
+            "attempt": failure.attempt,
+            "failure_type": str(failure.type),
+            "step": failure.step,
+            "error": failure.error,
+            "recovered": failure.recovered,
+            "resolution": failure.resolution or None,
+            "at": failure.at,
+        }
+        for row, failure in pairs
+    ]

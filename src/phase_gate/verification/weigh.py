@@ -1,0 +1,123 @@
+"""What a verify run is worth: the runs of pytest in it that were recorded, else what its output says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from phase_gate.gate.outcomes import Bucket
+from phase_gate.gate.runs import Kind, count
+from phase_gate.storage.opening import read_event
+from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value
+from phase_gate.verification.lint.counts import count_tests_said, quote_none
+
+
+class Weighed(Value):
+    tests: int | None = None
+    runs: tuple[str, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+#: What is asked of a run; only a complete one has the last two.
+_TOLD = ("run", "kind", "why", "metrics", "inventory", "outcomes")
+
+#: What makes a run of pytest prove nothing, whatever its exit code.
+_FAULTS = (
+    ("tests_failing", "tests-failing", "failed, and the exit code hides it"),
+    ("tests_newly_skipped", "no-new-skips", "newly skipped"),
+    ("tests_missing", "tests-kept", "known when the task was taken, and gone now"),
+    ("outcomes_doubtful", "outcomes-genuine", "that an outcome is not the test's own"),
+)
+
+
+def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
+    """Return what the runs that were recorded since then tell; without any, what a runner's last lines tell.
+
+    :param since: the ledger's last line when the verify command was started.
+    """
+    known, runs, open_ones = _recorded(store, since)
+    if not runs and not open_ones:
+        tests = count_tests_said(output)
+        said = quote_none(output) if tests == 0 else ""
+        quoted = f": it printed {said!r}" if said else ""
+        problems = [("no-tests", f"it ended with 0 and ran no test{quoted}")] if tests == 0 else []
+        if known is not None and not problems:
+            problems = [("not-recorded", "pytest knew us when the task was taken, and its run was not recorded now")]
+        return Weighed(tests=tests, problems=tuple(problems))
+    found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
+    flags: list[str] = []
+    for run in runs:
+        found += _faults(run)
+        hidden, unseen = _skips(store, run, known)
+        if hidden and not run["metrics"].get("tests_newly_skipped"):
+            found.append(("no-new-skips", f"{count(hidden, 'test')} newly skipped"))
+        if unseen:
+            flags.append(f"{count(unseen, 'new test')} skipped")
+        if run["metrics"].get("tests_flaky"):
+            flags.append(f"flaky: {count(run['metrics']['tests_flaky'], 'test')} passed only after a rerun")
+    counted = [run for run in runs if run["kind"] != Kind.VOID]
+    if runs and not counted:
+        found.append(("no-tests", "pytest was called, and ran no test"))
+    return Weighed(
+        tests=sum(int(run["metrics"].get("tests_total") or 0) for run in counted),
+        runs=tuple(run["run"] for run in runs),
+        problems=tuple(dict.fromkeys(found)),
+        flags=tuple(dict.fromkeys(flags)),
+    )
+
+
+def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[str, Any]], list[str]]:
+    """Return what the task knew when it was taken, the runs that ended since, and those that began and did not end."""
+    known: str | None = None
+    found: list[Mapping[str, Any]] = []
+    began: dict[str, None] = {}
+    for line in store.lines():
+        if line.event.kind == "known-taken":
+            known = read_event(line, lambda event: str(event.data["known"]))
+        elif line.seq > since and line.event.kind == "run-started":
+            if not line.event.data.get("nested"):
+                began[read_event(line, lambda event: str(event.data["run"]))] = None
+        elif line.seq > since and line.event.kind == "run-ended":
+            data = read_event(line, lambda event: {name: event.data.get(name) for name in _TOLD})
+            began.pop(str(data["run"]), None)
+            if data["kind"] != Kind.NESTED:
+                found.append(data)
+    return known, found, list(began)
+
+
+def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int]:
+    """Return how many skips somebody made: of tests that were known otherwise, and of tests that are new.
+
+    A test that is skipped as it was written when the task was taken has been so before.
+    """
+    if known is None or not run["outcomes"]:
+        return 0, 0
+    before, now = store.objects.load_inventory(known), store.objects.load_inventory(run["inventory"])
+    hidden = unseen = 0
+    for test_id, bucket in store.objects.load(run["outcomes"]).items():
+        if bucket not in (Bucket.SKIPPED, Bucket.SKIPPED_IF):
+            continue
+        path = test_id.partition("::")[0]
+        then, file = before.files.get(path), now.files.get(path)
+        if then is None or not before.body(test_id):
+            unseen += 1
+        elif file is None or before.body(test_id) != now.body(test_id) or then.statements != file.statements:
+            hidden += 1
+    return hidden, unseen
+
+
+def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+    kind, metrics = run["kind"], run["metrics"]
+    if kind == Kind.VOID:
+        return []
+    found = [] if kind == Kind.COMPLETE else [(f"{kind}-run", f"{kind} run: {run['why']}")]
+    if kind == Kind.EMPTY:
+        return [("no-tests", f"no test ran: {run['why']}")]
+    found += [
+        (slug, f"{count(int(metrics[name]), 'sign' if name == 'outcomes_doubtful' else 'test')} {words}")
+        for name, slug, words in _FAULTS
+        if metrics.get(name)
+    ]
+    return found
