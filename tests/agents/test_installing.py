@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from phase_gate.agents.agent import Agent
 from phase_gate.agents.installing import (
+    BEGIN,
+    END,
+    TEXT,
     digest,
     find_commands,
     install_block,
@@ -20,7 +23,6 @@ from phase_gate.agents.installing import (
     remove_hooks,
     take_back,
 )
-from phase_gate.agents.instructions import BEGIN, END, TEXT
 from phase_gate.agents.json_text import parse
 from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.errors import NotAllowedError

@@ -418,7 +418,7 @@ def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) ->
 
 def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green")
-    monkeypatch.setattr("phase_gate.core.write_rules.decide_writes", lambda *given: 1 / 0)
+    monkeypatch.setattr("phase_gate.agents.write_rules.decide_writes", lambda *given: 1 / 0)
     verdict, reason = use(desk, hook, "Write", file_path="calc.py", content="")
     assert verdict == "deny"
     assert "ZeroDivisionError" in reason

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.core.hook_answers import Stop, Until, decide_stop, decide_stop_in_doubt
+from phase_gate.agents.stop import Stop, Until, decide_stop, decide_stop_in_doubt
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phase_gate.core.shell_programs import Kind, patched_paths
-from phase_gate.core.shell_writes import find_writes
+from phase_gate.agents.shell_writes import Kind, find_writes, patched_paths
 
 
 def look(path: str) -> Kind:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.agents.json_text import parse
+from phase_gate.agents.shell_writes import find_writes, patched_paths
 from phase_gate.agents.table import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.tools import find_file_writes
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, sentences
-from phase_gate.core.shell_programs import patched_paths
-from phase_gate.core.shell_writes import find_writes
 from phase_gate.evidence.quality.copies import code_lines
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse

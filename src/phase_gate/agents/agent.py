@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.core.hook_answers import HookAnswer, Stop
+from phase_gate.agents.stop import HookAnswer, Stop
 from phase_gate.values import Value, field
 
 Document = Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phase_gate.agents.agent import Agent, Document, Output, answer_stop, read_stop, read_tool, say
 from phase_gate.agents.agent import answer_tool as answer_like_claude
-from phase_gate.core.hook_answers import HookAnswer
+from phase_gate.agents.stop import HookAnswer
 
 TIMEOUT = 30
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log
 from phase_gate.agents.agent import read_tool as read_like_claude
-from phase_gate.core.hook_answers import HookAnswer, Stop
+from phase_gate.agents.stop import HookAnswer, Stop
 
 TIMEOUT = 30
 

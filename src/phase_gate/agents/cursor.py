@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log
 from phase_gate.agents.agent import read_tool as read_like_claude
-from phase_gate.core.hook_answers import HookAnswer, Stop
+from phase_gate.agents.stop import HookAnswer, Stop
 from phase_gate.values import replace
 
 TIMEOUT = 30

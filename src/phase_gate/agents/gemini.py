@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.agents.agent import Agent, Document, Output, read_stop, read_tool, say
-from phase_gate.core.hook_answers import HookAnswer
+from phase_gate.agents.stop import HookAnswer
 
 TIMEOUT = 30_000
 

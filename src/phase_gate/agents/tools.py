@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.agents.agent import Document, ToolCall
-from phase_gate.core.shell_programs import Kind, patched_paths
-from phase_gate.core.shell_writes import find_writes
-from phase_gate.core.write_rules import Write
+from phase_gate.agents.shell_writes import Kind, find_writes, patched_paths
+from phase_gate.agents.write_rules import Write
 from phase_gate.storage.root import relative_id
 
 #: Names without `_` and in lower case.

@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
-from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._output import read_input, render_json, say
-from phase_gate.core.hook_answers import (
+from phase_gate.agents.stop import (
     ALLOW,
     HookAnswer,
     Stop,
     decide_stop,
     decide_stop_in_doubt,
 )
+from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._output import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project, next_commands
 from phase_gate.values import as_dict
 
 if TYPE_CHECKING:
     from phase_gate.agents.agent import Agent, Document, ToolCall
-    from phase_gate.core.write_rules import Scene
+    from phase_gate.agents.write_rules import Scene
     from phase_gate.storage.opening import Opened
     from phase_gate.storage.store import TaskStore
 
@@ -159,7 +159,7 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
     from phase_gate.agents.tools import find_file_writes
-    from phase_gate.core.write_rules import Scene, decide_writes, decide_writes_in_doubt
+    from phase_gate.agents.write_rules import Scene, decide_writes, decide_writes_in_doubt
     from phase_gate.storage.climbing import Climb
     from phase_gate.storage.root import find_root
 
@@ -175,7 +175,7 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
 
 
 def _scene(call: Call, project: Project) -> Scene:
-    from phase_gate.core.write_rules import Scene
+    from phase_gate.agents.write_rules import Scene
     from phase_gate.project import rules_of
     from phase_gate.storage.references import load_frozen
     from phase_gate.storage.root import relative_id

@@ -86,9 +86,9 @@ def run(call: Call) -> Answer:
 
 
 def _install(call: Call) -> Answer:
+    from phase_gate.agents.files import AgentFiles, show_diff
     from phase_gate.agents.installing import Edit, install_block, install_hooks, take_back
     from phase_gate.agents.table import load_agent
-    from phase_gate.cli._agent_files import AgentFiles, show_diff
 
     files = AgentFiles(call.project())
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from phase_gate.core.hook_answers import Until
+from phase_gate.agents.stop import Until
 from phase_gate.errors import ConfigurationError
 from phase_gate.gate.breaker import Limits
 from phase_gate.gate.flakiness import GREEN_RUNS

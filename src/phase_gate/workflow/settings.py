@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from phase_gate.values import Value, as_dict, field
 
 if TYPE_CHECKING:
-    from phase_gate.core.hook_answers import Until
+    from phase_gate.agents.stop import Until
     from phase_gate.gate.breaker import Limits
     from phase_gate.gate.standing import ExitMeaning
     from phase_gate.workflow.conditions import Condition
