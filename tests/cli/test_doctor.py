@@ -11,9 +11,8 @@ import pytest
 
 import phase_gate
 from phase_gate.cli._looks import Look
-from phase_gate.proofs import runner
-from phase_gate.proofs.rows import BAD, Attempt, Row
-from phase_gate.proofs.table import TABLE
+from phase_gate.selftest import runner
+from phase_gate.selftest.rows import BAD, TABLE, Attempt, Row
 from tests.cli.conftest import Begin, Desk
 
 HOOK = """\

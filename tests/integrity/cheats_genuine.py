@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import BAD, Attempt, Row, conftest
+from phase_gate.selftest.rows import BAD, Attempt, Row, conftest
 
 _LIE = """
 def lie(report):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import TEST_FILE, Attempt, Row, edit
+from phase_gate.selftest.rows import TEST_FILE, Attempt, Row, edit
 from tests.integrity.shared import NOTHING_TEST, cheat
 from tests.integrity.wide import WIDE, change, change_file
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
+from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row
 from phase_gate.values import replace
 from tests.integrity.shared import cheat
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proofs.rows import Attempt, Row
-from phase_gate.proofs.runner import Workbench
+from phase_gate.selftest.rows import Attempt, Row
+from phase_gate.selftest.runner import Workbench
 from tests.integrity.forks import Forks
 
 

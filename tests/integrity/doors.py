@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from phase_gate.proofs.rows import GOOD
+from phase_gate.selftest.rows import GOOD
 from phase_gate.values import Value
 from tests.integrity.conftest import FastWorkbench
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import PRICE, Attempt, Base
+from phase_gate.selftest.rows import PRICE, Attempt, Base
 from phase_gate.values import replace
 
 _WORKFLOW = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.proofs.rows import BAD, Attempt, Row
+from phase_gate.selftest.rows import BAD, Attempt, Row
 
 MENDED = "the code is mended"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import GOOD, PRICE, Attempt, Base
+from phase_gate.selftest.rows import GOOD, PRICE, Attempt, Base
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.forks import FAST_CLOCK
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import Row
-from phase_gate.proofs.table import TABLE
+from phase_gate.selftest.rows import TABLE, Row
 from tests.integrity.conftest import FastWorkbench
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import Attempt, Row
+from phase_gate.selftest.rows import Attempt, Row
 from tests.integrity.cheats_bytecode import BYTECODE, BYTECODE_TWINS
 from tests.integrity.conftest import FastWorkbench
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import Row
+from phase_gate.selftest.rows import Row
 from tests.integrity.cheats_silence import SILENCE
 from tests.integrity.conftest import FastWorkbench
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from phase_gate.proofs.rows import GOOD, Attempt, Row, conftest
+from phase_gate.selftest.rows import GOOD, Attempt, Row, conftest
 from phase_gate.values import replace
 from tests.integrity.cheats_genuine import ALSO_ON_WORKERS, COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
 from tests.integrity.conftest import FastWorkbench

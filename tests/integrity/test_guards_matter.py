@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, PRICE, TEST_FILE, TESTS, Attempt, Base, edit
+from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, PRICE, TEST_FILE, TESTS, Attempt, Base, edit
 from phase_gate.values import replace
 from tests.integrity.cheats_criteria import UNSHOWN
 from tests.integrity.conftest import FastWorkbench

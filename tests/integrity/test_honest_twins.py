@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import Attempt
+from phase_gate.selftest.rows import Attempt
 from tests.integrity.cheats_criteria import CRITERIA_ROWS
 from tests.integrity.cheats_order import ORDER
 from tests.integrity.cheats_outcomes import OUTCOMES

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proofs.rows import BAD, GOOD, TEST_FILE, TESTS
+from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, TESTS
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, Door
 from tests.support import CALC, FAILING_TESTS, Sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.proofs.rows import BAD, GOOD, Attempt, Row, conftest
+from phase_gate.selftest.rows import BAD, GOOD, Attempt, Row, conftest
 from tests.integrity.conftest import FastWorkbench
 
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")

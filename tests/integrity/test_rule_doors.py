@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proofs.rows import BAD, TESTS, Attempt
+from phase_gate.selftest.rows import BAD, TESTS, Attempt
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, NOT_ALLOWED, Door
 

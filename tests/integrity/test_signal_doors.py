@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proofs.rows import BAD, GOOD
+from phase_gate.selftest.rows import BAD, GOOD
 from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, NOT_ALLOWED, Door
 

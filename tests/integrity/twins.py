@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import BAD, CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, edit
+from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, SIGNAL, TEST_FILE, TESTS, Attempt, Base, edit
 from tests.integrity.cheats_red import EMPTY, red
 from tests.integrity.shared import NOTHING_ASSERT, NOTHING_TEST
 from tests.integrity.wide import CONFTEST, WIDE, change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import GOOD, Attempt, conftest
+from phase_gate.selftest.rows import GOOD, Attempt, conftest
 from phase_gate.values import replace
 
 #: pytest-asyncio warns of a setting that nobody made.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.proofs.rows import CONFIGURATION, TEST_FILE, Attempt, Base
+from phase_gate.selftest.rows import CONFIGURATION, TEST_FILE, Attempt, Base
 
 TESTS = """\
 import unittest

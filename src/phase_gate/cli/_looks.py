@@ -44,10 +44,10 @@ def look_at_package() -> Look:
 
 def look_at_plugin(start: Path) -> Look:
     """Ask a real pytest: the plugin may be switched off, or come from somewhere else."""
-    from phase_gate.proofs.probe import MARK
+    from phase_gate.selftest.runner import MARK
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "phase_gate.proofs.probe"],
+        [sys.executable, "-m", "pytest", "-p", "phase_gate.selftest.runner"],
         cwd=start,
         capture_output=True,
         encoding="utf-8",

@@ -39,7 +39,7 @@ def run(call: Call) -> Answer:
     document: dict[str, object] = {"looks": [as_dict(look) for look in looks]}
     is_well = all(look.mark != "bad" for look in looks)
     if call.arguments.prove:
-        from phase_gate.proofs.runner import prove_all
+        from phase_gate.selftest.runner import prove_all
 
         say(show_rows(rows), aside=call.arguments.json, flush=True)
         proofs = prove_all(show=None if call.arguments.json else _show)
