@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.agents.table import AGENT_NAMES, load_agent
-from phase_gate.cli._looks import Look
+from phase_gate.cli.doctor import Look
 from tests.cli.conftest import Begin, Desk
 
 SETTINGS = '{\n  // mine\n  "env": {"A": "b"},\n  "hooks": {"Stop": []} // end\n}\n'

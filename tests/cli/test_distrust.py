@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from phase_gate.cli import COMMANDS
-from phase_gate.cli._looks import look_at_package
+from phase_gate.cli.doctor import look_at_package
 from phase_gate.storage.adoption import adopt_key
 from phase_gate.storage.store import TaskStore
 from tests.cli.conftest import Begin, Desk

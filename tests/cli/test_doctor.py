@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.cli._looks import Look
+from phase_gate.cli.doctor import Look
 from phase_gate.selftest import runner
 from phase_gate.selftest.rows import BAD, TABLE, Attempt, Row
 from tests.cli.conftest import Begin, Desk
@@ -117,7 +117,7 @@ def test_a_conftest_that_talks_does_not_confuse_it(begin: Begin) -> None:
 
 
 def test_another_installation(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("phase_gate.cli._looks._home", lambda: str(tmp_path))
+    monkeypatch.setattr("phase_gate.cli.doctor._home", lambda: str(tmp_path))
     mark, says = look(begin(""))["plugin"]
     assert mark == "bad"
     assert says.endswith(": this command is another installation")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from phase_gate.cli import COMMANDS
-from phase_gate.cli._looks import Look
+from phase_gate.cli.doctor import Look
 from phase_gate.cli.verify import ACTIONS
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean

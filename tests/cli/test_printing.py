@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.cli._output import render_json
+from phase_gate.cli._dispatch import render_json
 
 SOURCE = Path(phase_gate.__file__).parent
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
 from phase_gate.claims.decision import Scene
-from phase_gate.cli._output import say_aside
+from phase_gate.cli._dispatch import say_aside
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.git import Since, look_since
 from phase_gate.evidence.providers import gather_evidence

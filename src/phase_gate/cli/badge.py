@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._output import render_json, write_output
+from phase_gate.cli._dispatch import render_json, write_output
 from phase_gate.gate.standing import assess
 from phase_gate.project import next_commands
 from phase_gate.report.badge import render_badge

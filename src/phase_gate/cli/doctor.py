@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
-from phase_gate.agents.installing import PROGRAM
-from phase_gate.cli._agent_looks import look_at_agents
+from phase_gate._version import __version__
+from phase_gate.agents.agent import Agent
+from phase_gate.agents.installing import PROGRAM, find_commands
+from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._looks import (
-    Look,
-    Mark,
-    look_at_file_system,
-    look_at_folder,
-    look_at_git,
-    look_at_package,
-    look_at_plugin,
-    look_at_state,
-)
-from phase_gate.cli._output import say
+from phase_gate.cli._dispatch import say
+from phase_gate.cli._plugin import INSTALL
 from phase_gate.errors import PhaseGateError
-from phase_gate.values import as_dict
+from phase_gate.project import Project
+from phase_gate.storage.lock import filesystem_type, is_free, network_warning
+from phase_gate.storage.store import TaskStore
+from phase_gate.storage.tree.git import NoGitError, find_hooks, foreign_filters, run_git
+from phase_gate.values import Value, as_dict
 from phase_gate.visible import show_rows
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
@@ -68,3 +74,242 @@ def _look_around(call: Call) -> Iterator[Look]:
     yield look_at_file_system(project)
     yield from look_at_git(project)
     yield from look_at_agents(project, call.arguments.program)
+
+
+# --- what `phase-gate doctor` looks at: one function a thing. They look and change nothing
+
+
+Mark = Literal["good", "note", "bad"]
+
+#: Git's own hooks that could ask the gate before work leaves the machine.
+GIT_HOOKS = ("pre-commit", "pre-push")
+#: What stands in a hook that asks us: the command, or pytest with our option.
+_OURS = (b"phase-gate", b"phase_gate", b"--phase")
+#: Hooks of the project's that are named; the history has them all.
+_NAMED = 3
+
+
+class Look(Value):
+    """One thing that was looked at."""
+
+    what: str
+    mark: Mark
+    says: str
+
+
+def look_at_package() -> Look:
+    return Look(what="package", mark="good", says=f"pytest-phase-gate {__version__} in {_home()}")
+
+
+def look_at_plugin(start: Path) -> Look:
+    """Ask a real pytest: the plugin may be switched off, or come from somewhere else."""
+    from phase_gate.selftest.runner import MARK
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "phase_gate.selftest.runner"],
+        cwd=start,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    answers = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
+    if not answers:
+        said = (done.stderr.strip() or done.stdout.strip() or "it says nothing").splitlines()[-1]
+        return Look(what="plugin", mark="bad", says=f"pytest does not start here: {said}")
+    file = json.loads(answers[0])["plugin"]
+    if file is None:
+        says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+        return Look(what="plugin", mark="bad", says=says)
+    if os.path.realpath(os.path.dirname(file)) != os.path.realpath(_home()):
+        return Look(
+            what="plugin", mark="bad", says=f"loaded by pytest from {file}: this command is another installation"
+        )
+    return Look(what="plugin", mark="good", says=f"loaded by pytest from {file}")
+
+
+def look_at_folder(project: Project) -> Look:
+    folder = project.folder
+    if not folder.exists():
+        return Look(what="state folder", mark="note", says="not there yet: the first run makes it")
+    if not folder.is_dir():
+        return Look(what="state folder", mark="bad", says=f"{folder} is a file, not a folder")
+    if not os.access(folder, os.W_OK):
+        return Look(what="state folder", mark="bad", says=f"{folder} can't be written")
+    return Look(what="state folder", mark="good", says=str(folder))
+
+
+def look_at_state(store: TaskStore) -> Iterator[Look]:
+    """Yield lock and ledger, and the project's own hooks as the last run saw them."""
+    if not is_free(store.lock_file):
+        # Whoever holds it may be writing: what is there now says nothing.
+        yield Look(what="lock", mark="note", says="held by a run or command right now: look again later")
+        return
+    yield Look(what="lock", mark="good", says="free")
+    try:
+        opened = store.look()
+        hooks = _last_hooks(store)
+    except PhaseGateError as error:
+        yield Look(what="ledger", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        return
+    yield Look(what="ledger", mark="good", says=f"{opened.serial} events, intact")
+    yield _look_at_hooks(hooks)
+
+
+def _look_at_hooks(hooks: list[str] | None) -> Look:
+    if hooks is None:
+        return Look(what="pytest hooks", mark="note", says="no run yet: the first one looks for hooks of the project's")
+    if not hooks:
+        return Look(what="pytest hooks", mark="good", says="the project has none that could change a result")
+    more = f" and {len(hooks) - _NAMED} more" if len(hooks) > _NAMED else ""
+    says = f"the project's own could change a result, so each is watched: {', '.join(hooks[:_NAMED])}{more}"
+    return Look(what="pytest hooks", mark="note", says=says)
+
+
+def _last_hooks(store: TaskStore) -> list[str] | None:
+    """Return what the last run that ended saw, as `file: hook`; None if none has ended."""
+    found: list[str] | None = None
+    for line in store.lines():
+        if line.event.kind == "run-ended" and line.event.data["kind"] not in ("void", "nested"):
+            found = list(line.event.data["foreign_hooks"])
+    return found
+
+
+def look_at_file_system(project: Project) -> Look:
+    warning = network_warning(project.root)
+    kind = filesystem_type(project.root) or "unknown"
+    return Look(what="file system", mark="note" if warning else "good", says=warning or kind)
+
+
+def look_at_git(project: Project) -> Iterator[Look]:
+    hooks = find_hooks(project.root)
+    if hooks is None:
+        says = "not used: files are compared by walking the folder"
+        yield Look(what="git", mark="note", says=says)
+        return
+    try:
+        foreign = sorted(foreign_filters(str(project.root)))
+        run_git(str(project.root), "rev-parse", "--git-dir")
+    except NoGitError:
+        yield Look(what="git", mark="note", says="not asked: the settings of this repository can't be looked through")
+        return
+    yield Look(what="git", mark="good", says="looks at the tree")
+    if foreign:
+        says = f"{', '.join(foreign)}: the repository's own, so not run to look; files behind it count by their bytes"
+        yield Look(what="git filters", mark="note", says=says)
+    yield _look_at_git_hooks(hooks, project.root)
+
+
+def _look_at_git_hooks(folder: Path, root: Path) -> Look:
+    asking = [name for name in GIT_HOOKS if _asks_us(folder / name, root)]
+    # Git passes over a hook that it may not execute, and says so only in a hint.
+    dead = [name for name in asking if not os.access(folder / name, os.X_OK)]
+    if dead:
+        return Look(what="git hooks", mark="bad", says=f"{dead[0]} asks phase-gate, but is not executable: chmod +x")
+    if asking:
+        return Look(
+            what="git hooks", mark="good", says=f"{' and '.join(asking)} ask{'s' * (len(asking) == 1)} phase-gate"
+        )
+    return Look(what="git hooks", mark="note", says=f"neither {' nor '.join(GIT_HOOKS)} asks phase-gate")
+
+
+def _asks_us(hook: Path, root: Path) -> bool:
+    """Tell whether a hook calls us, by itself or through the pre-commit framework."""
+    text = _read(hook)
+    if b"pre-commit" in text and b"hook-type" in text:
+        text += _read(root / ".pre-commit-config.yaml")
+    return any(word in text for word in _OURS)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _home() -> str:
+    found = importlib.util.find_spec("phase_gate")
+    assert found is not None, "it is running"
+    return os.path.dirname(found.origin or "")
+
+
+# --- what `phase-gate doctor` finds out about coding agents: it runs their hooks as they would
+
+
+#: Seconds, as in the settings that we write.
+_TIMEOUT = 30
+#: Programs that may stand in a hint: words and paths, and nothing that a shell would act on.
+_PLAIN = re.compile(r"[\w./@:+=-]+( [\w./@:+=-]+)*", re.ASCII)
+
+
+def look_at_agents(project: Project, program: str = PROGRAM) -> Iterator[Look]:
+    """Yield one look for each agent that is told to ask us.
+
+    :param program: how agents call us, as the user says who looks.
+    """
+    for agent in map(load_agent, AGENT_NAMES):
+        try:
+            text = (project.root / agent.settings).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        commands = find_commands(text, agent)
+        if commands:
+            yield _look(agent, commands, project.root, program)
+
+
+def _look(agent: Agent, commands: dict[str, str], root: Path, program: str) -> Look:
+    for event, command in commands.items():
+        if command != agent.command(program, event):
+            says = f"{event}: {command!r} was not run: it is not what init writes; {_way(agent, event, command)}"
+            return Look(what=agent.name, mark="note", says=says)
+        problem = _try(agent, event, command, root)
+        if problem:
+            return Look(what=agent.name, mark="bad", says=f"{event}: {problem}")
+    missing = {agent.stop_event, agent.tool_event} - commands.keys()
+    if missing:
+        says = f"{missing.pop()} is not asked about: phase-gate init --agent {agent.name}"
+        return Look(what=agent.name, mark="note", says=says)
+    return Look(what=agent.name, mark="good", says=f"its hooks in {agent.settings} answer")
+
+
+def _way(agent: Agent, event: str, command: str) -> str:
+    """Return how to have a line run that is yours, if it has the form of one."""
+    program = command.removesuffix(agent.command("", event))
+    if program == command or _PLAIN.fullmatch(program) is None:
+        return f"look at it in {agent.settings}"
+    return f"if it is yours: phase-gate doctor --program {shlex.quote(program)}"
+
+
+def _try(agent: Agent, event: str, command: str, root: Path) -> str:
+    """Return what is wrong with a hook; empty if it answers as it should."""
+    example = agent.example_stop if event == agent.stop_event else agent.example_tool
+    try:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=root,
+            input=json.dumps({**example, "cwd": str(root)}),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{command!r} did not answer within {_TIMEOUT} s"
+    if done.returncode == 2 and done.stderr.startswith("phase-gate: ") and agent.name == "vscode":
+        return ""
+    if done.returncode != 0:
+        said = (done.stderr.strip() or "it says nothing").splitlines()[-1]
+        return (
+            f"{command!r} ends with {done.returncode} ({said}), so the agent goes on unasked; "
+            f"name the program by its path: phase-gate init --agent {agent.name} --program PATH"
+        )
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        return f"{command!r} does not answer in JSON"
+    if event == agent.tool_event and "deny" not in json.dumps(answer):
+        return f"{command!r} does not protect the state folder"
+    return ""

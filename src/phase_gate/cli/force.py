@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
-from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._forcing import end_phase
-from phase_gate.cli._output import say
+from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
+from phase_gate.cli._dispatch import say
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.overrides import WORD
+from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record
 from phase_gate.gate.state import State
+from phase_gate.project import rules_of
+from phase_gate.visible import show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,3 +43,32 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
             f"{what} needs the word {WORD}, and nothing was changed",
             remedy=f"type it when asked, or give --word={WORD}",
         )
+
+
+# --- end a phase by a person's word: what `skip` and `force` share
+
+
+def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State, str], None]) -> Answer:
+    """Record the override and the exit. Whatever is refused changes nothing, so it may be tried again."""
+    project = call.project()
+    store = call.store(project)
+    require_task(project, store)
+    with store.transaction() as change:
+        state = change.state
+        refuse_while_running(store, change.opened)
+        workflow = rules_of(project, store, change.opened)
+        phase = workflow.phase(state.phase or "")
+        if phase is None:
+            raise NotAllowedError("the cycle is done: there is no phase to end", remedy=project.begin_command)
+        if state.exited:
+            raise NotAllowedError(f"{phase.name} has exited already", remedy="phase-gate status")
+        call.require_person(project, change.opened, what)
+        refuse_excuse(call.arguments.reason)
+        check(call, state, change.at)
+        record = override_record(kind, state, reason=call.arguments.reason, by=call.arguments.by, at=change.at)
+        evaluation, events = forced_events(state, workflow, phase, record, root=str(project.root))
+        change.record(*events)
+    return Answer(
+        text=show_rows((evaluation.reason, f"  next: {evaluation.next}")),
+        document={"override": record, "evaluation": evaluation_to_json(evaluation)},
+    )

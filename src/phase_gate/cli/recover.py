@@ -6,7 +6,7 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
-from phase_gate.cli._output import render_json
+from phase_gate.cli._dispatch import render_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.state import State
 from phase_gate.pipeline.begin import enter_first, override, pipeline_of, require_pipeline

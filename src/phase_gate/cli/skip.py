@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._forcing import end_phase
+from phase_gate.cli.force import end_phase
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.breaker import at_time
 from phase_gate.gate.state import State

@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, refuse_while_running
-from phase_gate.cli._output import read_input
+from phase_gate.cli._dispatch import read_input
 from phase_gate.errors import NotAllowedError, VoteError
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.artifacts import look_at

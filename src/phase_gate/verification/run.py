@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._output import draw, raw_output, say_aside
+from phase_gate.cli._dispatch import draw, raw_output, say_aside
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.gate.evaluation import Evaluation
