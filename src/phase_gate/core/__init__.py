@@ -1,1 +1,0 @@
-"""Rules: pure functions and frozen values. No files, no clock, no environment, no pytest."""
