@@ -451,7 +451,7 @@ def test_without_a_memory_no_link_is_looked_at(plain: Folder) -> None:
 
 LOADED = (
     "import sys\n"
-    "ours = ('evidence.document_look', 'core.placeholders', 'core.diagrams')\n"
+    "ours = ('evidence.documents.look', 'evidence.documents.rules', 'evidence.documents.diagrams')\n"
     "heavy = ('markdown_it', 'merman', *(f'phase_gate.{name}' for name in ours))\n"
     "print(*(name for name in heavy if name in sys.modules))"
 )

@@ -1,1 +1,1 @@
-"""Coding agents: a module each reads that agent's events and writes its answers. What to answer is the core's."""
+"""Coding agents: what their hooks send and want, their settings files, what they may write. Begin with `agent`."""

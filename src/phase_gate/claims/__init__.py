@@ -1,1 +1,1 @@
-"""TODO."""
+"""What an agent says about its work, weighed against what was measured. Begin with `decision`."""

@@ -1,2 +1,4 @@
-"""Evidence beside the tests: each provider measures one kind of thing, says unknown where it could not look, and never
-guesses. A provider runs only where the phase's rules speak of what it measures."""
+"""What is measured beside the tests: git, commands, quality, documents. Each provider gives metrics or says unknown.
+
+May read files and start processes. Begin with `context` and `providers`.
+"""

@@ -59,7 +59,7 @@ class Scene(Value):
 
 
 class Provider(Protocol):
-    """One kind of evidence. Its names, and since when it compares, stand in `core.evidence`."""
+    """One kind of evidence. Its names, and since when it compares, stand in `gate.measured`."""
 
     def measure(self, scene: Scene) -> Measured:
         """Look. What it raises makes all of its names unknown."""

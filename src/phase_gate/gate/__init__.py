@@ -1,1 +1,4 @@
-"""TODO."""
+"""The engine: state, events, order of phases, evaluation, breaker, signals. Pure functions and frozen values.
+
+No files, no clock, no environment, no pytest; time and ids are arguments. Begin with `evaluation`, then `events`.
+"""

@@ -1,4 +1,4 @@
-"""The state of a task, and the events that it comes from: values only. How an event changes a state is `core.fold`."""
+"""The state of a task, and the events that it comes from: values only. `gate.events` says how they change it."""
 
 from __future__ import annotations
 

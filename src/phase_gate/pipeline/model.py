@@ -1,6 +1,6 @@
 """The part of a task's state that only pipelines have, and how events change it.
 
-Pure, and imported only where a cycle runs through a pipeline. Which phase follows which is `core.pipeline_order`.
+Pure, and imported only where a cycle runs through a pipeline. Which phase follows which is `pipeline.order`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Rules as a person writes them: workflows, guards and `phase-gate.yaml`, from YAML text to the core's values."""
+"""Files that people write, as values: configuration, workflows, criteria. A fault is told with its line and column.
+
+May read files; imports YAML only where there is something to read. Begin with `configuration` and `workflow`.
+"""

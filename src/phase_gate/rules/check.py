@@ -1,7 +1,7 @@
 """Find everything that is wrong with a workflow file, not only the first of it.
 
 The reader that loads workflows is the one that finds faults here: it is asked again and again, each time without the
-fault that it found before. What it can't see, `core.workflow_review` does.
+fault that it found before. What it can't see, `rules.review` does.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Cheats and their honest twins, as data, and a runner that tries them against this very installation."""
+"""`phase-gate doctor --prove`: cheats and their honest twins, tried against this very installation."""

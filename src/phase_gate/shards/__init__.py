@@ -1,1 +1,4 @@
-"""TODO."""
+"""One run in several jobs: each records its part, `phase-gate combine` makes one run of them.
+
+Begin with `record`, then `merging`.
+"""

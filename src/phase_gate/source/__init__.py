@@ -1,1 +1,4 @@
-"""TODO."""
+"""What Python source says about tests: which there are, their bodies, what they check. Pure: text in, values out.
+
+May touch nothing else. Begin with `tests` (which tests a file has) and `body_hash` (when two are the same).
+"""

@@ -1,1 +1,4 @@
-"""TODO."""
+"""Verify tasks: executor's report, verify command, reviewer's verdict. Values, rules, files, steps and rendering.
+
+Begin with `model` and `rules`; each step of `phase-gate verify` has a module of its name.
+"""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Run a command: with a time limit, its output bounded and its secrets hidden, and end the whole tree of processes."""

@@ -55,24 +55,8 @@ _MODULES = [
     "xdist.remote",
     "xdist.workermanage",
 ]
-#: This plugin's own that see, judge and store; looking at the rest would cost more than it could show.
-_OWN = tuple(
-    f"phase_gate.{name}"
-    for name in (
-        "recording.",
-        "core.evaluation",
-        "core.finishing",
-        "core.fold",
-        "core.freeze",
-        "core.measuring",
-        "core.outcomes",
-        "core.runs",
-        "storage.fork_marks",
-        "storage.process_identity",
-        "storage.store",
-        "storage.tree",
-    )
-)
+#: This plugin's own packages that see, judge and store; looking at the rest would cost more than it could show.
+_OWN = tuple(f"{__name__.partition('.')[0]}.{package}." for package in ("recording", "gate", "storage"))
 #: Built-in names that programs replace for reasons of their own.
 _FREE_BUILTINS = frozenset(
     [
