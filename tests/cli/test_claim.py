@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.claims.test_claim_blocks import DOYAKEN, EXIT, PRP, RALPH
 from tests.cli.conftest import Begin, Desk
-from tests.core.test_claim_blocks import DOYAKEN, EXIT, PRP, RALPH
 from tests.support import CALC
 
 SURE = f"All tasks are completed.\n\n{EXIT}"

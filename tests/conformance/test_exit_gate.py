@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.claims.test_claim_blocks import DOYAKEN, EXIT
 from tests.conformance.stories import command, ledger, status
-from tests.core.test_claim_blocks import DOYAKEN, EXIT
-from tests.core.test_claim_settings import DOCUMENT
+from tests.rules.test_claim_settings import DOCUMENT
 from tests.storage.stores import contents
 from tests.support import OURS, Ran, Sample
 

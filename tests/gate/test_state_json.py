@@ -21,7 +21,7 @@ from phase_gate.gate.waivers import Waiver
 from phase_gate.pipeline.model import Pipeline, Step
 from phase_gate.values import as_dict, replace
 from phase_gate.verification.model import FailureType
-from tests.core.verifications import began, check, failed, reported, taken, task
+from tests.verification.support import began, check, failed, reported, taken, task
 
 # --- a state and its document
 

@@ -31,7 +31,7 @@ from phase_gate.verification.stats import (
     row_to_json,
     stats_to_json,
 )
-from tests.core.verifications import (
+from tests.verification.support import (
     AT,
     SPEC,
     approved,

@@ -13,7 +13,7 @@ from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.gate.breaker import Breaker, Limits, Status
 from phase_gate.values import replace
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
-from tests.core.test_claim_blocks import DOYAKEN, EXIT
+from tests.claims.test_claim_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"

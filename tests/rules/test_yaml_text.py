@@ -244,8 +244,8 @@ def test_without_libyaml_the_pure_parser_is_taken(monkeypatch: pytest.MonkeyPatc
 
 def test_yaml_is_imported_by_the_first_reader_only() -> None:
     code = (
-        "import sys; from phase_gate.rules import configuration, overlay, workflow_files, yaml_fields;"
-        "from phase_gate.rules import yaml_text;"
+        "import sys; from phase_gate.rules import configuration, overlay, sections, workflow;"
+        "from phase_gate.rules import yaml as yaml_text;"
         "assert 'yaml' not in sys.modules, 'too early';"
         "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"
     )

@@ -15,7 +15,7 @@ from phase_gate.verification.events import advance, move
 from phase_gate.verification.model import TRANSITIONS, Check, FailureType, Status, Verification
 from phase_gate.verification.show import progress_bar
 from phase_gate.verification.spec import TaskSpec, spec_to_json
-from tests.core.verifications import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
+from tests.verification.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
 
 #: What the document draws, with the ways to and from BLOCKED, and to SKIPPED.
 DRAWN = {

@@ -1,0 +1,99 @@
+"""Imports point downwards: a package imports from its own layer and from those below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.house import PACKAGE, cycles, edges, modules, upward
+
+#: Imports that point upwards, as "importer -> imported", each with its cure.
+EXCEPTIONS: dict[str, str] = {
+    "claims.measured -> cli._dispatch": "services return results",
+    "gate.codec -> pipeline.model": "the table of parts",
+    "gate.codec -> verification.model": "the table of parts",
+    "gate.events -> pipeline.model": "the table of parts",
+    "gate.events -> verification.events": "the table of parts",
+    "gate.order -> pipeline.order": "the table of parts",
+    "gate.order -> pipeline.verdict": "the table of parts",
+    "gate.rejudging -> pipeline.verdict": "the table of parts",
+    "gate.standing -> verification.model": "the table of parts",
+    "gate.state -> pipeline.model": "the table of parts",
+    "gate.state -> verification.model": "the table of parts",
+    "pipeline.begin -> cli._answer": "services return results",
+    "pipeline.begin -> cli.advance": "services return results",
+    "pipeline.votes -> cli._answer": "services return results",
+    "pipeline.votes -> cli._dispatch": "services return results",
+    "project -> evidence.context": "task.py opens a task",
+    "project -> evidence.providers": "task.py opens a task",
+    "project -> pipeline.memory": "task.py opens a task",
+    "project -> pipeline.model": "task.py opens a task",
+    "project -> verification.changes": "task.py opens a task",
+    "project -> verification.model": "task.py opens a task",
+    "project -> verification.spec": "task.py opens a task",
+    "recording -> shards.recorder": "small moves",
+    "recording.worker -> shards.split": "small moves",
+    "report.story.reading -> verification.overview": "small moves",
+    "report.story.reading -> verification.show": "small moves",
+    "rules.configuration -> agents.stop": "features register their readers",
+    "rules.configuration -> pipeline.reading": "features register their readers",
+    "rules.review -> pipeline.order": "features register their readers",
+    "rules.sections -> pipeline.reading": "features register their readers",
+    "rules.sections -> verification.spec": "features register their readers",
+    "rules.workflow -> pipeline.reading": "features register their readers",
+    "rules.workflow -> pipeline.reading_phases": "features register their readers",
+    "source.checks -> gate.failures": "small moves",
+    "verification.board -> cli._answer": "services return results",
+    "verification.board -> cli._dispatch": "services return results",
+    "verification.bundle -> cli._answer": "services return results",
+    "verification.commit -> cli._answer": "services return results",
+    "verification.executor -> cli._answer": "services return results",
+    "verification.override -> cli._answer": "services return results",
+    "verification.override -> cli.force": "services return results",
+    "verification.review -> cli._answer": "services return results",
+    "verification.run -> cli._answer": "services return results",
+    "verification.run -> cli._dispatch": "services return results",
+    "verification.start -> cli._answer": "services return results",
+    "verification.start -> cli._dispatch": "services return results",
+    "workflow.decisive -> gate.breaker": "the literals move down",
+    "workflow.model -> gate.breaker": "the literals move down",
+    "workflow.model_json -> gate.breaker": "the literals move down",
+    "workflow.settings -> agents.stop": "the literals move down",
+    "workflow.settings -> gate.breaker": "the literals move down",
+    "workflow.settings -> gate.standing": "the literals move down",
+}
+
+
+def test_imports_point_downwards() -> None:
+    offending = [str(edge) for edge in upward(edges()) if f"{edge.importer} -> {edge.imported}" not in EXCEPTIONS]
+    assert not offending, "\n".join(["imports that point upwards:", *offending])
+
+
+def test_every_exception_is_one() -> None:
+    found = {f"{edge.importer} -> {edge.imported}" for edge in upward(edges())}
+    assert set(EXCEPTIONS) <= found
+
+
+def test_no_modules_import_each_other() -> None:
+    assert cycles(edges()) == []
+
+
+def test_every_package_says_what_it_is_for() -> None:
+    for name, path in modules().items():
+        if path.name == "__init__.py" and name != "__init__":
+            assert len(path.read_text(encoding="utf-8").splitlines()) >= 3, name
+
+
+def test_an_import_upwards_is_found(tmp_path: Path) -> None:
+    for folder in ("gate", "cli"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "cli" / "show.py").write_text("", encoding="utf-8")
+    (tmp_path / "gate" / "state.py").write_text(
+        f"def late() -> None:\n    from {PACKAGE}.cli import show\n", encoding="utf-8"
+    )
+    assert [str(edge) for edge in upward(edges(tmp_path))] == ["gate.state:2 imports cli.show (in a function)"]
+
+
+def test_a_ring_of_imports_is_found(tmp_path: Path) -> None:
+    (tmp_path / "errors.py").write_text(f"import {PACKAGE}.values\n", encoding="utf-8")
+    (tmp_path / "values.py").write_text(f"import {PACKAGE}.errors\n", encoding="utf-8")
+    assert cycles(edges(tmp_path)) == [["errors", "values"]]
