@@ -34,7 +34,6 @@ EXCEPTIONS: dict[str, str] = {
     "recording.worker -> shards.split": "small moves",
     "report.story.reading -> verification.overview": "small moves",
     "report.story.reading -> verification.show": "small moves",
-    "rules.configuration -> agents.stop": "features register their readers",
     "rules.configuration -> pipeline.reading": "features register their readers",
     "rules.review -> pipeline.order": "features register their readers",
     "rules.sections -> pipeline.reading": "features register their readers",
@@ -54,12 +53,6 @@ EXCEPTIONS: dict[str, str] = {
     "verification.run -> cli._dispatch": "services return results",
     "verification.start -> cli._answer": "services return results",
     "verification.start -> cli._dispatch": "services return results",
-    "workflow.decisive -> gate.breaker": "the literals move down",
-    "workflow.model -> gate.breaker": "the literals move down",
-    "workflow.model_json -> gate.breaker": "the literals move down",
-    "workflow.settings -> agents.stop": "the literals move down",
-    "workflow.settings -> gate.breaker": "the literals move down",
-    "workflow.settings -> gate.standing": "the literals move down",
 }
 
 

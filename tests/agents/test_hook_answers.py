@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.agents.stop import Stop, Until, decide_stop, decide_stop_in_doubt
+from phase_gate.agents.stop import Stop, decide_stop, decide_stop_in_doubt
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
+from phase_gate.workflow.settings import Until
 
 CLOSED = Standing(holds=False, reason="go on: 1 of 2 tests fails", next="pytest --phase=green")
 HOLDS = Standing(holds=True, reason="both gates hold: GREEN has exited", next="pytest --phase=refactor")

@@ -10,8 +10,9 @@ from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import Indicator, Measures
 from phase_gate.claims.decision import Decision, Outcome, Scene, Threshold, decide
 from phase_gate.claims.text import read_claim_text, sentences
-from phase_gate.gate.breaker import Breaker, Limits, Status
+from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.values import replace
+from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 from tests.claims.test_claim_blocks import DOYAKEN, EXIT
 

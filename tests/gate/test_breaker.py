@@ -11,7 +11,6 @@ from phase_gate.gate.breaker import (
     TRANSITIONS,
     Breaker,
     Happening,
-    Limits,
     RunSeen,
     Status,
     at_time,
@@ -25,6 +24,7 @@ from phase_gate.gate.breaker import (
     reset,
 )
 from phase_gate.values import replace
+from phase_gate.workflow.model import Limits
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CLOSED, HALF_OPEN, OPEN = Status.CLOSED, Status.HALF_OPEN, Status.OPEN

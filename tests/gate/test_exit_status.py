@@ -15,8 +15,9 @@ from phase_gate.errors import (
     TamperedError,
     UsageError,
 )
-from phase_gate.gate.standing import ExitMeaning, exit_status_for
+from phase_gate.gate.standing import exit_status_for
 from phase_gate.workflow.model import Tests
+from phase_gate.workflow.settings import ExitMeaning
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
-
-Until = Literal["cycle", "phase"]
+from phase_gate.workflow.settings import Until
 
 Verdict = Literal["allow", "block", "ask", "deny"]
 

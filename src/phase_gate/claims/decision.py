@@ -23,7 +23,6 @@ from phase_gate.claims.confidence import (
 from phase_gate.claims.fields import BlockKind
 from phase_gate.gate.breaker import (
     Breaker,
-    Limits,
     at_time,
     breaker_to_json,
     observe_blocked_claim,
@@ -33,6 +32,7 @@ from phase_gate.gate.runs import count
 from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import Metrics
+from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from phase_gate.gate.runs import count
 from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.workflow.model import Limits
 
 #: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.
 _REMEMBERED = 256
@@ -56,17 +57,6 @@ TRANSITIONS: Mapping[tuple[Status, Happening], Status] = {
     (Status.OPEN, Happening.COOLED_DOWN): Status.HALF_OPEN,
     (Status.OPEN, Happening.RESET): Status.HALF_OPEN,
 }
-
-
-class Limits(Value):
-    """How often something may happen in a row; 0 switches it off."""
-
-    no_progress: int = 5
-    same_error: int = 5
-    #: Claims of completion that the exit gate blocked.
-    exit_blocked: int = 5
-    #: Seconds after which an open circuit lets one run try.
-    cool_down: float = 1800.0
 
 
 class RunSeen(Value):

@@ -5,7 +5,7 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
@@ -17,6 +17,7 @@ from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
     from phase_gate.verification.model import Verification
+    from phase_gate.workflow.settings import ExitMeaning
 
 
 class Standing(Value):
@@ -107,8 +108,6 @@ def _assess_verification(state: State, verification: Verification, *, tree: str,
 
 # --- what a run's exit status becomes
 
-
-ExitMeaning = Literal["tests", "gate1", "dual"]
 
 #: pytest's codes that only say that tests failed, or that modules could not be collected.
 _TESTS_FAILED, _INTERRUPTED = 1, 2

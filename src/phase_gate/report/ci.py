@@ -9,10 +9,10 @@ from typing import Any
 
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.findings import place_of
-from phase_gate.gate.standing import ExitMeaning
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text
+from phase_gate.workflow.settings import ExitMeaning
 
 
 class Told(Value):

@@ -10,11 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from phase_gate.agents.stop import Until
 from phase_gate.errors import ConfigurationError
-from phase_gate.gate.breaker import Limits
 from phase_gate.gate.flakiness import GREEN_RUNS
-from phase_gate.gate.standing import ExitMeaning
 from phase_gate.pipeline.reading import check_path, read_artifact_changes
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.sections import (
@@ -36,6 +33,7 @@ from phase_gate.rules.vocabulary import (
 )
 from phase_gate.rules.yaml import YamlScalar, read_bytes, read_document
 from phase_gate.values import replace
+from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import (
     DEFAULT_DOCS,
     DEFAULT_LOCK_TIMEOUT,
@@ -45,10 +43,12 @@ from phase_gate.workflow.settings import (
     Configuration,
     DocumentRules,
     EvidenceCommand,
+    ExitMeaning,
     Overlay,
     PhaseOverlay,
     QualitySettings,
     RunDefaults,
+    Until,
 )
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)

@@ -13,13 +13,12 @@ from functools import cache
 from typing import get_args
 
 from phase_gate.errors import ConditionError, PhaseGateError
-from phase_gate.gate.breaker import Limits
 from phase_gate.rules.fields import Fields, closest_first, shorten
 from phase_gate.values import Value
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.decisive import decisive_rules
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
-from phase_gate.workflow.model import Guard, Workflow
+from phase_gate.workflow.model import Guard, Limits, Workflow
 
 #: Far more than any set of rules that a person can still read.
 MAX_BYTES = 1024 * 1024

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from typing import Any, get_args
 
 from phase_gate.errors import WorkflowError
-from phase_gate.gate.breaker import Limits
 from phase_gate.pipeline import reading as pipeline_text
 from phase_gate.pipeline import reading_phases as pipeline_phases
 from phase_gate.rules.fields import Fields, closest_first, shorten
@@ -36,7 +35,7 @@ from phase_gate.rules.yaml import YamlMapping, YamlNode, read_document, read_doc
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
-from phase_gate.workflow.model import Gate1, Guard, Phase, PipelineRules, Scope, Start, Tests, Workflow
+from phase_gate.workflow.model import Gate1, Guard, Limits, Phase, PipelineRules, Scope, Start, Tests, Workflow
 from phase_gate.workflow.names import DONE, STUCK
 
 #: What fills in whatever gate documents leave open.

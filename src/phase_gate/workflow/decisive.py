@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.gate.breaker import Limits
 from phase_gate.values import as_dict
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Limits, Phase, Workflow
 
 
 def decisive_rules(workflow: Workflow) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.gate.breaker import Limits
 from phase_gate.values import Value, as_dict, field, replace
 
 if TYPE_CHECKING:
@@ -38,6 +37,17 @@ class Gate1(Value):
     rationale: str = ""
     #: True where a project's file took the workflow's condition out and put its own in: shown in every verdict.
     replaced: bool = False
+
+
+class Limits(Value):
+    """How often the circuit breaker lets something happen in a row; 0 switches it off."""
+
+    no_progress: int = 5
+    same_error: int = 5
+    #: Claims of completion that the exit gate blocked.
+    exit_blocked: int = 5
+    #: Seconds after which an open circuit lets one run try.
+    cool_down: float = 1800.0
 
 
 class Phase(Value):

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.gate.breaker import Limits
 from phase_gate.values import as_dict
 from phase_gate.workflow.conditions import parse_condition
-from phase_gate.workflow.model import Gate1, Guard, Phase, Workflow
+from phase_gate.workflow.model import Gate1, Guard, Limits, Phase, Workflow
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, Any]:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from phase_gate.values import Value, as_dict, field
 
 if TYPE_CHECKING:
-    from phase_gate.agents.stop import Until
-    from phase_gate.gate.breaker import Limits
-    from phase_gate.gate.standing import ExitMeaning
     from phase_gate.workflow.conditions import Condition
     from phase_gate.workflow.metrics import MetricType, MetricValue
-    from phase_gate.workflow.model import Guard
+    from phase_gate.workflow.model import Guard, Limits
+
+#: What the exit status of a run means: pytest's own, Gate 1, or both gates.
+ExitMeaning = Literal["tests", "gate1", "dual"]
+
+#: How far an agent has to come before it may stop.
+Until = Literal["cycle", "phase"]
 
 FILE_NAME = "phase-gate.yaml"
 
