@@ -13,6 +13,7 @@ from bench.contenders import ACTIVE, BARE, JUNIT
 from bench.measure import interleave, ratios
 from bench.plot import draw
 from bench.sections import PASS, SECTIONS, Plan
+from bench.walk import render, walk
 
 
 def test_every_round_begins_with_another_one() -> None:
@@ -51,3 +52,10 @@ def test_the_picture_has_a_bar_for_each_row() -> None:
     picture = ElementTree.fromstring(draw({"a & b": {"one": 1.0, "two": 2.0}}))
     bars = [each for each in picture.iter() if each.tag.endswith("rect") and each.get("height") == "16"]
     assert [float(each.get("width") or 0) for each in bars] == [210.0, 420.0]
+
+
+def test_a_walk_counts_what_a_run_does(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    found = walk(tmp_path)
+    assert found["green run"]["our modules"] > found["check"]["our modules"] > 0
+    assert found["check"]["state openings"] == 1
+    assert f"| our modules | {found['red run']['our modules']} |" in render(found)
