@@ -7,7 +7,8 @@ from typing import Any
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.verification.model import FailureType, Verification
-from phase_gate.verification.spec import DEFAULT_TIMEOUTS, TaskSpec, spec_to_json
+from phase_gate.verification.spec import TaskSpec, spec_to_json
+from phase_gate.workflow.settings import DEFAULT_TIMEOUTS
 
 AT = "2026-01-26T14:00:00.000Z"
 

@@ -10,15 +10,9 @@ import pytest
 
 from phase_gate.errors import TaskFileError
 from phase_gate.storage.store import task_folder
-from phase_gate.verification.spec import (
-    DEFAULT_TIMEOUTS,
-    MAX_TIMEOUTS,
-    TaskSpec,
-    spec_from_json,
-    spec_to_json,
-    task_slug,
-)
+from phase_gate.verification.spec import TaskSpec, spec_from_json, spec_to_json, task_slug
 from phase_gate.verification.task_files import parse_tasks, read_task_file
+from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from tests.conformance.stories import faults, load_schema
 
 XML = """\

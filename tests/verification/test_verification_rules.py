@@ -21,7 +21,7 @@ from phase_gate.verification.rules import (
     retries_left,
     set_limits,
 )
-from phase_gate.verification.spec import MAX_TIMEOUTS, TaskSpec
+from phase_gate.verification.spec import TaskSpec
 from phase_gate.verification.stats import (
     Overview,
     TaskRow,
@@ -31,6 +31,7 @@ from phase_gate.verification.stats import (
     row_to_json,
     stats_to_json,
 )
+from phase_gate.workflow.settings import MAX_TIMEOUTS
 from tests.verification.support import (
     AT,
     SPEC,

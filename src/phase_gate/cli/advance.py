@@ -116,8 +116,8 @@ def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phas
     rows: list[str] = []
     document: dict[str, Any] = {"phase": phase.name, "entered": True}
     if state.pipeline is not None:
-        from phase_gate.pipeline.order import requires_of
         from phase_gate.pipeline.show import needs_of
+        from phase_gate.workflow.model import requires_of
 
         needs = needs_of(workflow, phase, state.pipeline)
         attempt = state.pipeline.attempts.get(phase.name, 1)

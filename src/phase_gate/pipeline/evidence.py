@@ -14,11 +14,10 @@ from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import REQUESTING_KINDS, AuditFinding
 from phase_gate.pipeline.look import Look, fault_of, fingerprint, hard
 from phase_gate.pipeline.model import Pipeline
-from phase_gate.pipeline.order import requires_of
 from phase_gate.pipeline.recovery import measure_drift, measure_recovery
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import DRIFT, Phase, Workflow, settle
+from phase_gate.workflow.model import DRIFT, Phase, Workflow, requires_of, settle
 
 
 def measure(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:

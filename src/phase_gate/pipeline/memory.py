@@ -11,11 +11,10 @@ from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
 from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import with_checks
-from phase_gate.pipeline.order import requires_of
 from phase_gate.pipeline.provider import commit_of
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
-from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules
+from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules, requires_of
 from phase_gate.workflow.model_json import workflow_to_json
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from phase_gate.gate.state import State
 from phase_gate.pipeline.model import Pipeline, Request
 from phase_gate.values import Value
-from phase_gate.workflow.model import MAX_RECOVERIES, Phase, Requires, Workflow
+from phase_gate.workflow.model import MAX_RECOVERIES, Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE
 
 
@@ -60,10 +60,6 @@ def budget(workflow: Workflow) -> int:
     """Return how many recoveries a cycle has."""
     value = workflow.parameters.get(MAX_RECOVERIES, 0)
     return int(value) if isinstance(value, int | float) else 0
-
-
-def requires_of(phase: Phase) -> Requires:
-    return phase.requires or Requires()
 
 
 def artifacts_from(workflow: Workflow, target: str) -> tuple[str, ...]:

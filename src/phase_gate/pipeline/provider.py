@@ -12,12 +12,11 @@ from phase_gate.pipeline.artifacts import digest_file, look_at
 from phase_gate.pipeline.evidence import measure
 from phase_gate.pipeline.look import Drifted, Look, Seen
 from phase_gate.pipeline.model import Pipeline
-from phase_gate.pipeline.order import requires_of
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.storage.tree.git_status import find_modified_submodules
-from phase_gate.workflow.model import DRIFT, Drift, Phase, PipelineRules
+from phase_gate.workflow.model import DRIFT, Drift, Phase, PipelineRules, requires_of
 
 #: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
 _ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})

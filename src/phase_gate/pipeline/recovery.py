@@ -10,11 +10,11 @@ from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.look import Drifted, Look, fault_of, fingerprint, hard
 from phase_gate.pipeline.model import Failure, Pipeline
-from phase_gate.pipeline.order import budget, problem_of_rewind, requires_of
+from phase_gate.pipeline.order import budget, problem_of_rewind
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED, furthest_failure
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, settle
+from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, requires_of, settle
 
 
 def measure_recovery(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:

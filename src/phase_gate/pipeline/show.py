@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.model import Pipeline
-from phase_gate.pipeline.order import requires_of
-from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, settle
+from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, requires_of, settle
 
 Rows = list[tuple[str, str]]
 

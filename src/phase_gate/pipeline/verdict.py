@@ -13,17 +13,9 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import Failure, Pipeline, Request, change
-from phase_gate.pipeline.order import (
-    Way,
-    budget,
-    entry_data,
-    following,
-    main_line,
-    requires_of,
-    rewind_key,
-)
+from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key
 from phase_gate.values import Value, as_dict, replace
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command, run_command
 
 #: The finding that asks for a change: `id` is its type, `proof` what makes it the same one.

@@ -15,7 +15,6 @@ from phase_gate.pipeline.begin import pipeline_of
 from phase_gate.pipeline.consensus import WEIGHTS, count_votes
 from phase_gate.pipeline.look import fault_of, fingerprint
 from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
-from phase_gate.pipeline.order import requires_of
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.rules.fields import Fields
@@ -23,7 +22,7 @@ from phase_gate.rules.yaml import read_bytes, read_document
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import show_rows
-from phase_gate.workflow.model import Consensus, Phase, Workflow, settle
+from phase_gate.workflow.model import Consensus, Phase, Workflow, requires_of, settle
 from phase_gate.workflow.names import look_command
 
 #: Bytes: a vote is a sentence or two.

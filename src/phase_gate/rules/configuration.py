@@ -12,8 +12,8 @@ from typing import get_args
 
 from phase_gate.errors import ConfigurationError
 from phase_gate.gate.flakiness import GREEN_RUNS
-from phase_gate.pipeline.reading import check_path, read_artifact_changes
 from phase_gate.rules.fields import Fields
+from phase_gate.rules.pipeline import read_artifact_changes
 from phase_gate.rules.sections import (
     read_commands,
     read_confidence,
@@ -25,6 +25,7 @@ from phase_gate.rules.sections import (
 from phase_gate.rules.vocabulary import (
     MAX_BYTES,
     RESERVED_NAMES,
+    check_path,
     read_condition,
     read_guards,
     read_limits,

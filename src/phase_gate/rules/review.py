@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterator, Mapping
 
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import find_transitions, reach
-from phase_gate.pipeline.order import requires_of
 from phase_gate.rules.truth import Names, find_fixed_truth
 from phase_gate.values import Value
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.conditions.tree import Group, render
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
-from phase_gate.workflow.model import DRIFT, Guard, Phase, Workflow
+from phase_gate.workflow.model import DRIFT, Guard, Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE
 
 _NO_TEST = "compare with a value that can be missed; `NAME != null` asks only that something is known"

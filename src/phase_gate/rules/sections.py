@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from phase_gate.pipeline.reading import check_path
 from phase_gate.rules.fields import Fields
-from phase_gate.rules.vocabulary import RESERVED_NAMES, take_name
-from phase_gate.verification.spec import MAX_TIMEOUTS
+from phase_gate.rules.vocabulary import RESERVED_NAMES, check_path, take_name
 from phase_gate.workflow.phrases import PatternError, check_pattern
 from phase_gate.workflow.settings import (
+    MAX_TIMEOUTS,
     ConfidenceRules,
     DocumentRules,
     EvidenceChecks,

@@ -213,3 +213,14 @@ def take_name(fields: Fields, name: str, taken: dict[str, str], what: str) -> No
     if name in taken:
         fields.refuse_key(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
     taken[name] = what
+
+
+def check_path(path: str, place: str, fields: Fields, *, otherwise: str = "") -> None:
+    """Refuse what lies outside of the project.
+
+    :param otherwise: the way to name such a place all the same.
+    """
+    is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
+    if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
+        remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
+        raise fields.error(f"{place}: {shorten(path)} is no path below the root", remedy)

@@ -12,8 +12,8 @@ from pathlib import PurePath
 from typing import Any, get_args
 
 from phase_gate.errors import WorkflowError
-from phase_gate.pipeline import reading as pipeline_text
-from phase_gate.pipeline import reading_phases as pipeline_phases
+from phase_gate.rules import pipeline as pipeline_text
+from phase_gate.rules import pipeline_phases
 from phase_gate.rules.fields import Fields, closest_first, shorten
 from phase_gate.rules.vocabulary import (
     MAX_BYTES,

@@ -12,8 +12,8 @@ from phase_gate.gate.runs import count
 from phase_gate.values import Value
 from phase_gate.verification.model import STEPS, Failure, FailureType, Status, Verification
 from phase_gate.verification.rules import needs_manual_review, retries_left
-from phase_gate.verification.spec import GATE_TIMEOUT, MAX_TIMEOUTS
 from phase_gate.verification.stats import Overview
+from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS
 
 #: Lines that the text shows: the rest is in the log.
 LINES = 10

@@ -19,7 +19,8 @@ from phase_gate.verification.model import (
     Status,
     Verification,
 )
-from phase_gate.verification.spec import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS, TaskSpec
+from phase_gate.verification.spec import TaskSpec
+from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
 
 
 class Retry(Value, kw_only=False):

@@ -12,12 +12,6 @@ from typing import Any, Literal
 
 from phase_gate.values import Value, field
 
-#: Seconds that each step has, and those that a task may ask for at most.
-DEFAULT_TIMEOUTS: Mapping[str, float] = {"executor": 300.0, "verify": 120.0, "review": 180.0}
-MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review": 600.0}
-#: Seconds that all three have together.
-GATE_TIMEOUT = 1800.0
-
 #: As many as a folder's name of ours may have.
 _MAX_SLUG = 64
 #: A task without a name of its own lives in the state folder itself.

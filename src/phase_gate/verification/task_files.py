@@ -21,8 +21,9 @@ from phase_gate.rules.yaml import (
     read_document,
 )
 from phase_gate.verification.lint.shell import MAX_LENGTH
-from phase_gate.verification.spec import MAX_TIMEOUTS, TaskSpec
+from phase_gate.verification.spec import TaskSpec
 from phase_gate.verification.task_xml import XmlElement, read_xml
+from phase_gate.workflow.settings import MAX_TIMEOUTS
 
 #: A name is a heading, not a text.
 MAX_NAME = 200

@@ -148,6 +148,10 @@ class Requires(Value):
     approved: tuple[str, ...] = ()
 
 
+def requires_of(phase: Phase) -> Requires:
+    return phase.requires or Requires()
+
+
 class Drift(Value):
     """What counts as a change that nobody planned."""
 

@@ -48,6 +48,12 @@ DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-
 #: Different words: less than three sentences say nothing that a heading could not say.
 DEFAULT_MINIMUM_WORDS = 20
 
+#: Seconds that each step of a verify task has, and those that a task may ask for at most.
+DEFAULT_TIMEOUTS: Mapping[str, float] = {"executor": 300.0, "verify": 120.0, "review": 180.0}
+MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review": 600.0}
+#: Seconds that all three have together.
+GATE_TIMEOUT = 1800.0
+
 
 class PhaseOverlay(Value):
     """What a project does to one phase: one more condition (or another one), more guards."""
@@ -214,7 +220,7 @@ class AgentSettings(Value):
 
 
 class VerificationSettings(Value):
-    """How tasks of the verification gate are treated, where neither the call nor the task says otherwise."""
+    """How verify tasks are treated, where neither the call nor the task says otherwise."""
 
     #: Seconds by step: executor, verify, review.
     timeouts: Mapping[str, float] = field(default_factory=dict)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from phase_gate.pipeline.reading import read_number
 from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.pipeline import read_number
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricValue
 from phase_gate.workflow.model import (

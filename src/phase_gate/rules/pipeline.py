@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.vocabulary import check_path
 from phase_gate.rules.yaml import YamlScalar
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import (
@@ -23,9 +24,6 @@ from phase_gate.workflow.model import (
 )
 from phase_gate.workflow.phrases import PatternError, check_pattern
 
-if TYPE_CHECKING:
-    pass
-
 #: Keys of a workflow, and of a phase, that only pipelines have.
 RULE_KEYS = ("artifacts", "constitution", "routes", "drift")
 PHASE_KEYS = ("requires", "on_failure", "routes", "recovers", "raises")
@@ -34,7 +32,6 @@ PHASE_KEYS = ("requires", "on_failure", "routes", "recovers", "raises")
 SHIPPED_SCHEMAS = (AUDIT, ROOT_CAUSE, SNAPSHOT)
 
 _ARTIFACT_NAME = re.compile("[a-z][a-z0-9-]*")
-_CHECK_NAME = re.compile("[a-z][a-z0-9_]*")
 _MADE: tuple[Made, ...] = get_args(Made)
 
 
@@ -136,17 +133,6 @@ def _read_path(fields: Fields) -> str:
     path = fields.text("path")
     check_path(path, fields.place("path"), fields)
     return path.removeprefix("./")
-
-
-def check_path(path: str, place: str, fields: Fields, *, otherwise: str = "") -> None:
-    """Refuse what lies outside of the project.
-
-    :param otherwise: the way to name such a place all the same.
-    """
-    is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
-    if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
-        remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
-        raise fields.error(f"{place}: {shorten(path)} is no path below the root", remedy)
 
 
 def _read_pattern(fields: Fields) -> str:
