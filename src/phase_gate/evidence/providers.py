@@ -9,11 +9,14 @@ from typing import Any
 from phase_gate.evidence.context import Provider, Scene
 from phase_gate.gate.measured import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 
+#: Providers that a feature brings along.
+_OF_FEATURES: Mapping[str, str] = {"pipeline": "phase_gate.pipeline.provider"}
+
 
 def wanted_here(scene: Scene) -> dict[str, Provider]:
     """Return the providers to ask. Only theirs are imported: some stand on large libraries."""
     return {
-        name: import_module(f"phase_gate.evidence.{name}").PROVIDER
+        name: import_module(_OF_FEATURES.get(name, f"phase_gate.evidence.{name}")).PROVIDER
         for name in wanted_providers(scene.wanted, scene.configuration)
     }
 
