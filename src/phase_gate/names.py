@@ -6,6 +6,7 @@ executor. Letters of other scripts that only look alike are not recognised.
 
 from __future__ import annotations
 
+from phase_gate.errors import NotAllowedError
 from phase_gate.visible import strip_unseen
 
 
@@ -22,6 +23,19 @@ def name_key(name: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     words = (strip_unseen(word) for word in folded.split())
     return " ".join(word for word in words if word)
+
+
+def author_of(document: str, *, signed: str, given: str | None) -> str:
+    """Return who a document is from: as it is signed, or as the call says; empty where neither does.
+
+    Raises NotAllowedError for two names: else one could sign by the name that is allowed to, and hand in by the other.
+    """
+    if given and signed and not same_name(given, signed):
+        raise NotAllowedError(
+            f"{document} is signed by {signed}, and --by says {given}",
+            remedy=f"leave --by out if it is {signed}'s; else let {given} write it",
+        )
+    return given or signed
 
 
 def find_name_fault(name: str) -> str:

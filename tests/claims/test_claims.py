@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import Indicator, Measures
-from phase_gate.claims.decision import Decision, Outcome, Scene, Threshold, decide
+from phase_gate.claims.decision import ClaimContext, Decision, Outcome, Threshold, decide
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.values import replace
@@ -20,13 +20,13 @@ AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
 TESTS = Indicator(name="tests pass", kind="evidence", present=True)
 MEASURED = Measures(files_changed=2, files_differ=True, task_file_moved=True, tests_pass=True)
-SCENE = Scene(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
+CONTEXT = ClaimContext(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
 OPEN = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
 
 
 def judge(
     text: str,
-    scene: Scene = SCENE,
+    context: ClaimContext = CONTEXT,
     gate: ExitGate | None = None,
     rules: ConfidenceRules | None = None,
     threshold: int = 2,
@@ -35,7 +35,7 @@ def judge(
     return decide(
         read_blocks(read),
         sentences(read),
-        scene,
+        context,
         gate or ExitGate(),
         rules or ConfidenceRules(),
         Threshold(value=threshold),
@@ -52,7 +52,7 @@ def judge(
     ],
 )
 def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, code: int) -> None:
-    decision = judge(GOOD, replace(SCENE, **changes))
+    decision = judge(GOOD, replace(CONTEXT, **changes))
     assert (decision.outcome, decision.exit_code) == (outcome, code)
 
 
@@ -60,23 +60,23 @@ def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, 
     ("low", "outcome"), [(0, Outcome.CONTINUE), (1, Outcome.CONTINUE), (2, Outcome.ASK), (7, Outcome.ASK)]
 )
 def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
-    decision = judge("All tasks are completed.", replace(SCENE, claims_low=low, measures=Measures()))
+    decision = judge("All tasks are completed.", replace(CONTEXT, claims_low=low, measures=Measures()))
     assert (decision.outcome, decision.claims_low) == (outcome, low + 1)
 
 
 def test_a_confident_one_clears_the_count() -> None:
-    assert judge(GOOD, replace(SCENE, claims_low=2)).claims_low == 0
+    assert judge(GOOD, replace(CONTEXT, claims_low=2)).claims_low == 0
 
 
 def test_the_circuit_before_a_person() -> None:
-    scene = replace(SCENE, claims_low=5, measures=Measures(), limits=Limits(exit_blocked=1))
-    decision = judge("All tasks are completed.", scene)
+    context = replace(CONTEXT, claims_low=5, measures=Measures(), limits=Limits(exit_blocked=1))
+    decision = judge("All tasks are completed.", context)
     assert decision.outcome is Outcome.HALTED
     assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")
 
 
 def test_an_open_circuit_counts_nothing() -> None:
-    decision = judge("All tasks are completed.", replace(SCENE, breaker=OPEN, claims_low=1, measures=Measures()))
+    decision = judge("All tasks are completed.", replace(CONTEXT, breaker=OPEN, claims_low=1, measures=Measures()))
     assert (decision.breaker, decision.claims_low) == (OPEN, 1)
 
 
@@ -84,49 +84,49 @@ def test_a_claim_is_never_progress() -> None:
     half_open = Breaker(status=Status.HALF_OPEN, no_progress=4, reason="4 complete runs without progress")
     for text in (GOOD, "All tasks are completed."):
         for limits in (Limits(), Limits(exit_blocked=0)):
-            now = judge(text, replace(SCENE, breaker=half_open, limits=limits)).breaker
+            now = judge(text, replace(CONTEXT, breaker=half_open, limits=limits)).breaker
             assert (now.status, now.no_progress) == (Status.HALF_OPEN, 4)
 
 
 def test_what_claims_brought_about_a_good_claim_takes_back() -> None:
-    scene = replace(SCENE, limits=Limits(exit_blocked=2), failure="a test fails")
-    blocked = judge(GOOD, scene).breaker
+    context = replace(CONTEXT, limits=Limits(exit_blocked=2), failure="a test fails")
+    blocked = judge(GOOD, context).breaker
     assert (blocked.status, blocked.exit_blocked) == (Status.HALF_OPEN, 1)
-    passed = judge(GOOD, replace(scene, breaker=blocked, failure="")).breaker
+    passed = judge(GOOD, replace(context, breaker=blocked, failure="")).breaker
     assert (passed.status, passed.exit_blocked, passed.reason) == (Status.CLOSED, 0, "")
 
 
 def test_an_honest_not_done_is_no_blocked_claim() -> None:
-    decision = judge("EXIT_STATUS: CONTINUE\n", replace(SCENE, claims_done=3))
+    decision = judge("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, claims_done=3))
     assert (decision.is_claim, decision.breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
 
 
 @pytest.mark.parametrize(
-    ("text", "scene", "score", "points"),
+    ("text", "context", "score", "points"),
     [
-        pytest.param(f"It is done.\n\n{DOYAKEN}", SCENE, 100, [30, 20, 15, 20, 10, 5], id="everything"),
-        pytest.param(DOYAKEN, SCENE, 90, [30, 20, 15, 20, 0, 5], id="no-words"),
-        pytest.param("It is done.", SCENE, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
-        pytest.param(DOYAKEN.replace("true", "false"), SCENE, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
-        pytest.param(DOYAKEN, replace(SCENE, measures=Measures()), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
-        pytest.param("", replace(SCENE, measures=Measures()), 0, [0] * 6, id="nothing"),
-        pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", SCENE, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
+        pytest.param(f"It is done.\n\n{DOYAKEN}", CONTEXT, 100, [30, 20, 15, 20, 10, 5], id="everything"),
+        pytest.param(DOYAKEN, CONTEXT, 90, [30, 20, 15, 20, 0, 5], id="no-words"),
+        pytest.param("It is done.", CONTEXT, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
+        pytest.param(DOYAKEN.replace("true", "false"), CONTEXT, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
+        pytest.param(DOYAKEN, replace(CONTEXT, measures=Measures()), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
+        pytest.param("", replace(CONTEXT, measures=Measures()), 0, [0] * 6, id="nothing"),
+        pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", CONTEXT, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
     ],
 )
-def test_the_score(text: str, scene: Scene, score: int, points: list[int]) -> None:
-    confidence = judge(text, scene).confidence
+def test_the_score(text: str, context: ClaimContext, score: int, points: list[int]) -> None:
+    confidence = judge(text, context).confidence
     assert (confidence.score, [part.points for part in confidence.parts]) == (score, points)
 
 
 def test_unknown_is_not_zero() -> None:
-    parts = {part.name: part.met for part in judge(DOYAKEN, replace(SCENE, measures=Measures())).confidence.parts}
+    parts = {part.name: part.met for part in judge(DOYAKEN, replace(CONTEXT, measures=Measures())).confidence.parts}
     assert parts["files changed"] is parts["task file moved"] is parts["tests pass"] is None
 
 
 @pytest.mark.parametrize(("worth", "outcome"), [(70, Outcome.COMPLETE), (71, Outcome.CONTINUE)])
 def test_the_threshold_is_enough(worth: int, outcome: Outcome) -> None:
-    scene = replace(SCENE, measures=Measures(files_differ=True, tests_pass=True))
-    decision = judge(f"Ready for review.\n\n{EXIT}", scene, rules=ConfidenceRules(threshold=worth))
+    context = replace(CONTEXT, measures=Measures(files_differ=True, tests_pass=True))
+    decision = judge(f"Ready for review.\n\n{EXIT}", context, rules=ConfidenceRules(threshold=worth))
     assert (decision.confidence.score, decision.outcome) == (70, outcome)
 
 
@@ -143,7 +143,7 @@ def test_the_threshold_is_enough(worth: int, outcome: Outcome) -> None:
     ],
 )
 def test_vetoes_beat_any_score(failure: str, text: str, veto: str) -> None:
-    decision = judge(text, replace(SCENE, failure=failure))
+    decision = judge(text, replace(CONTEXT, failure=failure))
     assert (decision.outcome, decision.vetoes[0]) == (Outcome.CONTINUE, veto)
 
 
@@ -155,12 +155,12 @@ def test_one_condition_alone_is_a_warning() -> None:
 
 def test_unknown_evidence_is_no_indicator() -> None:
     unknown = replace(TESTS, present=None)
-    assert judge(GOOD, replace(SCENE, evidence=(unknown,))).found == 1
+    assert judge(GOOD, replace(CONTEXT, evidence=(unknown,))).found == 1
 
 
 def test_the_gate_may_be_off() -> None:
-    assert judge(DOYAKEN, replace(SCENE, evidence=()), ExitGate(enabled=False)).outcome is Outcome.COMPLETE
-    assert judge(DOYAKEN, replace(SCENE, evidence=())).outcome is Outcome.CONTINUE
+    assert judge(DOYAKEN, replace(CONTEXT, evidence=()), ExitGate(enabled=False)).outcome is Outcome.COMPLETE
+    assert judge(DOYAKEN, replace(CONTEXT, evidence=())).outcome is Outcome.CONTINUE
 
 
 def test_other_patterns() -> None:

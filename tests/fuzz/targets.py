@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phase_gate.claims.blocks import read_blocks
-from phase_gate.claims.decision import Scene, Threshold, decide, decision_to_json
+from phase_gate.claims.decision import ClaimContext, Threshold, decide, decision_to_json
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
@@ -125,7 +125,7 @@ def _claim(data: bytes) -> None:
     read = read_claim_text([_text(data)])
     said = read_blocks(read)
     decision = decide(
-        said, sentences(read), Scene(at="2026-01-01T00:00:00Z"), ExitGate(), ConfidenceRules(), Threshold()
+        said, sentences(read), ClaimContext(at="2026-01-01T00:00:00Z"), ExitGate(), ConfidenceRules(), Threshold()
     )
     assert not decision.passed or said.explicit is True
     json.dumps(decision_to_json(decision))

@@ -62,7 +62,7 @@ class Threshold(Value):
     source: str = "default"
 
 
-class Scene(Value):
+class ClaimContext(Value):
     """What is known beside the words."""
 
     #: Somebody cut the last run off: their wish comes first.
@@ -119,19 +119,19 @@ class Decision(Value):
 
 
 def decide(
-    said: Said, prose: str, scene: Scene, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
+    said: Said, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
 ) -> Decision:
     """Return the decision about one claim.
 
     :param prose: the agent's own words, one sentence a line.
     """
     words = find_patterns(DEFAULT_PATTERNS if gate.patterns is None else gate.patterns, prose)
-    indicators = (*words, *scene.evidence)
+    indicators = (*words, *context.evidence)
     found = count_present(indicators)
-    confidence = score_confidence(said, prose, scene.measures, rules)
+    confidence = score_confidence(said, prose, context.measures, rules)
     # Words alone are a claim, too, unless a block says that it is not done. A block that nobody filled in is none.
     is_claim = said.claims_done or (said.explicit is None and count_present(words) > 0)
-    vetoes = tuple(_find_vetoes(said, scene))
+    vetoes = tuple(_find_vetoes(said, context))
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
     honoured = requested and sure and gate.honour_override and said.explicit is True and not vetoes
@@ -147,11 +147,11 @@ def decide(
         warnings += _warn(said, found, threshold, enough=enough, agreed=agreed)
     is_complete = is_claim and agreed and not vetoes and (honoured or (enough and sure_enough))
 
-    breaker = at_time(scene.breaker, scene.at)
-    low = scene.claims_low
-    done_in_a_row = {True: scene.claims_done + 1, False: 0, None: scene.claims_done}[said.explicit]
-    if scene.interrupted:
-        outcome, reason = Outcome.INTERRUPTED, scene.interrupted
+    breaker = at_time(context.breaker, context.at)
+    low = context.claims_low
+    done_in_a_row = {True: context.claims_done + 1, False: 0, None: context.claims_done}[said.explicit]
+    if context.interrupted:
+        outcome, reason = Outcome.INTERRUPTED, context.interrupted
     elif breaker.is_open:
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
     elif is_complete:
@@ -161,7 +161,7 @@ def decide(
         outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, confidence, rules)
         if is_claim:
             low += confidence.score < rules.low
-            breaker = observe_blocked_claim(breaker, scene.limits, at=scene.at)
+            breaker = observe_blocked_claim(breaker, context.limits, at=context.at)
         if breaker.is_open:
             outcome, reason = Outcome.HALTED, f"the circuit opens: {breaker.reason}; {reason}"
         elif is_claim and low >= rules.repeated:
@@ -177,7 +177,7 @@ def decide(
         breaker=breaker,
         is_claim=is_claim,
         vetoes=vetoes,
-        contradictions=tuple(_compare(said, scene)),
+        contradictions=tuple(_compare(said, context)),
         warnings=tuple(warnings),
         override_requested=requested,
         override_honoured=honoured,
@@ -186,14 +186,14 @@ def decide(
     )
 
 
-def _find_vetoes(said: Said, scene: Scene) -> list[str]:
-    vetoes = [scene.failure] if scene.failure else []
+def _find_vetoes(said: Said, context: ClaimContext) -> list[str]:
+    vetoes = [context.failure] if context.failure else []
     vetoes += said.contradictions
     if said.explicit is False and not said.contradictions:
         vetoes.append("it says itself that it is not done")
     if said.problems:
         vetoes.append(said.problems[0])
-    speaks_of = {"PHASE": scene.phase, "ITERATION": str(scene.iteration)}
+    speaks_of = {"PHASE": context.phase, "ITERATION": str(context.iteration)}
     for key, here in speaks_of.items():
         given = said.value("prp", key)
         if given not in ("", "null") and given.upper() != here:
@@ -252,23 +252,23 @@ def _refuse(
     return f"the confidence is {confidence.score}, and {rules.threshold} is enough"
 
 
-def _compare(said: Said, scene: Scene) -> list[str]:
+def _compare(said: Said, context: ClaimContext) -> list[str]:
     """Return where numbers that were claimed are not those that were measured."""
     rows = []
     for name in ("tests_total", "tests_passing", "tests_failing"):
-        claimed, measured = said.value("prp", name.upper()), scene.metrics.get(name)
+        claimed, measured = said.value("prp", name.upper()), context.metrics.get(name)
         if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
             rows.append(f"{name.upper()}: {int(claimed)} was claimed, {measured} was measured")
     passing_words: tuple[tuple[BlockKind, str], ...] = (("ralph", "PASSING"), ("doyaken", "pass"))
     for kind, passing in passing_words:
-        if said.value(kind, "TESTS_STATUS") == passing and scene.measures.tests_pass is not True:
-            word = "is not known" if scene.measures.tests_pass is None else "is not so"
-            rows.append(f"TESTS_STATUS: {passing} was claimed, and it {word}: {scene.measures.tests_reason}")
-        claimed, changed = said.value(kind, "FILES_MODIFIED"), scene.measures.files_changed
+        if said.value(kind, "TESTS_STATUS") == passing and context.measures.tests_pass is not True:
+            word = "is not known" if context.measures.tests_pass is None else "is not so"
+            rows.append(f"TESTS_STATUS: {passing} was claimed, and it {word}: {context.measures.tests_reason}")
+        claimed, changed = said.value(kind, "FILES_MODIFIED"), context.measures.files_changed
         if claimed and changed is not None and int(claimed) != changed:
             rows.append(f"FILES_MODIFIED: {int(claimed)} was claimed, {changed} was measured")
-    if said.value("prp", "GATE_1") == "true" and scene.measures.tests_pass is False:
-        rows.append(f"GATE_1: true was claimed, and Gate 1 is closed: {scene.measures.tests_reason}")
+    if said.value("prp", "GATE_1") == "true" and context.measures.tests_pass is False:
+        rows.append(f"GATE_1: true was claimed, and Gate 1 is closed: {context.measures.tests_reason}")
     return rows
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
-from phase_gate.claims.decision import Scene
-from phase_gate.cli._dispatch import say_aside
+from phase_gate.claims.decision import ClaimContext
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.git import Since, look_since
 from phase_gate.evidence.providers import gather_evidence
@@ -27,15 +27,18 @@ _MAX_PLAN = 4 * 1024 * 1024
 _Known = tuple[bool | None, str]
 
 
-class Looked(Value):
-    scene: Scene
+class MeasuredClaim(Value):
+    context: ClaimContext
     #: What git shows now, for the next claim; None if there is nothing to show.
     git: Any = None
     tree: str = ""
 
 
-def measure_scene(project: Project, store: TaskStore) -> Looked:
-    """Look at everything that a claim is compared with."""
+def measure_claim(project: Project, store: TaskStore, *, show: Callable[[str], None]) -> MeasuredClaim:
+    """Return everything that a claim is compared with.
+
+    :param show: says what is going on while a command of the project runs.
+    """
     opened = store.look()
     state = opened.state
     workflow = rules_of(project, store, opened)
@@ -47,12 +50,12 @@ def measure_scene(project: Project, store: TaskStore) -> Looked:
     since = _files_changed(project, store, state)
     differ = _files_differ(since, store, state, tree)
     moved = _task_file(project)
-    return Looked(
-        scene=Scene(
+    return MeasuredClaim(
+        context=ClaimContext(
             interrupted=_interrupted(state),
             limits=phase.breaker,
             failure=_measured_failure(state, phase, tests),
-            evidence=_evidence(project, store, state, tree, tests),
+            evidence=_evidence(project, store, state, tree, tests, show),
             measures=Measures(
                 files_changed=since.changed,
                 files_differ=differ[0],
@@ -113,7 +116,9 @@ def _measured_failure(state: State, phase: Phase, tests: _Known) -> str:
 # --- signs
 
 
-def _evidence(project: Project, store: TaskStore, state: State, tree: str, tests: _Known) -> tuple[Indicator, ...]:
+def _evidence(
+    project: Project, store: TaskStore, state: State, tree: str, tests: _Known, show: Callable[[str], None]
+) -> tuple[Indicator, ...]:
     gate = project.configuration.exit_gate
     checks = gate.evidence_checks
     rows: dict[str, _Known] = {}
@@ -122,7 +127,7 @@ def _evidence(project: Project, store: TaskStore, state: State, tree: str, tests
     if checks.acceptance_criteria:
         rows["acceptance criteria"] = _criteria(state, tree)
     if checks.build or checks.clean_git:
-        measured = _measure(project, store, state)
+        measured = _measure(project, store, state, show)
         if checks.clean_git:
             rows["clean git"] = _from_metric(measured, "tree_clean", "nothing is uncommitted", "there are changes")
         if checks.build:
@@ -149,7 +154,7 @@ def _criteria(state: State, tree: str) -> _Known:
     return left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open"
 
 
-def _measure(project: Project, store: TaskStore, state: State) -> Measured:
+def _measure(project: Project, store: TaskStore, state: State, show: Callable[[str], None]) -> Measured:
     checks = project.configuration.exit_gate.evidence_checks
     wanted = {"tree_clean"} if checks.clean_git else set()
     wanted |= {"build_ok"} if checks.build else set()
@@ -159,7 +164,7 @@ def _measure(project: Project, store: TaskStore, state: State) -> Measured:
             store,
             state,
             phase=state.phase or "",
-            show=say_aside,
+            show=show,
         )
     )
 

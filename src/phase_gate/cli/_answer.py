@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import NotAllowedError
 from phase_gate.project import Project, who_am_i
 from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
+    from phase_gate.gate.overrides import Person
     from phase_gate.storage.opening import Opened
     from phase_gate.storage.store import TaskStore
 
@@ -50,59 +51,21 @@ class Call(Value):
     def by(self) -> str:
         return getattr(self.arguments, "by", None) or who_am_i(self.environment)
 
-    def author(self, paper: str, signed: str) -> str:
-        """Return who a paper is from: as it is signed, or as --by says. Raises NotAllowedError for two names.
+    def author(self, document: str, signed: str) -> str:
+        """Return who a document is from: as it is signed, or as --by says. Raises NotAllowedError for two names."""
+        from phase_gate.names import author_of
 
-        Else one could sign by the name that is allowed to, and hand in by the other.
-        """
-        from phase_gate.names import same_name
-
-        given = self.arguments.by
-        if given and signed and not same_name(given, signed):
-            raise NotAllowedError(
-                f"{paper} is signed by {signed}, and --by says {given}",
-                remedy=f"leave --by out if it is {signed}'s; else let {given} write it",
-            )
-        return given or signed or self.by()
+        return author_of(document, signed=signed, given=self.arguments.by) or self.by()
 
     def require_person(self, project: Project, opened: Opened, what: str, *, always: bool = False) -> None:
-        """Refuse an override that nobody at a terminal asks for.
+        """Refuse an override that no person at a terminal asks for."""
+        self.person().require(opened.state, what, always=always)
 
-        :param always: whatever the state says about scripts: it is not to be believed.
-        """
-        if not (self.arguments.reason or "").strip():
-            raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
-        if not (self.arguments.by or "").strip():
-            raise UsageError(f"{what} needs a name", remedy="add --by NAME")
-        if not self.interactive and (always or not opened.state.allow_non_interactive):
-            raise NotAllowedError(
-                f"{what} is for a person at a terminal",
-                remedy="type it yourself at a terminal"
-                if always
-                else "type it yourself; scripts may only do it where overrides.allow_non_interactive"
-                " stood in phase-gate.yaml when the cycle began",
-            )
+    def person(self) -> Person:
+        from phase_gate.gate.overrides import Person
 
-
-def refuse_excuse(reason: str) -> None:
-    """Refuse words that give no reason."""
-    from phase_gate.gate.overrides import is_excuse
-
-    if is_excuse(reason):
-        raise NotAllowedError(
-            f"{reason.strip()!r} is no reason to override what was measured",
-            remedy="say what is known that the gate can't see",
-        )
-
-
-def refuse_while_running(store: TaskStore, opened: Opened) -> None:
-    """Refuse to speak about a run that has not ended."""
-    lost = store.lost_runs(opened.state)
-    alive = [run for run in opened.state.open_runs if run.id not in lost and not run.nested]
-    if alive:
-        raise NotAllowedError(
-            f"run {alive[0].id[:8]} is going on since {alive[0].at}", remedy="wait for it to end, then try again"
-        )
+        given = self.arguments
+        return Person(by=given.by or "", reason=given.reason or "", is_at_terminal=self.interactive)
 
 
 def require_task(project: Project, store: TaskStore, *, verification: bool = False) -> None:

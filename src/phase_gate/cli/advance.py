@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
 from phase_gate.cli.signal import answer_with, read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
@@ -28,7 +28,7 @@ def run(call: Call) -> Answer:
     project = call.project()
     store = call.store(project)
     if store.look().state.phase in (None, DONE):
-        begun = begin_pipeline(call, project, store)
+        begun = begin_pipeline(project, store)
         if begun is not None:
             return begun
     require_task(project, store)
@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
     with store.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         if state.is_stuck:
             raise stuck_error(state)
         if state.phase == DONE:
@@ -99,18 +99,26 @@ def run(call: Call) -> Answer:
     return answer_with(evaluation, is_stuck=change.state.is_stuck)
 
 
-def begin_pipeline(call: Call, project: Project, store: TaskStore) -> Answer | None:
+def begin_pipeline(project: Project, store: TaskStore) -> Answer | None:
     """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
     workflow = project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
-    from phase_gate.pipeline.begin import begin_cycle
+    from phase_gate.pipeline.begin import begin_cycle, pipeline_of
 
-    return begin_cycle(call, project, store, workflow)
+    state = begin_cycle(project, store, workflow)
+    recorded = ", ".join(pipeline_of(state).constitution)
+    said = f"  constitution  {recorded}: recorded, it may not change until the pipeline is done"
+    return answer_entry(project, state, workflow, workflow.first, more=(said,) if recorded else ())
 
 
-def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phase) -> Answer:
-    """Return what is said where a phase begins: what it is for, what it asks for, what to type."""
+def answer_entry(
+    project: Project, state: State, workflow: Workflow, phase: Phase, *, more: tuple[str, ...] = ()
+) -> Answer:
+    """Return what is said where a phase begins: what it is for, what it asks for, what to type.
+
+    :param more: rows below what it asks for.
+    """
     step = look_command(project.task) if phase.tests == "none" else run_command(phase.name, project.task)
     title = phase.name
     rows: list[str] = []
@@ -127,5 +135,6 @@ def answer_entry(project: Project, state: State, workflow: Workflow, phase: Phas
         if phase.tests == "none" and requires_of(phase).artifacts:
             step = f"write what is asked for, then {step}"
     return Answer(
-        text=show_rows([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, f"  next: {step}"]), document=document
+        text=show_rows([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, *more, f"  next: {step}"]),
+        document=document,
     )

@@ -6,8 +6,9 @@ import argparse
 from collections import Counter
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
+from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.storage.repair import repair
 
@@ -98,7 +99,7 @@ def _adopt_key(call: Call) -> Answer:
     # What such a ledger says of overrides is not vouched for: it can't let a script in.
     call.require_person(project, opened, "adopting a key", always=True)
     refuse_excuse(call.arguments.reason)
-    refuse_while_running(store, opened)
+    store.refuse_while_running(opened.state)
     data = {"reason": call.arguments.reason, "by": call.arguments.by, "serial": opened.serial}
     done = adopt_key(store, data)
     return Answer(

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.breaker import Status, at_time, breaker_to_json, reset
-from phase_gate.gate.overrides import override_record
+from phase_gate.gate.overrides import override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
 from phase_gate.report.stuck import render_stuck
@@ -54,7 +54,7 @@ def _status(call: Call, store: TaskStore) -> Answer:
 def _reset(call: Call, store: TaskStore) -> Answer:
     project = call.project()
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         breaker = at_time(change.state.breaker, change.at)
         if not breaker.is_open:
             raise NotAllowedError(

@@ -7,12 +7,12 @@ import argparse
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import Said, read_blocks
 from phase_gate.claims.decision import Decision, Outcome, Threshold, claim_event, decide, decision_to_json
-from phase_gate.claims.measured import measure_scene
+from phase_gate.claims.measured import measure_claim
 from phase_gate.claims.show import render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
-from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
-from phase_gate.cli._dispatch import read_input
+from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._dispatch import read_input, say_aside
 from phase_gate.cli.signal import give_signal
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
@@ -109,20 +109,20 @@ def _threshold(call: Call, gate: ExitGate) -> Threshold:
 
 def _decide(call: Call, project: Project, store: TaskStore, said: Said, prose: str, threshold: Threshold) -> Decision:
     # Before the lock: a build may take minutes.
-    looked = measure_scene(project, store)
+    looked = measure_claim(project, store, show=say_aside)
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
-        if change.state.phase != looked.scene.phase or change.state.iteration != looked.scene.iteration:
+        store.refuse_while_running(change.opened.state)
+        if change.state.phase != looked.context.phase or change.state.iteration != looked.context.iteration:
             raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
-        scene = replace(
-            looked.scene,
+        context = replace(
+            looked.context,
             breaker=change.state.breaker,
             claims_low=change.state.claims_low,
             claims_done=change.state.claims_done,
             at=change.at,
         )
         configuration = project.configuration
-        decision = decide(said, prose, scene, configuration.exit_gate, configuration.confidence, threshold)
+        decision = decide(said, prose, context, configuration.exit_gate, configuration.confidence, threshold)
         # Only from one that passed on: what a blocked claim was about is still to be claimed.
         keeps = decision.passed and looked.git is not None
         remembered = {"git": store.keep("evidence", looked.git)} if keeps else {}

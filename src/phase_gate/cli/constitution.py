@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.pipeline.artifacts import digest_file
 from phase_gate.pipeline.begin import override, pipeline_of, require_pipeline
@@ -57,7 +58,7 @@ def compare(project: Project, store: TaskStore, pipeline: Pipeline) -> list[tupl
 
 def _accept(call: Call, project: Project, store: TaskStore) -> Answer:
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(change.state)
         rows = compare(project, store, pipeline)
         changed = [path for path, word in rows if word != "as recorded"]

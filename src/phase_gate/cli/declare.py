@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten
@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
         assert change.state.phase is not None, "a task that exists is in a phase"
         if change.state.is_done:
             raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         workflow = rules_of(project, store, change.opened)
         _refuse_unasked(workflow, change.state, name)
         value = _read_value(workflow.facts[name], name, text)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._dispatch import say
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import evaluation_to_json
-from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record
+from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import State
 from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
@@ -55,7 +55,7 @@ def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State
     require_task(project, store)
     with store.transaction() as change:
         state = change.state
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         workflow = rules_of(project, store, change.opened)
         phase = workflow.phase(state.phase or "")
         if phase is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, refuse_excuse, refuse_while_running
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._dispatch import render_json
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import State
 from phase_gate.pipeline.begin import enter_first, override, pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Failure, Pipeline
@@ -115,7 +116,7 @@ def _start(call: Call, project: Project, store: TaskStore) -> Answer:
     if not reason:
         raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(change.state)
         workflow = pipeline_rules(store, pipeline)
         phase = workflow.phase(change.state.phase or "")
@@ -142,7 +143,7 @@ def _start(call: Call, project: Project, store: TaskStore) -> Answer:
 
 def _restart(call: Call, project: Project, store: TaskStore) -> Answer:
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         if not change.state.is_stuck:
             raise NotAllowedError("the pipeline is not stuck: there is nothing to begin anew", "phase-gate status")
         call.require_person(project, change.opened, "beginning anew")

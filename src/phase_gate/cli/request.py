@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from phase_gate.cli._answer import Answer, Call, refuse_while_running
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.order import Entry, How, shorten
 from phase_gate.gate.state import Event, State
@@ -36,7 +36,7 @@ def run(call: Call) -> Answer:
     if call.arguments.action == "list":
         return _list(pipeline_of(store.look().state))
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         _refuse_ended(change.state)
         workflow = pipeline_rules(store, pipeline_of(change.state))
         if call.arguments.action == "new":

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import TYPE_CHECKING
 
+from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.errors import TaskNameError
+from phase_gate.cli._dispatch import read_input
+from phase_gate.errors import TaskNameError, VoteError
+from phase_gate.visible import show_rows
+
+if TYPE_CHECKING:
+    from phase_gate.pipeline.votes import Ballot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,12 +32,36 @@ def run(call: Call) -> Answer:
 
         return review(call)
     from phase_gate.pipeline.begin import require_pipeline
-    from phase_gate.pipeline.votes import vote
+    from phase_gate.pipeline.show import vote_rows, votes_to_json
+    from phase_gate.pipeline.votes import cast_vote, show_votes
 
     project = call.project()
     store = call.store(project)
     require_pipeline(project, store)
-    return vote(call, project, store)
+    ballot = _read_ballot(call)
+    votes = show_votes(project, store) if ballot is None else cast_vote(project, store, ballot)
+    return Answer(
+        text=show_rows(vote_rows(votes)),
+        document=votes_to_json(votes),
+        exit_code=exit_codes.HOLDS if votes.is_reached else exit_codes.GATE_CLOSED,
+    )
+
+
+def _read_ballot(call: Call) -> Ballot | None:
+    """Return the vote that the call hands in; None if it hands in none."""
+    from phase_gate.pipeline.votes import MAX_BYTES, parse_vote
+    from phase_gate.rules.yaml import read_bytes
+
+    name = call.arguments.file
+    if name is None:
+        return None
+    if name == "-":
+        name, text = "vote", read_input(MAX_BYTES + 1)
+    else:
+        text = read_bytes(call.start / name, name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
+    ballot = parse_vote(text, name)
+    call.author(name, ballot.by)
+    return ballot
 
 
 def _is_verdict(call: Call) -> bool:

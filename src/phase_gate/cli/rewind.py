@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
@@ -30,7 +30,7 @@ def run(call: Call) -> Answer:
     with store.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         workflow = rules_of(project, store, change.opened)
         names = [phase.name for phase in workflow.phases]
         wanted = workflow.phase(call.arguments.phase)

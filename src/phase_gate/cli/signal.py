@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Literal
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
@@ -63,7 +63,7 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
     with store.transaction() as change:
         state, opened = change.state, change.opened
         assert state.phase is not None, "a task that exists is in a phase"
-        refuse_while_running(store, opened)
+        store.refuse_while_running(opened.state)
         workflow = rules_of(project, store, opened)
         phase = workflow.phase(state.phase)
         if state.is_stuck:
@@ -150,7 +150,7 @@ def _read(call: Call) -> Signal:
 
 def _leave_for_next(store: TaskStore, signal: Signal) -> Answer:
     opened = store.look()
-    refuse_while_running(store, opened)
+    store.refuse_while_running(opened.state)
     make_folder(store.files, store.folder)
     write_signal_file(store.signal_file, signal)
     return Answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime, timedelta
 
-from phase_gate.cli._answer import Answer, Call, refuse_while_running, require_task
+from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.findings import findings_from_json
 from phase_gate.gate.state import Event, State
@@ -24,7 +24,7 @@ def run(call: Call) -> Answer:
     store = call.store(project)
     require_task(project, store, verification=True)
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         covered = _present_findings(change.state, call.arguments.guard)
         call.require_person(project, change.opened, "a waiver")
         data = {

@@ -1,6 +1,6 @@
 """What a person decides against the evidence: on the record, and shown in every later verdict of the cycle.
 
-Pure. Whether it is a person who asks is the command's business.
+Pure. The command says who asks, and whether at a terminal.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
 from phase_gate.gate.findings import findings_from_json
 from phase_gate.gate.measured import tables_from_json
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
-from phase_gate.values import replace
+from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, run_command
 
@@ -44,6 +45,42 @@ def is_excuse(reason: str) -> bool:
     """Tell whether the words give no reason at all."""
     words = " ".join(reason.split())
     return len(words) <= _LONGEST_EXCUSE and _EXCUSES.fullmatch(words) is not None
+
+
+def refuse_excuse(reason: str) -> None:
+    """Refuse words that give no reason."""
+    if is_excuse(reason):
+        raise NotAllowedError(
+            f"{reason.strip()!r} is no reason to override what was measured",
+            remedy="say what is known that the gate can't see",
+        )
+
+
+class Person(Value):
+    """Who asks for an override, and why."""
+
+    by: str
+    reason: str
+    #: False for a script, or an agent's command.
+    is_at_terminal: bool
+
+    def require(self, state: State, what: str, *, always: bool = False) -> None:
+        """Refuse an override without a reason, a name, or a person at a terminal.
+
+        :param always: whatever the state says about scripts: it is not to be believed.
+        """
+        if not self.reason.strip():
+            raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
+        if not self.by.strip():
+            raise UsageError(f"{what} needs a name", remedy="add --by NAME")
+        if not self.is_at_terminal and (always or not state.allow_non_interactive):
+            raise NotAllowedError(
+                f"{what} is for a person at a terminal",
+                remedy="type it yourself at a terminal"
+                if always
+                else "type it yourself; scripts may only do it where overrides.allow_non_interactive"
+                " stood in phase-gate.yaml when the cycle began",
+            )
 
 
 def override_record(kind: Kind, state: State, *, reason: str, by: str, at: str) -> dict[str, Any]:

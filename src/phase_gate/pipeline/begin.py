@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from phase_gate.cli._answer import Answer, Call, refuse_while_running
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Kind, override_record
@@ -10,26 +9,17 @@ from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.visible import show_line
 from phase_gate.workflow.model import Workflow
 
 
-def begin_cycle(call: Call, project: Project, store: TaskStore, workflow: Workflow) -> Answer:
-    """Enter the first phase of a new cycle, with the constitution on record."""
-    from phase_gate.cli.advance import answer_entry
-
+def begin_cycle(project: Project, store: TaskStore, workflow: Workflow) -> State:
+    """Enter the first phase of a new cycle, with the constitution on record. Returns the state after it."""
     with store.transaction() as change:
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
         enter_first(project, store, workflow, change)
-        answer = answer_entry(project, change.state, workflow, workflow.first)
-    recorded = ", ".join(pipeline_of(change.state).constitution)
-    if not recorded:
-        return answer
-    said = show_line(f"  constitution  {recorded}: recorded, it may not change until the pipeline is done")
-    assert isinstance(answer.text, str), "an entry is short"
-    return Answer(text=f"\n{said}\n  next:".join(answer.text.rsplit("\n  next:", 1)), document=answer.document)
+    return change.state
 
 
 def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: Transaction) -> None:

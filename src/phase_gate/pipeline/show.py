@@ -1,10 +1,16 @@
-"""What a phase of a pipeline asks for, and where a recovery stands, in rows for people."""
+"""What a phase of a pipeline asks for, and how its votes stand, in rows for people."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from phase_gate.gate.runs import count
+from phase_gate.pipeline.consensus import WEIGHTS
 from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.votes import VoteStanding
+from phase_gate.values import as_dict
 from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, requires_of, settle
+from phase_gate.workflow.names import look_command
 
 Rows = list[tuple[str, str]]
 
@@ -55,3 +61,40 @@ def render_sections(title: str, sections: list[tuple[str, list[str]]], *, markdo
         lines += [f"- {row}" if markdown else f"  {row}" for row in rows]
         lines.append("")
     return "\n".join(lines).rstrip("\n")
+
+
+def vote_rows(votes: VoteStanding) -> list[str]:
+    """Return how the votes of a phase stand, for people."""
+    names, tally = ", ".join(votes.on), votes.tally
+    rows = [f"{votes.phase}: {names}, version {votes.version}"]
+    for each in tally.counted:
+        said = f": {each.reason}" if each.reason else ""
+        weight = WEIGHTS[each.vote] * each.confidence
+        rows.append(f"  {each.by:12} {each.vote}, {each.confidence:g} sure, weighs {weight:g}{said}")
+    rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
+    score = "none yet" if tally.score is None else f"{tally.score:.2f}"
+    rows.append(
+        f"  score        {score} of {votes.threshold:g}; {len(tally.counted)} of {votes.required_voters} voters"
+    )
+    if votes.is_reached:
+        step = look_command(votes.task)
+    elif votes.misses_voters:
+        step = "phase-gate review vote.yaml, for the next reviewer"
+    else:
+        step = f"change {names}, and let everybody vote again; or another reviewer votes"
+    return [*rows, f"  next: {step}"]
+
+
+def votes_to_json(votes: VoteStanding) -> dict[str, Any]:
+    return {
+        "phase": votes.phase,
+        "on": dict(votes.on),
+        "version": votes.version,
+        "score": votes.tally.score,
+        "threshold": votes.threshold,
+        "voters": len(votes.tally.counted),
+        "required_voters": votes.required_voters,
+        "reached": votes.is_reached,
+        "votes": [as_dict(each) for each in votes.tally.counted],
+        "outdated": [as_dict(each) for each in votes.tally.outdated],
+    }

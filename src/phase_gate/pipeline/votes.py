@@ -1,29 +1,26 @@
-"""Read a reviewer's vote from a file: strict, as every answer that opens something."""
+"""Reviewers' votes in a consensus phase: read one, record it, and say how they stand.
+
+Reading is strict, as for every answer that opens something.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
-from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, refuse_while_running
-from phase_gate.cli._dispatch import read_input
 from phase_gate.errors import NotAllowedError, VoteError
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.artifacts import look_at
 from phase_gate.pipeline.begin import pipeline_of
-from phase_gate.pipeline.consensus import WEIGHTS, count_votes
+from phase_gate.pipeline.consensus import Tally, count_votes
 from phase_gate.pipeline.look import fault_of, fingerprint
 from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.rules.fields import Fields
-from phase_gate.rules.yaml import read_bytes, read_document
+from phase_gate.rules.yaml import read_document
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import Value, as_dict
-from phase_gate.visible import show_rows
+from phase_gate.values import Value
 from phase_gate.workflow.model import Consensus, Phase, Workflow, requires_of, settle
-from phase_gate.workflow.names import look_command
 
 #: Bytes: a vote is a sentence or two.
 MAX_BYTES = 64 * 1024
@@ -59,29 +56,52 @@ def parse_vote(text: str | bytes, name: str) -> Ballot:
     return ballot
 
 
-# --- votes of reviewers in a consensus phase: show what is voted on, or record one
+# --- votes of reviewers in a consensus phase: what is voted on, and how the votes stand
 
 
 #: Characters of a version that people type.
 _VERSION = 12
 
 
-def vote(call: Call, project: Project, store: TaskStore) -> Answer:
-    """Record the vote of a file, or show how the votes stand."""
-    if call.arguments.file is None:
-        state = store.look().state
-        workflow = pipeline_rules(store, pipeline_of(state))
-        phase, consensus = _asked(state, workflow)
-        on = _versions(project, workflow, pipeline_of(state), consensus)
-        return _standing(state, workflow, phase, consensus, on)
-    name = call.arguments.file
-    text = _read(call, name)
-    paper = "vote" if name == "-" else name
-    ballot = parse_vote(text, paper)
-    call.author(paper, ballot.by)
+class VoteStanding(Value):
+    """How the votes of a phase stand."""
+
+    task: str
+    phase: str
+    #: Digests of what is voted on, by artifact.
+    on: Mapping[str, str]
+    tally: Tally
+    threshold: float
+    required_voters: int
+
+    @property
+    def version(self) -> str:
+        return version_of(self.on)
+
+    @property
+    def is_reached(self) -> bool:
+        score = self.tally.score
+        return score is not None and score >= self.threshold and not self.misses_voters
+
+    @property
+    def misses_voters(self) -> bool:
+        return len(self.tally.counted) < self.required_voters
+
+
+def show_votes(project: Project, store: TaskStore) -> VoteStanding:
+    """Return how the votes stand."""
+    state = store.look().state
+    workflow = pipeline_rules(store, pipeline_of(state))
+    phase, consensus = _asked(state, workflow)
+    on = _versions(project, workflow, pipeline_of(state), consensus)
+    return _standing(state, workflow, phase, consensus, on)
+
+
+def cast_vote(project: Project, store: TaskStore, ballot: Ballot) -> VoteStanding:
+    """Record a vote; return how the votes stand with it."""
     with store.transaction() as change:
         state = change.state
-        refuse_while_running(store, change.opened)
+        store.refuse_while_running(change.opened.state)
         workflow = pipeline_rules(store, pipeline_of(state))
         phase, consensus = _asked(state, workflow)
         on = _versions(project, workflow, pipeline_of(state), consensus)
@@ -97,12 +117,6 @@ def vote(call: Call, project: Project, store: TaskStore) -> Answer:
         }
         change.record(Event(kind="voted", data=data))
     return _standing(change.state, workflow, phase, consensus, on)
-
-
-def _read(call: Call, name: str) -> bytes:
-    if name == "-":
-        return read_input(MAX_BYTES + 1)
-    return read_bytes(call.start / Path(name), name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
 
 
 def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
@@ -137,7 +151,7 @@ def _versions(project: Project, workflow: Workflow, pipeline: Pipeline, consensu
     return found
 
 
-def version_of(on: dict[str, str]) -> str:
+def version_of(on: Mapping[str, str]) -> str:
     """Return what tells this version from others, short enough to be typed."""
     return fingerprint(*(part for pair in sorted(on.items()) for part in pair))[:_VERSION]
 
@@ -154,43 +168,13 @@ def _refuse_other(ballot: Ballot, phase: Phase, on: dict[str, str]) -> None:
         )
 
 
-def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consensus, on: dict[str, str]) -> Answer:
+def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consensus, on: dict[str, str]) -> VoteStanding:
     pipeline = pipeline_of(state)
-    tally = count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on)
-    threshold, voters = settle(consensus.threshold, workflow), int(settle(consensus.voters, workflow))
-    reached = tally.score is not None and tally.score >= threshold and len(tally.counted) >= voters
-    rows = [f"{phase.name}: {', '.join(consensus.on)}, version {version_of(on)}"]
-    for each in tally.counted:
-        said = f": {each.reason}" if each.reason else ""
-        rows.append(f"  {each.by:12} {each.vote}, {each.confidence:g} sure, weighs {_weight(each):g}{said}")
-    rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
-    score = "none yet" if tally.score is None else f"{tally.score:.2f}"
-    rows.append(f"  score        {score} of {threshold:g}; {len(tally.counted)} of {voters} voters")
-    if reached:
-        step = look_command(state.task)
-    elif len(tally.counted) < voters:
-        step = "phase-gate review vote.yaml, for the next reviewer"
-    else:
-        step = f"change {', '.join(consensus.on)}, and let everybody vote again; or another reviewer votes"
-    rows.append(f"  next: {step}")
-    document: dict[str, Any] = {
-        "phase": phase.name,
-        "on": on,
-        "version": version_of(on),
-        "score": tally.score,
-        "threshold": threshold,
-        "voters": len(tally.counted),
-        "required_voters": voters,
-        "reached": reached,
-        "votes": [as_dict(each) for each in tally.counted],
-        "outdated": [as_dict(each) for each in tally.outdated],
-    }
-    return Answer(
-        text=show_rows(rows),
-        document=document,
-        exit_code=exit_codes.HOLDS if reached else exit_codes.GATE_CLOSED,
+    return VoteStanding(
+        task=state.task,
+        phase=phase.name,
+        on=on,
+        tally=count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on),
+        threshold=settle(consensus.threshold, workflow),
+        required_voters=int(settle(consensus.voters, workflow)),
     )
-
-
-def _weight(vote: Any) -> float:
-    return WEIGHTS[vote.vote] * float(vote.confidence)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from phase_gate.errors import StorageError, TamperedError, TaskNameError
+from phase_gate.errors import NotAllowedError, StorageError, TamperedError, TaskNameError
 from phase_gate.gate.codec import state_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import SCHEMA, Event, State
@@ -164,6 +164,15 @@ class TaskStore:
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free: they will never end."""
         return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
+
+    def refuse_while_running(self, state: State) -> None:
+        """Refuse to speak about a run that has not ended."""
+        lost = self.lost_runs(state)
+        alive = [run for run in state.open_runs if run.id not in lost and not run.nested]
+        if alive:
+            raise NotAllowedError(
+                f"run {alive[0].id[:8]} is going on since {alive[0].at}", remedy="wait for it to end, then try again"
+            )
 
     def has_lost_cycle(self, state: State) -> bool:
         """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""

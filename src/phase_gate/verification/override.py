@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from phase_gate.cli._answer import Answer, Call, refuse_excuse
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli.force import ask_for_word
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
-from phase_gate.gate.overrides import forced_events, override_record
+from phase_gate.gate.overrides import forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.values import replace
 from phase_gate.verification.board import Board, Desk, require_verification, write_state
