@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from phase_gate.gate.measured import Measured
-from phase_gate.values import Value
+from phase_gate.values import Value, field
 from phase_gate.workflow.settings import Configuration
-
-if TYPE_CHECKING:
-    from phase_gate.gate.state import State
-    from phase_gate.workflow.model import Phase, Workflow
 
 
 def say_nothing(text: str) -> None:
     """Where nobody watches."""
-
-
-class PipelineScene(Value):
-    """What only the provider of a pipeline looks at."""
-
-    workflow: Workflow
-    phase: Phase
-    state: State
-    #: Returns a stored object.
-    load: Callable[[str], Any]
-    #: Returns the rules that hold now, each under its name.
-    name_rules: Callable[[], Mapping[str, str]]
-    #: Returns the files of the tree, with ids of their contents.
-    tree_files: Callable[[], Mapping[str, str]]
 
 
 class Scene(Value):
@@ -54,8 +36,8 @@ class Scene(Value):
     recall: Callable[[str], Any] = lambda name: None
     #: Returns the files that have tests, as far as the task knows.
     known_tests: Callable[[], frozenset[str]] = frozenset
-    #: None where the workflow is no pipeline.
-    pipeline: PipelineScene | None = None
+    #: Providers that a feature brings along, by name.
+    more: Mapping[str, Provider] = field(default_factory=dict)
 
 
 class Provider(Protocol):

@@ -9,16 +9,30 @@ from typing import Any
 from phase_gate.evidence.context import Provider, Scene
 from phase_gate.gate.measured import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 
-#: Providers that a feature brings along.
-_OF_FEATURES: Mapping[str, str] = {"pipeline": "phase_gate.pipeline.provider"}
+#: Providers that are modules of this package. Only those that are asked are imported: some stand on large libraries.
+_OWN = ("sources", "quality", "git", "documents", "commands")
+
+
+class _Absent(Provider):
+    """Stands for a provider of a feature that the task does not have."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def measure(self, scene: Scene) -> Measured:
+        return Measured(warnings=(f"what a {self._name} asks for is unknown: this cycle began as none",))
 
 
 def wanted_here(scene: Scene) -> dict[str, Provider]:
-    """Return the providers to ask. Only theirs are imported: some stand on large libraries."""
-    return {
-        name: import_module(_OF_FEATURES.get(name, f"phase_gate.evidence.{name}")).PROVIDER
-        for name in wanted_providers(scene.wanted, scene.configuration)
-    }
+    """Return the providers to ask."""
+    return {name: _provider(name, scene) for name in wanted_providers(scene.wanted, scene.configuration)}
+
+
+def _provider(name: str, scene: Scene) -> Provider:
+    if name in _OWN:
+        provider: Provider = import_module(f"phase_gate.evidence.{name}").PROVIDER
+        return provider
+    return scene.more.get(name) or _Absent(name)
 
 
 def gather_evidence(scene: Scene, providers: Mapping[str, Provider] | None = None) -> Measured:

@@ -1,6 +1,6 @@
 """Hold what was seen of a project against what a phase of its pipeline requires: metrics, and findings in words.
 
-Pure. `evidence.pipeline` looks; here is decided what that means for this attempt.
+Pure. `provider` looks; here is decided what that means for this attempt.
 """
 
 from __future__ import annotations

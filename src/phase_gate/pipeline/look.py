@@ -1,4 +1,4 @@
-"""What was seen of a pipeline's files, and why an artifact does not count. Pure values; `evidence.pipeline` looks."""
+"""What was seen of a pipeline's files, and why an artifact does not count. Pure values; `provider` looks."""
 
 from __future__ import annotations
 

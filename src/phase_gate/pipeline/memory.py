@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.evidence.context import PipelineScene, Scene
+from phase_gate.evidence.context import Scene
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
 from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import with_checks
-from phase_gate.pipeline.provider import commit_of
+from phase_gate.pipeline.provider import PipelineProvider, PipelineView, commit_of
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules, requires_of
@@ -28,15 +28,17 @@ def gather_for_pipeline(
     project: Project, scene: Scene, workflow: Workflow, phase: Phase, store: TaskStore, state: State
 ) -> Measured:
     """Return what is measured beside the tests, the checks of the phase included."""
-    view = PipelineScene(
-        workflow=workflow,
-        phase=phase,
-        state=state,
-        load=store.objects.load,
-        name_rules=lambda: rules_now(project, state, workflow),
-        tree_files=lambda: project.take_tree().files,
-    )
-    measured = gather_evidence(replace(scene, pipeline=view))
+    if state.pipeline is not None:
+        view = PipelineView(
+            workflow=workflow,
+            phase=phase,
+            pipeline=state.pipeline,
+            load=store.objects.load,
+            name_rules=lambda: rules_now(project, state, workflow),
+            tree_files=lambda: project.take_tree().files,
+        )
+        scene = replace(scene, more={"pipeline": PipelineProvider(view)})
+    measured = gather_evidence(scene)
     checks = requires_of(phase).checks
     return with_checks(measured, checks) if checks else measured
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from phase_gate.evidence.context import PipelineScene, Provider, Scene
+from phase_gate.evidence.context import Provider, Scene
 from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.artifacts import digest_file, look_at
 from phase_gate.pipeline.evidence import measure
@@ -16,18 +17,34 @@ from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.storage.tree.git_status import find_modified_submodules
-from phase_gate.workflow.model import DRIFT, Drift, Phase, PipelineRules, requires_of
+from phase_gate.values import Value
+from phase_gate.workflow.model import DRIFT, Drift, Phase, PipelineRules, Workflow, requires_of
 
 #: Metrics that tell where a pipeline is; the others are given where a rule asks for them.
 _ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})
 
 
+class PipelineView(Value):
+    """What only this provider looks at."""
+
+    workflow: Workflow
+    phase: Phase
+    pipeline: Pipeline
+    #: Returns a stored object.
+    load: Callable[[str], Any]
+    #: Returns the rules that hold now, each under its name.
+    name_rules: Callable[[], Mapping[str, str]]
+    #: Returns the files of the tree, with ids of their contents.
+    tree_files: Callable[[], Mapping[str, str]]
+
+
 class PipelineProvider(Provider):
+    def __init__(self, view: PipelineView) -> None:
+        self._view = view
+
     def measure(self, scene: Scene) -> Measured:
-        view = scene.pipeline
-        if view is None or view.state.pipeline is None:
-            return Measured(warnings=("what a pipeline asks for is unknown: this cycle began as none",))
-        found = measure(take_look(scene, view, view.state.pipeline), view.state.pipeline, view.workflow, view.phase)
+        view = self._view
+        found = measure(take_look(scene, view), view.pipeline, view.workflow, view.phase)
         wanted = scene.wanted | _ALWAYS
         return Measured(
             metrics={name: value for name, value in found.metrics.items() if name in wanted},
@@ -36,15 +53,12 @@ class PipelineProvider(Provider):
         )
 
 
-PROVIDER = PipelineProvider()
-
-
 def _is_aside(slug: str, phase: Phase) -> bool:
     """Tell whether no rule of the phase speaks of a finding: a pending request is none of its business."""
     return slug == "no-pending-request" and slug not in phase.gate_1.guards
 
 
-def take_look(scene: Scene, view: PipelineScene, pipeline: Pipeline) -> Look:
+def take_look(scene: Scene, view: PipelineView) -> Look:
     """Return what is seen of the project, as far as the phase asks for it."""
     rules = view.workflow.pipeline
     assert rules is not None, "only a pipeline is asked"
@@ -54,7 +68,7 @@ def take_look(scene: Scene, view: PipelineScene, pipeline: Pipeline) -> Look:
         wanted |= set(requires.consensus.on)
     drift = None
     if DRIFT in view.phase.raises and rules.drift is not None:
-        drift = look_for_drift(scene, rules.drift, pipeline.base, left_out(scene, rules))
+        drift = look_for_drift(scene, rules.drift, view.pipeline.base, left_out(scene, rules))
     return Look(
         artifacts={
             name: look_at(scene.root, artifact) if name in wanted else Seen()
@@ -62,7 +76,7 @@ def take_look(scene: Scene, view: PipelineScene, pipeline: Pipeline) -> Look:
         },
         constitution={path: digest_file(scene.root / path) for path in rules.constitution},
         tree=tree_of(view.tree_files(), rules),
-        changed_rules=_changed_rules(view, pipeline),
+        changed_rules=_changed_rules(view),
         drift=drift,
     )
 
@@ -80,8 +94,8 @@ def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _changed_rules(view: PipelineScene, pipeline: Pipeline) -> tuple[str, ...]:
-    then: Mapping[str, str] = view.load(pipeline.rules)["names"]
+def _changed_rules(view: PipelineView) -> tuple[str, ...]:
+    then: Mapping[str, str] = view.load(view.pipeline.rules)["names"]
     now = view.name_rules()
     return tuple(sorted(name for name in {*then, *now} if then.get(name) != now.get(name)))
 
