@@ -24,7 +24,7 @@ def run(call: Call) -> Answer:
     opened = store.look()
     standing = assess(
         opened.state,
-        tree=project.take_tree(beside=opened.state.beside).digest if opened.exists else "",
+        tree=project.take_standing_tree(opened.state) if opened.exists else "",
         at=now(),
         lost=store.lost_runs(opened.state),
         gate_1_only=call.arguments.gate1,

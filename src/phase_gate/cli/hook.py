@@ -126,7 +126,7 @@ def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
         return ALLOW  # nothing to look at, so nothing is
     standing = assess(
         state,
-        tree=project.take_tree(beside=state.beside).digest,
+        tree=project.take_standing_tree(state),
         at=now(),
         lost=store.lost_runs(state),
         **next_commands(project, store, state),

@@ -1,0 +1,185 @@
+"""Where a task stands is one question with one answer, whichever command is asked. All of them only look."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+from phase_gate.cli import _watch
+from phase_gate.cli._answer import Answer
+from phase_gate.cli._dispatch import call_in
+from phase_gate.cli._mcp_tools import explain, show_status
+from phase_gate.gate.standing import Standing
+from phase_gate.project import Project
+from phase_gate.report.story.reading import read_story
+from tests.cli.conftest import Begin, Desk
+from tests.conformance.pipelines import CONFIGURATION, Pipe
+from tests.conformance.verifying import TASK, Gate
+from tests.support import Sample
+
+
+class Asker:
+    """Asks one command after the other about one task: what it would exit with, and why."""
+
+    def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
+        self._desk, self._monkeypatch, self._task = desk, monkeypatch, task
+
+    def command(self, name: str) -> tuple[int, str]:
+        ran = self._desk.gate(name, "--json", f"--task={self._task}")
+        return ran.code, ran.document["reason"]
+
+    def mcp(self, tool: Callable[..., dict[str, Any]]) -> tuple[int, str]:
+        document = tool(self._ask, task=self._task)
+        return document["exit_code"], document["reason"]
+
+    def watch(self) -> tuple[int, str]:
+        def interrupt(seconds: float) -> NoReturn:
+            raise KeyboardInterrupt
+
+        clock = _watch.Clock(sleep=interrupt)
+        self._monkeypatch.setattr(_watch, "Clock", lambda: clock)
+        ran = self._desk.gate("status", "--watch", f"--task={self._task}")
+        (verdict,) = [row for row in ran.out.splitlines() if row.startswith("verdict ")]
+        return ran.code, verdict.removeprefix("verdict").strip()
+
+    def report(self) -> tuple[int, str]:
+        project = Project.find(self._desk.root, environment=dict(os.environ), task=self._task)
+        standing: Standing = read_story(project, project.store("phase-gate report")).standing
+        return standing.exit_code, standing.reason
+
+    def badge(self) -> int:
+        """A badge has no room for a reason."""
+        document = self._desk.json("badge", f"--task={self._task}")
+        if document["isError"]:
+            return 12
+        return 0 if document["color"] in ("brightgreen", "yellow") else 10
+
+    def stop(self) -> Any:
+        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"hook_event_name": "Stop"}')))
+        return self._desk.json("hook", "stop", f"--task={self._task}")
+
+    def prompt(self) -> str:
+        return str(self._desk.json("prompt", f"--task={self._task}")["phase"])
+
+    def _ask(self, *words: str) -> Answer:
+        return call_in(self._desk.root, list(words), environment=dict(os.environ), interactive=False)
+
+
+ASKERS: dict[str, Callable[[Asker], tuple[int, str]]] = {
+    "check": lambda asker: asker.command("check"),
+    "status": lambda asker: asker.command("status"),
+    "explain": lambda asker: asker.command("explain"),
+    "status --watch": Asker.watch,
+    "mcp gate_status": lambda asker: asker.mcp(show_status),
+    "mcp explain_gate": lambda asker: asker.mcp(lambda ask, task: explain(ask, None, task)),
+    "report": Asker.report,
+}
+
+
+# --- a task in each of its situations
+
+
+def _at(story: str, then: Callable[[Desk], object] = lambda desk: None) -> Callable[[Begin, Sample], str]:
+    def play(begin: Begin, sample: Sample) -> str:
+        then(begin(story))
+        return "default"
+
+    return play
+
+
+def _stuck_pipeline(begin: Begin, sample: Sample) -> str:
+    Pipe(sample).begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n").fail()
+    return "default"
+
+
+def _pipeline_without_verdict(begin: Begin, sample: Sample) -> str:
+    Pipe(sample).begin()
+    return "default"
+
+
+def _verifying(approved: bool = False, then: Callable[[Sample], object] = lambda sample: None) -> Any:
+    """A verify task that lists a document, which is no part of the tree of any other task."""
+
+    def play(begin: Begin, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> str:
+        sample.write({"notes.md": "PlannerId is a number.\n", "planner.py": "x = 1\n"})
+        sample.commit_all()
+        gate = Gate(sample, monkeypatch)
+        gate.reviewing(files=["planner.py", "notes.md"])
+        if approved:
+            assert gate.review().code == 0
+        then(sample)
+        return TASK
+
+    return play
+
+
+#: Situation -> what leads there, and what `check` exits with.
+SITUATIONS: dict[str, tuple[Any, int]] = {
+    "nothing-recorded": (_at(""), 10),
+    "gate-2-waits": (_at("green"), 10),
+    "gate-1-closed": (_at("green-once"), 10),
+    "open": (_at("green-exited"), 0),
+    "open-and-the-cycle-goes-on": (_at("red-exited"), 0),
+    "no-verdict-yet": (_at("document"), 10),
+    "files-changed": (_at("green-exited", Desk.edit_source), 10),
+    "lost-run": (_at("green-exited", Desk.lose_run), 10),
+    "halted": (_at("stuck-5"), 12),
+    "done": (_at("done"), 0),
+    "pipeline-without-verdict": (_pipeline_without_verdict, 10),
+    "pipeline-stuck": (_stuck_pipeline, 12),
+    "verify-task-in-review": (_verifying(), 10),
+    "verify-task-open": (_verifying(approved=True), 0),
+    "verify-task-code-changed": (
+        _verifying(approved=True, then=lambda sample: sample.write({"planner.py": "x = 2\n"})),
+        10,
+    ),
+    "verify-task-document-changed": (
+        _verifying(approved=True, then=lambda sample: sample.write({"notes.md": "It is a word.\n"})),
+        10,
+    ),
+}
+
+
+def _without_clock(reason: str) -> str:
+    return re.sub(r"\d+ (?:min|s) left", "N left", reason)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_every_command_says_the_same(
+    begin: Begin, sample: Sample, monkeypatch: pytest.MonkeyPatch, situation: str
+) -> None:
+    play, code = SITUATIONS[situation]
+    more = (monkeypatch,) if situation.startswith("verify") else ()
+    task = play(begin, sample, *more)
+    asker = Asker(begin(""), monkeypatch, task)
+    told = {name: (exits, _without_clock(reason)) for name, ask in ASKERS.items() for exits, reason in (ask(asker),)}
+    reason = told["check"][1]
+    assert told == dict.fromkeys(ASKERS, (code, reason))
+    assert asker.badge() == code
+    phase = begin("").json("check", f"--task={task}")["phase"]
+    if phase not in (None, "DONE", "STUCK"):
+        assert asker.prompt() == phase
+    _assert_stop(asker, code, reason, phase=phase)
+
+
+def _assert_stop(asker: Asker, code: int, reason: str, *, phase: str | None) -> None:
+    """The stop hook sends an agent on for the same reason, and lets it go where a person is needed."""
+    answer = asker.stop()
+    said = _without_clock(answer["reason"])
+    if phase in (None, "DONE"):
+        assert (answer["verdict"], said) == ("allow", "")
+    elif code == 12:
+        assert (answer["verdict"], answer["needs_person"]) == ("allow", True)
+        assert said.startswith(reason)
+    elif code == 10:
+        assert (answer["verdict"], said) == ("block", f"not done: {reason.removeprefix('go on: ')}")
+    elif answer["verdict"] == "block":
+        assert said == f"not done: {phase} has exited, and the cycle goes on"
+    else:
+        assert (answer["verdict"], said) == ("allow", "")
