@@ -8,16 +8,6 @@ from tests.house import PACKAGE, cycles, edges, modules, upward
 
 #: Imports that point upwards, as "importer -> imported", each with its cure.
 EXCEPTIONS: dict[str, str] = {
-    "gate.codec -> pipeline.model": "the table of parts",
-    "gate.codec -> verification.model": "the table of parts",
-    "gate.events -> pipeline.model": "the table of parts",
-    "gate.events -> verification.events": "the table of parts",
-    "gate.order -> pipeline.order": "the table of parts",
-    "gate.order -> pipeline.verdict": "the table of parts",
-    "gate.rejudging -> pipeline.verdict": "the table of parts",
-    "gate.standing -> verification.model": "the table of parts",
-    "gate.state -> pipeline.model": "the table of parts",
-    "gate.state -> verification.model": "the table of parts",
     "project -> evidence.context": "task.py opens a task",
     "project -> evidence.providers": "task.py opens a task",
     "project -> pipeline.memory": "task.py opens a task",

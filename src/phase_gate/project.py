@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
+from phase_gate.gate.parts import PIPELINE, VERIFICATION
 from phase_gate.storage.climbing import Climb
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.own_folders import own_folders, refuse_links
@@ -307,7 +308,7 @@ class Project(Value):
 
     def take_standing_tree(self, state: State) -> str:
         """Return the files now, as the task's verdict speaks of them."""
-        verification = state.verification
+        verification = state.parts.get(VERIFICATION)
         if verification is not None:
             return self.take_task_tree(verification.spec).digest
         return self.take_tree(beside=state.beside).digest
@@ -337,8 +338,8 @@ def who_am_i(environment: Mapping[str, str]) -> str:
 def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
     """Return the rules of the task: those that its pipeline began with, or its last run was judged by, else the
     project's."""
-    if opened.state.pipeline is not None:
-        return pipeline_rules(store, opened.state.pipeline)
+    if PIPELINE in opened.state.parts:
+        return pipeline_rules(store, opened.state.parts[PIPELINE])
     if opened.state.rules is None:
         return project.workflow()
     from phase_gate.workflow.model_json import workflow_from_json
@@ -350,10 +351,10 @@ def next_commands(project: Project, store: TaskStore, state: State) -> dict[str,
     """Return what to type where nothing is recorded yet, and to have the present phase of a pipeline judged anew."""
     if state.phase is None:
         return {"begin": project.begin_command}
-    if state.pipeline is None:
+    if PIPELINE not in state.parts:
         return {}
     try:
-        phase = pipeline_rules(store, state.pipeline).phase(state.phase)
+        phase = pipeline_rules(store, state.parts[PIPELINE]).phase(state.phase)
     except PhaseGateError:
         phase = None  # whoever judges it will say what is wrong; this is a hint
     needs_no_tests = phase is None or phase.tests == "none"

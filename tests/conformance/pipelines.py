@@ -108,7 +108,7 @@ class Pipe:
 
     @property
     def pipeline(self) -> Any:
-        return self.state["pipeline"]
+        return self.state["parts"]["pipeline"]
 
     def events(self, kind: str) -> list[Any]:
         return [line["data"] for line in ledger(self.sample) if line["kind"] == kind]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.codec import state_from_json, state_to_json
-from phase_gate.gate.events import EVENT_KINDS, VERIFICATION_KINDS, apply
+from phase_gate.gate.events import EVENT_KINDS, apply
 from phase_gate.gate.flakiness import Flakiness
+from phase_gate.gate.parts import PARTS, VERIFICATION
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import NEW_STATE, Event, Fact, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from phase_gate.gate.waivers import Waiver
@@ -168,7 +169,7 @@ FULL = State(
     red="r",
     red_exited=True,
     vanished=True,
-    pipeline=Pipeline(recoveries=1, steps=(Step("A", "begin"),)),
+    stuck="no recovery is left",
     cycle_memory={"documents": "d1"},
     exit_memory={"quality": "d3"},
     criteria="c1",
@@ -182,7 +183,12 @@ FULL = State(
     claim_memory={"git": "g2"},
     claims_low=1,
     claims_done=2,
-    verification=task(taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)),
+    parts={
+        "pipeline": Pipeline(recoveries=1, steps=(Step("A", "begin"),)),
+        "verification": task(
+            taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)
+        ),
+    },
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     allow_non_interactive=True,
     rules="rules",
@@ -203,6 +209,7 @@ def test_a_new_state_is_nearly_empty() -> None:
         pytest.param({"last_run": {"id": "r"}}, TypeError, id="a-part-of-a-run"),
         pytest.param({"last_run": {"id": "r", "kind": "k", "phase": "p", "at": "a", "x": 1}}, TypeError, id="too-much"),
         pytest.param({"measurement": {"run": "r"}}, KeyError, id="a-part-of-a-measurement"),
+        pytest.param({"parts": {"colours": {}}}, KeyError, id="a-part-that-nobody-knows"),
         pytest.param({"open_runs": [1]}, TypeError, id="a-number-for-a-run"),
         pytest.param({"undo": {"run": "r"}}, KeyError, id="an-undo-without-a-state"),
         pytest.param({"undo": {"run": "r", "state": {"x": 1}}}, ValueError, id="an-undo-with-another-state"),
@@ -231,7 +238,7 @@ PHASES = ("RED", "GREEN", "REFACTOR")
 def events(draw: st.DrawFn) -> Event:
     run, phase = draw(st.sampled_from(RUNS)), draw(st.sampled_from(PHASES))
     # Those of the verification gate follow a table of their own: see test_verification.
-    kind = draw(st.sampled_from(sorted(EVENT_KINDS - {*VERIFICATION_KINDS})))
+    kind = draw(st.sampled_from(sorted(EVENT_KINDS - PARTS[VERIFICATION].kinds)))
     run_kind = draw(st.sampled_from([each for each in Kind if each is not Kind.LOST]))
     data = {
         "task": "default",

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from phase_gate.errors import DocumentError, VoteError
-from phase_gate.gate.state import State
+from phase_gate.gate.measured import Remembered
 from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.pipeline.look import Drifted, Look, Seen, fault_of
@@ -210,16 +210,17 @@ ALL = {name: f"{name}-now" for name in (WORKFLOW.pipeline.artifacts if WORKFLOW.
     ],
 )
 def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[str]) -> None:
-    state = State(phase=at, pipeline=Pipeline())
-    data = entry_data(state, WORKFLOW, PHASES[phase], how, artifacts=ALL, commit="c")
+    now = Remembered(artifacts=ALL, commit="c")
+    data = entry_data(Pipeline(), WORKFLOW, PHASES.get(at or ""), PHASES[phase], how, now)["pipeline"]
     assert set(data.get("old", {})) == old
     assert all(digests == [ALL[name]] for name, digests in data.get("old", {}).items())
 
 
 def test_after_a_recovery_what_stood_there_at_the_failure_is_old() -> None:
-    state = State(phase="RECOVERY_LOOP", pipeline=Pipeline(at_failure={"production-report": "then"}))
-    data = entry_data(state, WORKFLOW, PHASES["PRODUCTION_GATE"], "recovered", artifacts=ALL, commit="c")
-    assert data["old"] == {"production-report": ["then"]}
+    pipeline = Pipeline(at_failure={"production-report": "then"})
+    now = Remembered(artifacts=ALL, commit="c")
+    data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["PRODUCTION_GATE"], "recovered", now)
+    assert data["pipeline"]["old"] == {"production-report": ["then"]}
 
 
 # --- ways

@@ -59,7 +59,7 @@ def test_in_a_recovery_the_failed_gate_is_where_it_is_blocked() -> None:
         recoveries=1,
     )
     visited = ("INTAKE", "CONSENSUS_MASTER_PLAN", "RECOVERY_LOOP")
-    state = State(phase="RECOVERY_LOOP", visited=visited, pipeline=pipeline)
+    state = State(phase="RECOVERY_LOOP", visited=visited, parts={"pipeline": pipeline})
     route = find_route(state, RECOVERING, blocked=False)
     found = marks(route)
     assert [found[name] for name in (*visited, "ARCHITECTURE", "DONE")] == ["done", "blocked", "here", "ahead", "ahead"]
@@ -69,8 +69,8 @@ def test_in_a_recovery_the_failed_gate_is_where_it_is_blocked() -> None:
 
 
 def test_stuck_is_drawn() -> None:
-    pipeline = Pipeline(failed_phase="INTAKE", recoveries=5, stuck="no recovery is left")
-    state = State(phase="STUCK", visited=("INTAKE", "RECOVERY_LOOP"), exited=True, pipeline=pipeline)
+    pipeline = Pipeline(failed_phase="INTAKE", recoveries=5)
+    state = State(phase="STUCK", visited=("INTAKE", "RECOVERY_LOOP"), exited=True, parts={"pipeline": pipeline})
     found = marks(find_route(state, RECOVERING, blocked=True))
     assert (found["INTAKE"], found["STUCK"], found["RECOVERY_LOOP"]) == ("blocked", "blocked", "aside")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.verification.model import FailureType, Verification
+from phase_gate.verification.model import FailureType, Verification, find_verification
 from phase_gate.verification.spec import TaskSpec, spec_to_json
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS
 
@@ -30,7 +30,7 @@ def story(*events: Event) -> State:
 
 
 def task(*events: Event) -> Verification:
-    verification = story(*events).verification
+    verification = find_verification(story(*events))
     assert verification is not None
     return verification
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.codec import state_from_json, state_to_json
-from phase_gate.gate.events import VERIFICATION_KINDS, apply
+from phase_gate.gate.events import apply
+from phase_gate.gate.parts import PARTS, VERIFICATION
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.values import replace
 from phase_gate.verification.events import advance, move
-from phase_gate.verification.model import TRANSITIONS, Check, FailureType, Status, Verification
+from phase_gate.verification.model import TRANSITIONS, Check, FailureType, Status, Verification, find_verification
 from phase_gate.verification.show import progress_bar
 from phase_gate.verification.spec import TaskSpec, spec_to_json
 from tests.verification.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
@@ -68,8 +69,9 @@ WAYS: dict[Status, tuple[Event, ...]] = {
 @pytest.mark.parametrize("status", Status)
 def test_each_status_is_reached_by_its_events_and_survives_json(status: Status) -> None:
     state = story(*WAYS[status])
-    assert state.verification is not None
-    assert state.verification.status is status
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is status
     assert state_from_json(state_to_json(state)) == state
 
 
@@ -114,7 +116,7 @@ def test_the_progress_bar(status: Status, drawn: str) -> None:
 
 
 def test_no_event_comes_without_a_task() -> None:
-    for kind in VERIFICATION_KINDS:
+    for kind in PARTS[VERIFICATION].kinds:
         if kind != "task-taken":
             with pytest.raises(ValueError, match="without a task"):
                 advance(None, Event(kind=kind, data={}, at=AT))
@@ -122,15 +124,16 @@ def test_no_event_comes_without_a_task() -> None:
 
 def test_an_attempt_has_no_evidence_of_the_one_before() -> None:
     state = story(*WAYS[Status.REJECTED], began(2))
-    found = state.verification
+    found = find_verification(state)
     assert found is not None
     assert (found.attempt, found.report, found.check, found.review) == (2, None, None, None)
 
 
 def test_a_verify_run_that_proves_nothing_stays_where_it_is() -> None:
     state = story(taken(), began(), reported(), *check(exit_code=0, problems=[["no-tests", "no test ran"]]))
-    assert state.verification is not None
-    assert state.verification.status is Status.VERIFYING
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is Status.VERIFYING
 
 
 def test_another_verify_run_can_not_end_this_one() -> None:
@@ -141,7 +144,7 @@ def test_another_verify_run_can_not_end_this_one() -> None:
 
 
 def failures_after(*events: Event) -> list[tuple[str, bool, str]]:
-    verification = story(*events).verification
+    verification = find_verification(story(*events))
     assert verification is not None
     return [(each.type, each.recovered, each.resolution) for each in verification.failures]
 
@@ -157,8 +160,9 @@ def test_a_failure_is_recovered_once_a_later_attempt_comes_past_its_step() -> No
 def test_a_malformed_verdict_leaves_the_review_open() -> None:
     way = (*WAYS[Status.REVIEWING], failed(FailureType.MALFORMED, step=3))
     state = story(*way)
-    assert state.verification is not None
-    assert state.verification.status is Status.REVIEWING
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is Status.REVIEWING
     assert failures_after(*way, reviewed("APPROVED")) == [("MALFORMED", True, "a verdict that can be read")]
 
 
@@ -173,18 +177,19 @@ def test_a_malformed_verdict_leaves_the_review_open() -> None:
 )
 def test_a_weak_pass_says_why(verdict: dict[str, Any], flags: list[str], weak: tuple[str, ...]) -> None:
     state: State = story(taken(), began(), reported(), *check(flags=flags), reviewed("APPROVED", **verdict))
-    assert state.verification is not None
-    assert state.verification.weak_because == weak
+    found = find_verification(state)
+    assert found is not None
+    assert found.weak_because == weak
 
 
 def test_an_older_state_without_the_field_is_read() -> None:
-    assert state_from_json(state_to_json(NEW_STATE)).verification is None
+    assert find_verification(state_from_json(state_to_json(NEW_STATE))) is None
 
 
 def test_a_task_that_waits_may_be_taken_with_another_text() -> None:
     other = TaskSpec(name=SPEC.name, files=("b.py",), action="a", verify="pytest b", done="d")
     again = Event(kind="task-taken", data={"spec": spec_to_json(other), "limits": {}}, at=AT)
-    found = story(taken(), again).verification
+    found = find_verification(story(taken(), again))
     assert found is not None
     assert found.spec == other
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.project import Project, who_am_i
 from phase_gate.values import Value, field
 
@@ -76,7 +77,7 @@ def require_task(project: Project, store: TaskStore, *, verification: bool = Fal
     state = store.look().state
     if state.phase is None:
         raise NotAllowedError(f"task {project.task} has no run yet", remedy=project.begin_command)
-    if state.verification is not None and not verification:
+    if VERIFICATION in state.parts and not verification:
         raise NotAllowedError(
             f"{project.task} is a task of the verification gate: executor, verify command and reviewer decide about it",
             remedy=f"phase-gate verify status --task {project.task}",

@@ -9,6 +9,7 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.measured import Measured, Remembered
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import State
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.references import load_frozen
@@ -41,7 +42,7 @@ def measure_now(project: Project, store: TaskStore) -> Measured:
 
 def _look_again(project: Project, store: TaskStore, state: State, workflow: Workflow, phase: Phase) -> Measured:
     """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
-    if state.pipeline is None:
+    if PIPELINE not in state.parts:
         return Measured()
     from phase_gate.pipeline.memory import look_again
 

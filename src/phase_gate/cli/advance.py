@@ -12,6 +12,7 @@ from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
 from phase_gate.gate.state import State
+from phase_gate.pipeline.model import find_pipeline
 from phase_gate.project import Project, rules_of
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import TaskStore
@@ -123,12 +124,13 @@ def answer_entry(
     title = phase.name
     rows: list[str] = []
     document: dict[str, Any] = {"phase": phase.name, "entered": True}
-    if state.pipeline is not None:
+    pipeline = find_pipeline(state)
+    if pipeline is not None:
         from phase_gate.pipeline.show import needs_of
         from phase_gate.workflow.model import requires_of
 
-        needs = needs_of(workflow, phase, state.pipeline)
-        attempt = state.pipeline.attempts.get(phase.name, 1)
+        needs = needs_of(workflow, phase, pipeline)
+        attempt = pipeline.attempts.get(phase.name, 1)
         document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
         title += f" (attempt {attempt})" if attempt > 1 else ""
         rows = [f"  {name:13} {text}" for name, text in needs]

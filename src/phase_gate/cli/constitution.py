@@ -12,6 +12,7 @@ from phase_gate.gate.state import Event
 from phase_gate.pipeline.artifacts import digest_file
 from phase_gate.pipeline.begin import override, pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.storage.store import TaskStore
 from phase_gate.visible import show_rows
@@ -46,8 +47,7 @@ def _status(project: Project, store: TaskStore) -> Answer:
 
 def compare(project: Project, store: TaskStore, pipeline: Pipeline) -> list[tuple[str, str]]:
     """Return each file of the constitution with what became of it."""
-    rules = pipeline_rules(store, pipeline).pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(pipeline_rules(store, pipeline))
     rows = []
     for path in rules.constitution:
         recorded, now = pipeline.constitution.get(path, ""), digest_file(project.root / path)

@@ -12,7 +12,7 @@ from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import State
 from phase_gate.pipeline.begin import enter_first, override, pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Failure, Pipeline
-from phase_gate.pipeline.order import budget, main_line, problem_of_rewind
+from phase_gate.pipeline.order import budget, main_line, problem_of_rewind, rules_of
 from phase_gate.pipeline.recovery import (
     describe_pipeline_stuck,
     failure_to_json,
@@ -54,15 +54,15 @@ def run(call: Call) -> Answer:
     pipeline = pipeline_of(state)
     workflow = pipeline_rules(store, pipeline)
     if state.is_stuck:
-        return _stuck(call, pipeline, workflow)
+        return _stuck(call, state, pipeline, workflow)
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
         return _none_going_on(state, pipeline, workflow)
     return _going_on(state, pipeline, workflow, phase)
 
 
-def _stuck(call: Call, pipeline: Pipeline, workflow: Workflow) -> Answer:
-    report = describe_pipeline_stuck(pipeline, workflow)
+def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Answer:
+    report = describe_pipeline_stuck(state.stuck, pipeline, workflow)
     title = f"Stuck: {report.reason}"
     text = render_sections(title, stuck_sections(report), markdown=call.arguments.markdown)
     return Answer(text=text, document={"stuck": stuck_to_json(report)}, exit_code=exit_codes.CIRCUIT_OPEN)
@@ -85,8 +85,7 @@ def _document(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
 
 
 def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Answer:
-    rules = workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(workflow)
     failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
     rows = [f"{phase.name}: recovery {pipeline.recoveries} of {budget(workflow)}"]
     rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].reason}" if failed else ""))
@@ -132,7 +131,7 @@ def _start(call: Call, project: Project, store: TaskStore) -> Answer:
         now = project.remember(workflow, entered, store, change.state, begins_cycle=False)
         failure = Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {call.by()})")
         plan = Plan(failure=failure)
-        change.record(*failure_events(change.state, workflow, phase, plan, now, at=change.at))
+        change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
     after = pipeline_of(change.state)
     return Answer(
         text=show_line(f"{entered.name} begins: recovery {after.recoveries} of {budget(workflow)}")

@@ -10,7 +10,7 @@ from phase_gate.gate.order import Entry, How, shorten
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.begin import pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Pipeline, Request
-from phase_gate.pipeline.order import entry_data, main_line
+from phase_gate.pipeline.order import entry_data, main_line, rules_of
 from phase_gate.pipeline.verdict import decided, enter_command, made
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.storage.store import TaskStore, Transaction
@@ -70,8 +70,7 @@ def _new(call: Call, change: Transaction, workflow: Workflow) -> Answer:
         raise UsageError(
             "a change request needs a type and a title", remedy=f'--type {"|".join(CHANGE_TYPES)} --title "..."'
         )
-    rules, pipeline = workflow.pipeline, pipeline_of(change.state)
-    assert rules is not None, "only a pipeline is asked"
+    rules, pipeline = rules_of(workflow), pipeline_of(change.state)
     if given.type not in rules.routes:
         known = ", ".join(rules.routes) or "none"
         raise NotAllowedError(
@@ -144,8 +143,9 @@ def _decide(call: Call, project: Project, store: TaskStore, change: Transaction,
 def _enter(project: Project, store: TaskStore, change: Transaction, workflow: Workflow, entry: Entry) -> None:
     phase: Phase = entry.phase
     now = project.remember(workflow, phase, store, change.state, begins_cycle=False)
-    said = entry_data(change.state, workflow, phase, entry.how, artifacts=now.artifacts, commit=now.commit)
-    data = {"phase": phase.name, "how": entry.how, "remembered": dict(now.phase), "pipeline": said, "run": None}
+    current = workflow.phase(change.state.phase or "")
+    said = entry_data(pipeline_of(change.state), workflow, current, phase, entry.how, now)
+    data = {"phase": phase.name, "how": entry.how, "remembered": dict(now.phase), "run": None, **said}
     change.record(Event(kind="phase-entered", data=data))
 
 

@@ -10,6 +10,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._dispatch import read_input
 from phase_gate.errors import TaskNameError, VoteError
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.visible import show_rows
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _is_verdict(call: Call) -> bool:
         project = call.project()
     except TaskNameError:
         return True  # tasks of the verification gate may be named as people name them
-    return call.store(project).look().state.pipeline is None and (project.state_folder / "tasks").is_dir()
+    return PIPELINE not in call.store(project).look().state.parts and (project.state_folder / "tasks").is_dir()
 
 
 def _first_key(call: Call) -> bytes | None:

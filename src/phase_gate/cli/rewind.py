@@ -9,6 +9,7 @@ from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
+from phase_gate.pipeline.model import find_pipeline
 from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow
@@ -40,7 +41,8 @@ def run(call: Call) -> Answer:
             raise PhaseOrderError("the cycle is done: there is no way back into it", remedy="pytest --phase=red")
         if state.is_stuck:
             raise stuck_error(state)
-        if state.pipeline is not None:
+        pipeline = find_pipeline(state)
+        if pipeline is not None:
             names = _main_names(state, workflow, wanted)
         if names.index(wanted.name) > names.index(state.phase):
             raise PhaseOrderError(
@@ -49,12 +51,11 @@ def run(call: Call) -> Answer:
         data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
         remembered = project.remember(workflow, wanted, store, state, begins_cycle=False)
         entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
-        if state.pipeline is not None:
+        if pipeline is not None:
             from phase_gate.pipeline.order import entry_data
 
-            entered["pipeline"] = entry_data(
-                state, workflow, wanted, "rewind", artifacts=remembered.artifacts, commit=remembered.commit
-            )
+            current = workflow.phase(state.phase)
+            entered |= entry_data(pipeline, workflow, current, wanted, "rewind", remembered)
         change.record(
             Event(kind="rewound", data=data),
             Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),

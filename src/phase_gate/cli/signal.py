@@ -13,6 +13,7 @@ from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.rejudging import evaluate_again, evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from phase_gate.gate.state import Measurement, State
@@ -121,7 +122,7 @@ def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -
     """Return what is judged anew beside what the run has measured."""
     if phase.tests == "none":
         return {"evidence": now, "replaces": offered_names(project.configuration)}
-    if state.pipeline is not None:
+    if PIPELINE in state.parts:
         return {"evidence": now, "replaces": LOOKED_AT, "drops": LOOKED_AT_SLUGS}
     return {}
 

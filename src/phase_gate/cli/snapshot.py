@@ -9,6 +9,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.begin import pipeline_of, require_pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import commit_of, tree_of
 from phase_gate.project import pipeline_rules
 from phase_gate.storage.files import REAL, make_folder, write_atomically
@@ -30,8 +31,7 @@ def run(call: Call) -> Answer:
     require_pipeline(project, store)
     state = store.look().state
     pipeline = pipeline_of(state)
-    rules = pipeline_rules(store, pipeline).pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(pipeline_rules(store, pipeline))
     wanted = [each for each in rules.artifacts.values() if each.schema == SNAPSHOT]
     if not wanted:
         raise NotAllowedError(

@@ -10,6 +10,7 @@ from typing import Any
 
 from phase_gate.gate.breaker import Breaker, breaker_from_json, breaker_to_json
 from phase_gate.gate.flakiness import Flakiness
+from phase_gate.gate.parts import load_part
 from phase_gate.gate.state import Fact, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Undo
 from phase_gate.gate.waivers import Waiver
 from phase_gate.values import as_dict, fields
@@ -20,19 +21,10 @@ def state_to_json(state: State) -> dict[str, Any]:
     document = {
         name: value
         for name in fields(State)
-        if name not in ("pipeline", "verification")
-        and (value := _plain(getattr(state, name))) not in (None, [], {}, "")
-        and value is not False
+        if name != "parts" and (value := _plain(getattr(state, name))) not in (None, [], {}, "") and value is not False
     }
-    # Each is imported where it is needed: no other workflow pays for it.
-    if state.pipeline is not None:
-        from phase_gate.pipeline.model import pipeline_to_json
-
-        document["pipeline"] = pipeline_to_json(state.pipeline)
-    if state.verification is not None:
-        from phase_gate.verification.model import verification_to_json
-
-        document["verification"] = verification_to_json(state.verification)
+    if state.parts:
+        document["parts"] = {name: load_part(name).to_json(value) for name, value in state.parts.items()}
     return document
 
 
@@ -78,18 +70,6 @@ def _measurement(data: Json) -> Measurement:
     )
 
 
-def _verification(data: Json) -> object:
-    from phase_gate.verification.model import verification_from_json
-
-    return verification_from_json(data)
-
-
-def _pipeline(row: Json) -> object:
-    from phase_gate.pipeline.model import pipeline_from_json
-
-    return pipeline_from_json(row)
-
-
 _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "open_runs": lambda rows: tuple(OpenRun(**row) for row in rows),
     "facts": lambda rows: tuple(Fact(**row) for row in rows),
@@ -101,7 +81,6 @@ _BUILDERS: Mapping[str, Callable[[Any], object]] = {
     "latest": lambda row: Snapshot(**row),
     "breaker": breaker_from_json,
     "flakiness": lambda row: Flakiness(**row),
-    "verification": _verification,
-    "pipeline": _pipeline,
+    "parts": lambda rows: {name: load_part(name).from_json(row) for name, row in rows.items()},
     "undo": lambda row: Undo(row["run"], state_from_json(row["state"])),
 }

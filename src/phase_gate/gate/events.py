@@ -7,10 +7,11 @@ the state again, bit for bit, so nothing here may look at a clock or a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phase_gate.gate.breaker import Breaker, breaker_from_json, observe_crash
 from phase_gate.gate.flakiness import after_run
+from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import (
     Event,
@@ -27,24 +28,6 @@ from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE, STUCK
 
-if TYPE_CHECKING:
-    from phase_gate.pipeline.model import Pipeline
-
-#: What happens to a task of the verification gate.
-VERIFICATION_KINDS = (
-    "task-taken",
-    "attempt-began",
-    "executor-reported",
-    "verify-started",
-    "verify-ran",
-    "reviewed",
-    "attempt-failed",
-    "verification-skipped",
-    "committed",
-    "task-resumed",
-    "wave-resumed",
-)
-
 #: What a person accepts as it is, and the kind of override that it is.
 _ACCEPTED = {"rollback-accepted": "rollback-accept", "key-adopted": "key-adopt"}
 
@@ -55,10 +38,9 @@ def apply(state: State, event: Event) -> State:
     if change is None:
         return state
     state = change(state, event)
-    if state.pipeline is not None:
-        from phase_gate.pipeline.model import change as change_pipeline  # no other workflow pays for it
-
-        state = replace(state, pipeline=change_pipeline(state.pipeline, event))
+    parts = change_parts(state.parts, event)
+    if parts != state.parts:
+        state = replace(state, parts=parts)
     if state.undo is not None and event.data.get("run") != state.undo.run:
         # Something else happened since: taking the run back would take that back too.
         state = replace(state, undo=None)
@@ -94,26 +76,18 @@ def _cycle_began(state: State, event: Event) -> State:
         criteria_given="",
         cycle_memory=event.data.get("remembered", {}),
         rules=event.data.get("rules", state.rules),
-        pipeline=_begin_pipeline(event.data.get("pipeline")),
+        stuck="",
         undo=_remember(state, event),
     )
 
 
-def _begin_pipeline(data: Json | None) -> Pipeline | None:
-    if data is None:
-        return None
-    from phase_gate.pipeline.model import begin
-
-    return begin(data)
-
-
 def _stuck(state: State, event: Event) -> State:
-    return replace(state, phase=STUCK, exited=True, forced=False)
+    return replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False)
 
 
-def _unchanged(state: State, event: Event) -> State:
-    """What changes the pipeline only."""
-    return state
+def _part_changed(state: State, event: Event) -> State:
+    """What changes a part; it may name the rules that the task is judged by from now on."""
+    return replace(state, rules=event.data.get("rules") or state.rules)
 
 
 def _phase_entered(state: State, event: Event) -> State:
@@ -145,9 +119,9 @@ def _phase_entered(state: State, event: Event) -> State:
 
 
 def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
-    """Going back to the first phase takes the freeze back; so does going back in a pipeline that has no RED before."""
+    """Going back to the first phase takes the freeze back; so does an entry that says it, where no RED came before."""
     is_first = event.data.get("how") == "rewind" and event.data.get("first")
-    if not is_first and not event.data.get("pipeline", {}).get("unfreezes"):
+    if not is_first and not event.data.get("unfreezes"):
         return {}
     return {"withdrawn": state.would_withdraw, "frozen": None, "to_freeze": None, "red_exited": False}
 
@@ -368,10 +342,6 @@ def _file_spent(state: State, event: Event) -> State:
 
 def _phase_exited(state: State, event: Event) -> State:
     state = replace(state, breaker=Breaker())
-    if state.verification is not None and not event.data.get("forced"):
-        from phase_gate.verification.events import exit_phase
-
-        state = replace(state, verification=exit_phase(state.verification))
     if event.data.get("freezes"):
         state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
     state = replace(state, exit_memory=event.data.get("remembered", {}))
@@ -449,14 +419,6 @@ def _known_taken(state: State, event: Event) -> State:
     return replace(state, known=event.data["known"])
 
 
-def _verification_step(state: State, event: Event) -> State:
-    # Imported where there is such a task: no other one pays for it.
-    from phase_gate.verification.events import advance
-
-    verification = advance(state.verification, event)
-    return replace(state, verification=verification, rules=event.data.get("rules") or state.rules)
-
-
 def _snapshot(data: Json | None) -> Snapshot | None:
     if data is None:
         return None
@@ -486,9 +448,8 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "repaired": _repaired,
     **dict.fromkeys(_ACCEPTED, _accepted),
     "known-taken": _known_taken,
-    **dict.fromkeys(VERIFICATION_KINDS, _verification_step),
     "stuck": _stuck,
-    **dict.fromkeys(("voted", "request-made", "request-decided", "gate-failed", "constitution-accepted"), _unchanged),
+    **dict.fromkeys(PART_KINDS, _part_changed),
 }
 
 #: Kinds that are kept for history and change no state.

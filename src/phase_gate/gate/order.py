@@ -12,8 +12,9 @@ from typing import Any, Literal
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
+from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
-from phase_gate.values import Value, as_dict, replace
+from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK
 
@@ -107,18 +108,18 @@ def _decide_auto(state: State, workflow: Workflow) -> Entry:
 
 def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
     """Return which phase follows the present one once it has exited, and how it is entered."""
-    if state.pipeline is None:
-        return current.next, How.NEXT
-    from phase_gate.pipeline.order import following  # no other workflow pays for it
-
-    way = following(state.pipeline, workflow, current)
-    return way.phase, How(way.how)
+    for part, value in parts_of(state):
+        way = part.following(value, workflow, current)
+        if way is not None:
+            return way[0], How(way[1])
+    return current.next, How.NEXT
 
 
 def stuck_error(state: State) -> PhaseOrderError:
-    reason = "" if state.pipeline is None else f": {state.pipeline.stuck}"
     task = "" if state.task == "default" else f" --task {state.task}"
-    return PhaseOrderError(f"the pipeline is stuck{reason}", remedy=f"phase-gate recover{task} says what is needed")
+    return PhaseOrderError(
+        f"the pipeline is stuck: {state.stuck}", remedy=f"phase-gate recover{task} says what is needed"
+    )
 
 
 def _decide_first(workflow: Workflow, phase: Phase) -> Entry:
@@ -195,7 +196,7 @@ def entry_events(
     events: list[Event] = []
     if entry.begins_cycle:
         latest = state.latest
-        data = {
+        data: dict[str, Any] = {
             "cycle": state.cycle + 1,
             "workflow": workflow.name,
             "baseline": None if latest is None else as_dict(latest),
@@ -206,36 +207,17 @@ def entry_events(
             "remembered": dict(remembered.cycle),
             "run": run,
         }
-        if workflow.pipeline is not None:
-            data["pipeline"] = {"constitution": dict(remembered.constitution), "rules": remembered.rules}
+        for _, part in parts_of_workflow(workflow):
+            data |= part.cycle_data(remembered)
         events.append(Event(kind="cycle-began", data=data))
     if entry.enters:
         data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
-        if workflow.pipeline is not None:
-            data["pipeline"] = _pipeline_entry(state, entry, workflow, remembered)
-            events += _routed(state, entry, workflow)
+        for name, part in parts_of_workflow(workflow):
+            value = None if entry.begins_cycle else state.parts.get(name)
+            data |= part.entry_data(value, state, workflow, entry, remembered)
+            events += part.entry_events(value, state, workflow, entry)
         events.append(Event(kind="phase-entered", data=data))
     return events
-
-
-def _pipeline_entry(state: State, entry: Entry, workflow: Workflow, remembered: Remembered) -> dict[str, Any]:
-    from phase_gate.pipeline.order import entry_data
-
-    began = replace(state, pipeline=None) if entry.begins_cycle else state
-    return entry_data(began, workflow, entry.phase, entry.how, artifacts=remembered.artifacts, commit=remembered.commit)
-
-
-def _routed(state: State, entry: Entry, workflow: Workflow) -> list[Event]:
-    """Return what becomes of the requests that lead here: to follow one is to approve it."""
-    current = workflow.phase(state.phase or "")
-    if entry.how is not How.REQUEST or current is None or state.pipeline is None:
-        return []
-    from phase_gate.pipeline.order import following
-    from phase_gate.pipeline.verdict import decided
-
-    reason = f"leads from {current.name} to {entry.phase.name}"
-    requests = following(state.pipeline, workflow, current).requests
-    return [decided(request, "approved", by=current.name, reason=reason) for request in requests]
 
 
 def what_is_missing(state: State) -> str:

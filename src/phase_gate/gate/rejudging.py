@@ -13,6 +13,7 @@ from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation
 from phase_gate.gate.findings import cap_findings, findings_from_json
 from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
 from phase_gate.gate.measuring import code_as_tested
+from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.workflow.metrics import MetricValue
@@ -49,12 +50,12 @@ def judgement_events(
             "file": reading.file,
         }
         events.append(Event(kind="signal-spent", data=spent, at=at))
-    said: Mapping[str, Any] = {}
-    if state is not None and state.pipeline is not None and workflow is not None:
-        from phase_gate.pipeline.verdict import pipeline_events  # no other workflow pays for it
-
-        more, said = pipeline_events(evaluation, state, workflow, phase, at=at, look=look)
-        events += more
+    said: dict[str, Any] = {}
+    if state is not None and workflow is not None:
+        for part, value in parts_of(state):
+            more, also = part.verdict_events(value, evaluation, state, workflow, phase, at=at, look=look)
+            events += more
+            said |= also
     if evaluation.can_exit:
         data: dict[str, Any] = {
             "phase": phase.name,
@@ -125,16 +126,14 @@ def evaluate_again(
         waivers=state.waivers,
         overrides=state.overrides,
     )
-    return in_words(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+    return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
 
-def in_words(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
-    """Return the verdict with what follows from it in a pipeline; as it is in any other workflow."""
-    if state.pipeline is None:
-        return evaluation
-    from phase_gate.pipeline.verdict import with_pipeline
-
-    return with_pipeline(evaluation, state, workflow, phase)
+def with_consequences(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
+    """Return the verdict with what the task's parts make of it."""
+    for part, value in parts_of(state):
+        evaluation = part.with_consequences(value, evaluation, state, workflow, phase)
+    return evaluation
 
 
 def evaluate_without_run(
@@ -181,7 +180,7 @@ def evaluate_without_run(
         waivers=state.waivers,
         overrides=state.overrides,
     )
-    return in_words(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+    return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
 
 def claim_values(state: State) -> dict[str, MetricValue]:

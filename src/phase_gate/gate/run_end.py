@@ -20,7 +20,7 @@ from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered, tables_to_j
 from phase_gate.gate.measuring import excuse_skips, find_findings, measure, note_unseen, take_notes
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.record import RunRecord
-from phase_gate.gate.rejudging import in_words, judgement_events
+from phase_gate.gate.rejudging import judgement_events, with_consequences
 from phase_gate.gate.runs import Classified, Green, Kind, RunFacts, classify_run
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Reading
@@ -189,7 +189,7 @@ def finish_run(
     breaker = at_time(state.breaker, at)
     if counts:
         breaker = observe_run(state.breaker, _see_run(record, judgement, evaluation, phase), phase.breaker, at=at)
-    evaluation = in_words(with_breaker(evaluation, breaker), state, workflow, phase)
+    evaluation = with_consequences(with_breaker(evaluation, breaker), state, workflow, phase)
     if iteration is not None:
         events += judgement_events(
             evaluation, phase, at=at, remember_next=remember_next, state=state, workflow=workflow, look=look

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.forked import LATE
-from phase_gate.gate.state import State
+from phase_gate.gate.parts import parts_of
+from phase_gate.gate.state import Json, State
 from phase_gate.values import Value
 from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
-    from phase_gate.verification.model import Verification
     from phase_gate.workflow.settings import ExitMeaning
 
 
@@ -54,12 +54,13 @@ def assess(
     """
     if state.phase is None:
         return Standing(holds=False, reason="no run is recorded yet", next=begin)
-    if state.verification is not None:
-        return _assess_verification(state, state.verification, tree=tree, gate_1_only=gate_1_only)
+    for part, value in parts_of(state):
+        standing = part.standing(value, state, tree=tree, gate_1_only=gate_1_only)
+        if standing is not None:
+            return standing
     if state.is_stuck:
-        why = "" if state.pipeline is None else f": {state.pipeline.stuck}"
         task = "" if state.task == "default" else f" --task {state.task}"
-        reason = f"stuck{why}; a person is needed"
+        reason = f"stuck: {state.stuck}; a person is needed"
         return Standing(holds=False, reason=reason, next=f"phase-gate recover{task}", is_halted=True)
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
@@ -75,7 +76,7 @@ def assess(
     if any(not run.nested for run in state.open_runs):
         return Standing(holds=False, reason="a run is going on", next="wait for it to end")
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
-        missing = "no complete run in" if state.pipeline is None else "no verdict on"
+        missing = "no verdict on" if state.parts else "no complete run in"
         return Standing(holds=False, reason=f"{missing} {state.phase} yet", next=again)
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
@@ -87,21 +88,11 @@ def assess(
         left = state.green_tree if evaluation["metrics"].get("code_as_tested") else tree
     if tree != left:
         return Standing(holds=False, reason="files have changed since the last run", next=again)
-    holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
-    return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
+    return by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
-def _assess_verification(state: State, verification: Verification, *, tree: str, gate_1_only: bool) -> Standing:
-    """Return whether a task of the verification gate holds: what is committed does, whatever comes after it."""
-    evaluation, look = state.evaluation, f"phase-gate verify status --task {verification.spec.slug}"
-    if verification.commit:
-        return Standing(holds=True, reason=f"approved, and committed as {verification.commit[:10]}", next=look)
-    if evaluation is None or state.evaluation_is_stale:
-        is_forked = evaluation is not None and state.is_forked
-        return Standing(holds=False, reason=LATE if is_forked else f"it is {verification.status}", next=look)
-    if verification.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
-        reason = "files were changed after the verify run: its evidence is stale"
-        return Standing(holds=False, reason=reason, next=look)
+def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:
+    """Return what a verdict that still counts says."""
     holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
     return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
 

@@ -12,12 +12,10 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.names import DONE, STUCK
 
 if TYPE_CHECKING:
-    from phase_gate.pipeline.model import Pipeline
-    from phase_gate.verification.model import Verification
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 6
+SCHEMA = 7
 
 Json = Mapping[str, Any]
 
@@ -167,10 +165,10 @@ class State(Value):
     #: Claims with little behind them, and done signals in a row.
     claims_low: int = 0
     claims_done: int = 0
-    #: A task of the verification gate; None for every other one.
-    verification: Verification | None = None
-    #: What only a pipeline has; None in every other workflow.
-    pipeline: Pipeline | None = None
+    #: Why the task is stuck; empty: it is not.
+    stuck: str = ""
+    #: What features own of the task, by the names of `gate.parts`; most tasks have none.
+    parts: Mapping[str, Any] = field(default_factory=dict)
     undo: Undo | None = None
 
     @property

@@ -6,7 +6,8 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Kind, override_record
 from phase_gate.gate.state import Event, State
-from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.model import Pipeline, find_pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.workflow.model import Workflow
@@ -24,8 +25,7 @@ def begin_cycle(project: Project, store: TaskStore, workflow: Workflow) -> State
 
 def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: Transaction) -> None:
     """Record a new cycle. Refuses one whose constitution is not there: no gate of it could ever open."""
-    rules = workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(workflow)
     missing = [path for path in rules.constitution if not (project.root / path).is_file()]
     if missing:
         raise NotAllowedError(
@@ -49,12 +49,13 @@ def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: 
 
 def pipeline_of(state: State) -> Pipeline:
     """Return the pipeline of the present cycle. Raises NotAllowedError where there is none."""
-    if state.pipeline is None:
+    pipeline = find_pipeline(state)
+    if pipeline is None:
         raise NotAllowedError(
             f"this cycle runs through {state.workflow or 'no workflow yet'}, which is no pipeline",
             remedy="begin one: workflow: pipeline in phase-gate.yaml, then phase-gate advance",
         )
-    return state.pipeline
+    return pipeline
 
 
 def require_pipeline(project: Project, store: TaskStore) -> None:

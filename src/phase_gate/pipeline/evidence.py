@@ -14,6 +14,7 @@ from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import REQUESTING_KINDS, AuditFinding
 from phase_gate.pipeline.look import Look, fault_of, fingerprint, hard
 from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.recovery import measure_drift, measure_recovery
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED
 from phase_gate.workflow.metrics import MetricValue
@@ -90,10 +91,9 @@ def _rules(look: Look) -> Measured:
 
 
 def _artifacts(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
-    assert workflow.pipeline is not None, "only a pipeline is asked"
     findings = []
     for name in requires_of(phase).artifacts:
-        seen, described = look.artifacts[name], workflow.pipeline.artifacts[name]
+        seen, described = look.artifacts[name], rules_of(workflow).artifacts[name]
         fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=look.tree)
         if fault:
             findings.append(hard("artifacts-made", name, f"({described.path}) {fault}", proof=seen.digest))

@@ -11,6 +11,8 @@ from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
 from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import with_checks
+from phase_gate.pipeline.model import find_pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import PipelineProvider, PipelineView, commit_of
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
@@ -28,11 +30,12 @@ def gather_for_pipeline(
     project: Project, scene: Scene, workflow: Workflow, phase: Phase, store: TaskStore, state: State
 ) -> Measured:
     """Return what is measured beside the tests, the checks of the phase included."""
-    if state.pipeline is not None:
+    pipeline = find_pipeline(state)
+    if pipeline is not None:
         view = PipelineView(
             workflow=workflow,
             phase=phase,
-            pipeline=state.pipeline,
+            pipeline=pipeline,
             load=store.objects.load,
             name_rules=lambda: rules_now(project, state, workflow),
             tree_files=lambda: project.take_tree().files,
@@ -72,8 +75,7 @@ def remember_pipeline(
     project: Project, found: Remembered, workflow: Workflow, phase: Phase, store: TaskStore, *, begins_cycle: bool
 ) -> Remembered:
     """Return what was remembered, with how the pipeline's files are now."""
-    rules = workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(workflow)
     root = project.root
     found = replace(
         found,

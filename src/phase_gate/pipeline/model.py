@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.names import same_name
 from phase_gate.values import Value, as_dict, field, replace
 
 if TYPE_CHECKING:
-    from phase_gate.gate.state import Event
+    from phase_gate.gate.state import Event, State
 
 Choice = Literal["approve", "conditional", "reject"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
@@ -102,8 +103,6 @@ class Pipeline(Value):
     rewinds: tuple[str, ...] = ()
     #: Where the phase leads that has exited.
     leads_to: str = ""
-    #: Why the pipeline is stuck; empty: it is not.
-    stuck: str = ""
 
     @property
     def pending(self) -> tuple[Request, ...]:
@@ -115,6 +114,12 @@ class Pipeline(Value):
     def knows(self, fingerprint: str) -> bool:
         """Tell whether a request about the very same thing was made before, whatever became of it."""
         return any(each.fingerprint == fingerprint for each in self.requests)
+
+
+def find_pipeline(state: State) -> Pipeline | None:
+    """Return the pipeline that the present cycle runs through; None in any other workflow."""
+    pipeline: Pipeline | None = state.parts.get(PIPELINE)
+    return pipeline
 
 
 # --- JSON
@@ -148,20 +153,21 @@ def _failure(row: Mapping[str, Any]) -> Failure:
 # --- events
 
 
-def begin(data: Mapping[str, Any]) -> Pipeline:
-    """Return the pipeline of a new cycle."""
-    return Pipeline(constitution=data["constitution"], rules=data["rules"])
-
-
-def change(pipeline: Pipeline, event: Event) -> Pipeline:
-    """Return the pipeline after an event; most kinds change nothing here."""
+def change(pipeline: Pipeline | None, event: Event) -> Pipeline | None:
+    """Return the pipeline after an event: each cycle begins with a new one, or with none."""
+    if event.kind == "cycle-began":
+        return _began(event.data.get(PIPELINE))
     apply = _CHANGES.get(event.kind)
-    return pipeline if apply is None else apply(pipeline, event)
+    return pipeline if pipeline is None or apply is None else apply(pipeline, event)
+
+
+def _began(data: Mapping[str, Any] | None) -> Pipeline | None:
+    return None if data is None else Pipeline(constitution=data["constitution"], rules=data["rules"])
 
 
 def _entered(pipeline: Pipeline, event: Event) -> Pipeline:
     phase, how = event.data["phase"], event.data["how"]
-    data = event.data.get("pipeline", {})
+    data = event.data.get(PIPELINE, {})
     old = dict(pipeline.old)
     for name, digests in data.get("old", {}).items():
         old[name] = tuple(dict.fromkeys((*old.get(name, ()), *(each for each in digests if each))))
@@ -223,10 +229,6 @@ def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
     )
 
 
-def _stuck(pipeline: Pipeline, event: Event) -> Pipeline:
-    return replace(pipeline, stuck=event.data["reason"])
-
-
 def _constitution_accepted(pipeline: Pipeline, event: Event) -> Pipeline:
     return replace(pipeline, constitution=event.data["constitution"])
 
@@ -238,9 +240,5 @@ _CHANGES: Mapping[str, Callable[[Pipeline, Event], Pipeline]] = {
     "request-made": _request_made,
     "request-decided": _request_decided,
     "gate-failed": _gate_failed,
-    "stuck": _stuck,
     "constitution-accepted": _constitution_accepted,
 }
-
-#: Kinds that only a pipeline has.
-EVENT_KINDS = frozenset(_CHANGES) - {"phase-entered", "phase-exited"}

@@ -5,13 +5,14 @@ Pure. Declared transitions only: `next`, a request's route, a failure, and the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from phase_gate.gate.state import State
+from phase_gate.gate.measured import Remembered
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.pipeline.model import Pipeline, Request
 from phase_gate.values import Value
-from phase_gate.workflow.model import MAX_RECOVERIES, Phase, Workflow, requires_of
+from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.names import DONE
 
 
@@ -62,6 +63,10 @@ def budget(workflow: Workflow) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
+def rules_of(workflow: Workflow) -> PipelineRules:
+    return workflow.pipeline or PipelineRules()
+
+
 def artifacts_from(workflow: Workflow, target: str) -> tuple[str, ...]:
     """Return the artifacts that phases ask for from this one on."""
     line = main_line(workflow)
@@ -74,21 +79,19 @@ def _names(phases: Iterable[Phase]) -> tuple[str, ...]:
 
 
 def entry_data(
-    state: State, workflow: Workflow, phase: Phase, how: str, *, artifacts: Mapping[str, str], commit: str
+    pipeline: Pipeline, workflow: Workflow, current: Phase | None, phase: Phase, how: str, now: Remembered
 ) -> dict[str, Any]:
-    """Return what the entry of a phase says to the pipeline.
+    """Return what the event says with which a phase is entered, to the pipeline and about the freeze.
 
-    :param artifacts: digests of all artifacts, as they are now; empty for what is not there.
-    :param commit: what git has checked out; empty if that is not known.
+    :param current: the phase that the task comes from.
+    :param now: how the artifacts are, and what git has checked out.
     """
-    assert workflow.pipeline is not None, "only a pipeline is asked"
-    pipeline = state.pipeline or Pipeline()
-    described = workflow.pipeline.artifacts
+    artifacts, described = now.artifacts, rules_of(workflow).artifacts
     # Whatever has to be new in every phase is old as soon as one is entered.
     each_time = [name for name in requires_of(phase).artifacts if described[name].made == "phase"]
     old = {name: [artifacts.get(name, "")] for name in each_time}
     data: dict[str, Any] = {}
-    current = workflow.phase(state.phase or "")
+    unfreezes = False
     if how in ("begin", "new-cycle"):
         old = {name: [digest] for name, digest in artifacts.items()}
     elif how == "failure":
@@ -100,13 +103,14 @@ def entry_data(
         stood = pipeline.at_failure if how == "recovered" else artifacts
         old = {name: [*old.get(name, ()), stood.get(name, "")] for name in anew}
         data["anew"] = list(anew)
-        data["unfreezes"] = not _comes_after_red(workflow, phase)
+        unfreezes = not _comes_after_red(workflow, phase)
     elif current is not None and requires_of(current).consensus is not None:
-        data["base"] = commit
+        data["base"] = now.commit
     data["old"] = {
         name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
     }
-    return {name: value for name, value in data.items() if value or name == "base"}
+    said = {PIPELINE: {name: value for name, value in data.items() if value or name == "base"}}
+    return {**said, "unfreezes": True} if unfreezes else said
 
 
 def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:

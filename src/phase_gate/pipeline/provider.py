@@ -13,6 +13,7 @@ from phase_gate.pipeline.artifacts import digest_file, look_at
 from phase_gate.pipeline.evidence import measure
 from phase_gate.pipeline.look import Drifted, Look, Seen
 from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, run_git
@@ -60,8 +61,7 @@ def _is_aside(slug: str, phase: Phase) -> bool:
 
 def take_look(scene: Scene, view: PipelineView) -> Look:
     """Return what is seen of the project, as far as the phase asks for it."""
-    rules = view.workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(view.workflow)
     requires = requires_of(view.phase)
     wanted = {*requires.artifacts, *requires.approved, *(name for name in view.phase.raises if name != DRIFT)}
     if requires.consensus is not None:

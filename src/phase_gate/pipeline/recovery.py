@@ -10,7 +10,7 @@ from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.look import Drifted, Look, fault_of, fingerprint, hard
 from phase_gate.pipeline.model import Failure, Pipeline
-from phase_gate.pipeline.order import budget, problem_of_rewind
+from phase_gate.pipeline.order import budget, problem_of_rewind, rules_of
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED, furthest_failure
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
@@ -21,9 +21,8 @@ def measure_recovery(look: Look, pipeline: Pipeline, workflow: Workflow, phase: 
     """Return whether the root-cause record says where to go on; nothing in a phase that does not recover."""
     if not phase.recovers:
         return Measured()
-    assert workflow.pipeline is not None, "only a pipeline is asked"
     name = record_name(workflow, phase)
-    seen, described = look.artifacts[name], workflow.pipeline.artifacts[name]
+    seen, described = look.artifacts[name], rules_of(workflow).artifacts[name]
     fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=look.tree)
     problem = f"{described.path} {fault}" if fault else problem_of_record(seen.document, pipeline, workflow)
     if problem:
@@ -43,8 +42,7 @@ def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow)
 
 def record_name(workflow: Workflow, phase: Phase) -> str:
     """Return the artifact that says why a gate failed."""
-    assert workflow.pipeline is not None, "only a pipeline is asked"
-    artifacts = workflow.pipeline.artifacts
+    artifacts = rules_of(workflow).artifacts
     return next(name for name in requires_of(phase).artifacts if artifacts[name].schema == ROOT_CAUSE)
 
 
@@ -62,14 +60,14 @@ def measure_drift(look: Look, workflow: Workflow, phase: Phase) -> Measured:
 
 
 def _drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:
-    assert workflow.pipeline is not None, "only a pipeline is asked"
-    assert workflow.pipeline.drift is not None, "the file was checked"
+    limits = rules_of(workflow).drift
+    assert limits is not None, "the file was checked"
     if drift.files:
         names = ", ".join(sorted(drift.files))
         detail = f"{names} changed since the plan was approved"
         proof = fingerprint("config", *(part for pair in sorted(drift.files.items()) for part in pair))
         yield Finding(slug=CHANGE_REQUESTED, tier="advisory", id="config", detail=detail, proof=proof)
-    large = int(settle(workflow.pipeline.drift.lines, workflow))
+    large = int(settle(limits.lines, workflow))
     if drift.lines > large:
         detail = f"{drift.lines} lines changed since the plan was approved, more than {large}"
         # By its size: what comes on top of a large change that was agreed on is the same one until it doubles.
@@ -92,12 +90,12 @@ class PipelineStuck(Value):
     human_input: tuple[str, ...]
 
 
-def describe_pipeline_stuck(pipeline: Pipeline, workflow: Workflow) -> PipelineStuck:
+def describe_pipeline_stuck(reason: str, pipeline: Pipeline, workflow: Workflow) -> PipelineStuck:
     """Return the report on a pipeline that has ended in STUCK."""
     last = pipeline.failures[-1]
     known = [each for each in reversed(pipeline.failures) if each.root_cause]
     return PipelineStuck(
-        reason=pipeline.stuck,
+        reason=reason,
         current_failure=last,
         root_cause=known[0].root_cause if known else "nobody has written one down",
         recoveries=pipeline.recoveries,

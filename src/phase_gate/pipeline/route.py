@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from phase_gate.gate.state import State
+from phase_gate.pipeline.model import find_pipeline
 from phase_gate.pipeline.order import main_line
 from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Workflow
@@ -55,7 +56,7 @@ def find_route(state: State, workflow: Workflow, *, blocked: bool) -> Route:
 
     :param blocked: whether the present phase can't go on without somebody doing something about it.
     """
-    pipeline = state.pipeline
+    pipeline = find_pipeline(state)
     line = main_line(workflow)
     here = state.phase or ""
     # In a recovery, and stuck, the task stands before the gate that failed.

@@ -7,6 +7,7 @@ from typing import Any
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.consensus import WEIGHTS
 from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.votes import VoteStanding
 from phase_gate.values import as_dict
 from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, requires_of, settle
@@ -17,8 +18,7 @@ Rows = list[tuple[str, str]]
 
 def needs_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> Rows:
     """Return what the phase requires, each with where it lives."""
-    rules = workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(workflow)
     requires = requires_of(phase)
     rows: Rows = [("artifact", _artifact(rules.artifacts[name])) for name in requires.artifacts]
     rows += [("check", f"{name} (evidence.commands.{name} in phase-gate.yaml)") for name in requires.checks]

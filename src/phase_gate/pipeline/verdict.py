@@ -5,15 +5,15 @@ Pure. `decide` looks at a verdict; its words (`with_pipeline`) and its events (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Remembered
-from phase_gate.gate.state import Event, State
-from phase_gate.pipeline.model import Failure, Pipeline, Request, change
-from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key
+from phase_gate.gate.state import Event
+from phase_gate.pipeline.model import Failure, Pipeline, Request
+from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key, rules_of
 from phase_gate.values import Value, as_dict, replace
 from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command, run_command
@@ -32,10 +32,8 @@ class Plan(Value):
     way: Way | None = None
 
 
-def decide(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Plan:
+def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Plan:
     """Return what follows from a verdict that counts."""
-    pipeline = state.pipeline
-    assert pipeline is not None, "only a pipeline is asked"
     if evaluation.subject.iteration is None:
         return Plan()
     requests = _raised(evaluation, pipeline, workflow)
@@ -52,19 +50,18 @@ def decide(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phas
 
 
 def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> tuple[Request, ...]:
-    rules = workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    routes = rules_of(workflow).routes
     raised: list[Request] = []
     for finding in evaluation.findings:
         is_new = not pipeline.knows(finding.proof) and all(each.fingerprint != finding.proof for each in raised)
-        if finding.slug == CHANGE_REQUESTED and finding.proof and is_new and finding.id in rules.routes:
+        if finding.slug == CHANGE_REQUESTED and finding.proof and is_new and finding.id in routes:
             number = len(pipeline.requests) + len(raised) + 1
             raised.append(
                 Request(
                     id=f"CR-{number}",
                     type=finding.id,
                     title=finding.detail,
-                    target=rules.routes[finding.id],
+                    target=routes[finding.id],
                     by=evaluation.subject.phase,
                     fingerprint=finding.proof,
                 )
@@ -112,15 +109,14 @@ def furthest_failure(pipeline: Pipeline, workflow: Workflow) -> Failure | None:
 # --- words
 
 
-def with_pipeline(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:
+def with_pipeline(
+    evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase, *, task: str
+) -> Evaluation:
     """Return the verdict with what follows from it in its words."""
-    pipeline = state.pipeline
-    assert pipeline is not None, "only a pipeline is asked"
-    plan = decide(evaluation, state, workflow, phase)
+    plan = decide(evaluation, pipeline, workflow, phase)
     notes = [f"{each.id} ({each.type}) asks for a change: {each.title}" for each in plan.requests]
     if notes:
         evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
-    task = "" if state.task == "default" else f" --task {state.task}"
     if plan.failure is not None:
         failed = f"the gate of {phase.name} failed: {plan.failure.reason}"
         if plan.stuck:
@@ -128,14 +124,15 @@ def with_pipeline(evaluation: Evaluation, state: State, workflow: Workflow, phas
         else:
             number, allowed = pipeline.recoveries + 1, budget(workflow)
             reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
-        return replace(evaluation, reason=reason, next=f"phase-gate recover{task}")
+        named = "" if task == "default" else f" --task {task}"
+        return replace(evaluation, reason=reason, next=f"phase-gate recover{named}")
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:
-        first = look_command(state.task) if workflow.first.tests == "none" else run_command("auto", state.task)
+        first = look_command(task) if workflow.first.tests == "none" else run_command("auto", task)
         return replace(evaluation, next=f"{first} starts the next cycle")
     reason = f"both gates hold: {phase.name} has exited{describe_way(plan.way)}"
-    return replace(evaluation, reason=reason, next=enter_command(workflow, plan.way.phase, state.task))
+    return replace(evaluation, reason=reason, next=enter_command(workflow, plan.way.phase, task))
 
 
 def describe_way(way: Way) -> str:
@@ -159,7 +156,7 @@ def enter_command(workflow: Workflow, name: str, task: str) -> str:
 
 def pipeline_events(
     evaluation: Evaluation,
-    state: State,
+    pipeline: Pipeline,
     workflow: Workflow,
     phase: Phase,
     *,
@@ -170,17 +167,15 @@ def pipeline_events(
 
     :param look: looks at the project as it is when the given phase is entered.
     """
-    plan = decide(evaluation, state, workflow, phase)
+    plan = decide(evaluation, pipeline, workflow, phase)
     events = [made(request, at=at) for request in plan.requests]
     if plan.failure is not None:
         entered = workflow.phase(phase.on_failure)
         assert entered is not None, "the file was checked"
-        return [*events, *failure_events(state, workflow, phase, plan, look(entered), at=at)], {}
+        return [*events, *failure_events(pipeline, workflow, phase, plan, look(entered), at=at)], {}
     if plan.way is None:
         return events, {}
     said: dict[str, Any] = {"next": plan.way.phase}
-    pipeline = state.pipeline
-    assert pipeline is not None, "only a pipeline is asked"
     if phase.recovers and plan.way.phase != pipeline.failed_phase:
         said["rewind"] = rewind_key(pipeline, plan.way.phase)
     consensus = requires_of(phase).consensus
@@ -210,11 +205,9 @@ def _root_cause(pipeline: Pipeline, now: Remembered) -> dict[str, str]:
 
 
 def failure_events(
-    state: State, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
+    pipeline: Pipeline, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
 ) -> list[Event]:
     """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
-    pipeline = state.pipeline
-    assert pipeline is not None, "only a pipeline is asked"
     assert plan.failure is not None, "a gate failed"
     failure = replace(plan.failure, **_root_cause(pipeline, now))
     data = {
@@ -229,13 +222,11 @@ def failure_events(
         return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
     entered = workflow.phase(phase.on_failure)
     assert entered is not None, "the file was checked"
-    after = replace(state, pipeline=change(pipeline, events[0]))
-    said = entry_data(after, workflow, entered, "failure", artifacts=now.artifacts, commit=now.commit)
-    entry: Mapping[str, Any] = {
+    entry = {
         "phase": entered.name,
         "how": "failure",
         "remembered": dict(now.phase),
-        "pipeline": said,
         "run": None,
+        **entry_data(pipeline, workflow, phase, entered, "failure", now),
     }
     return [*events, Event(kind="phase-entered", data=entry, at=at)]

@@ -14,6 +14,7 @@ from phase_gate.pipeline.begin import pipeline_of
 from phase_gate.pipeline.consensus import Tally, count_votes
 from phase_gate.pipeline.look import fault_of, fingerprint
 from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
+from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.project import Project, pipeline_rules
 from phase_gate.rules.fields import Fields
@@ -134,8 +135,7 @@ def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
 
 def _versions(project: Project, workflow: Workflow, pipeline: Pipeline, consensus: Consensus) -> dict[str, str]:
     """Return the digests of what is voted on. Raises NotAllowedError for what does not count, whatever is voted."""
-    rules = workflow.pipeline
-    assert rules is not None, "only a pipeline is asked"
+    rules = rules_of(workflow)
     found = {}
     # Whoever votes on a snapshot votes on the code that it shows.
     tree = tree_of(project.take_tree().files, rules)

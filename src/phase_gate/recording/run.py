@@ -23,6 +23,7 @@ from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.outcomes import References
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.record import RunRecord, SessionFacts
 from phase_gate.gate.run_end import Finished, finish_run
 from phase_gate.gate.runs import Kind
@@ -122,9 +123,9 @@ class RecordedRun:
 
     def _keep_rules(self, state: State) -> None:
         """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
-        if state.pipeline is None or state.is_done:
+        if PIPELINE not in state.parts or state.is_done:
             return
-        rules = pipeline_rules(self.store, state.pipeline)
+        rules = pipeline_rules(self.store, state.parts[PIPELINE])
         if rules.digest != self.workflow.digest:
             self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
         self.workflow = self.declared = rules

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from phase_gate.errors import PhaseOrderError
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.runs import count
 from phase_gate.project import Project, rules_of
 from phase_gate.recording.options import PHASE_VARIABLE
@@ -42,7 +43,7 @@ def hide_from_tests(config: pytest.Config) -> Callable[[], None]:
 
 def refuse_outside_verify(state: State) -> None:
     """Refuse a run in a task of the verification gate that its verify command did not start."""
-    verification = state.verification
+    verification = state.parts.get(VERIFICATION)
     if verification is None:
         return
     if verification.check is None or verification.check.how != "running":

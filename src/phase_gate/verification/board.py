@@ -24,7 +24,16 @@ from phase_gate.values import replace
 from phase_gate.verification.changes import look_at
 from phase_gate.verification.diff import TextChange
 from phase_gate.verification.judging import Look, judge
-from phase_gate.verification.model import FINISHED, NOT_PASSED, PHASE, Check, FailureType, Status, Verification
+from phase_gate.verification.model import (
+    FINISHED,
+    NOT_PASSED,
+    PHASE,
+    Check,
+    FailureType,
+    Status,
+    Verification,
+    find_verification,
+)
 from phase_gate.verification.overview import load_overview
 from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import escalate
@@ -244,11 +253,12 @@ class Desk:
 
 
 def require_verification(state: State, task: str) -> Verification:
-    if state.verification is None:
+    verification = find_verification(state)
+    if verification is None:
         raise NotAllowedError(
             f"{task} is no task of the verification gate", remedy="phase-gate verify status lists them"
         )
-    return state.verification
+    return verification
 
 
 def lost_check(check: Check) -> Event:
@@ -267,7 +277,7 @@ def write_state(board: Board) -> None:
     """Write STATE.md from the state. Nobody reads it back."""
     from phase_gate.verification.overview import write_state_file
 
-    write_state_file(board.project, board.overview, lambda task: board.desk(task).state().verification)
+    write_state_file(board.project, board.overview, lambda task: find_verification(board.desk(task).state()))
 
 
 def read_paper(call: Call, given: str) -> tuple[bytes, str, str | None]:

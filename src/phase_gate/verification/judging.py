@@ -12,7 +12,7 @@ from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
 from phase_gate.values import Value, replace
-from phase_gate.verification.model import FailureType, Status, Verification
+from phase_gate.verification.model import FailureType, Status, Verification, find_verification
 from phase_gate.verification.rules import escalate, retries_left
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
@@ -71,7 +71,7 @@ def judge(
     state: State, workflow: Workflow, phase: Phase, reading: Reading, look: Look, *, at: str, root: str
 ) -> Evaluation:
     """Return the verdict on the task as it stands: each step that somebody takes is an iteration."""
-    verification = state.verification
+    verification = find_verification(state)
     assert verification is not None
     iteration = state.iteration + 1
     subject = Subject.about(

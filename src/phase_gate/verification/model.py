@@ -1,17 +1,21 @@
 """A task of the verification gate: where it stands, what each of its three steps gave, and what failed before.
 
-Pure: values, the table of what may follow what, and both as JSON. How an event changes them is `verification_fold`.
+Pure: values, the table of what may follow what, and both as JSON. How an event changes them is `verification.events`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.values import Value, as_dict, field
 from phase_gate.verification.claims import doubts
 from phase_gate.verification.spec import TaskSpec, spec_from_json, spec_to_json
+
+if TYPE_CHECKING:
+    from phase_gate.gate.state import State
 
 #: Names of the workflow that is shipped for it, and of its one phase.
 WORKFLOW = "verification"
@@ -229,6 +233,12 @@ class Verification(Value):
         if self.skip is not None:
             return f"complete ({self.skip.mark})"
         return str(self.status)
+
+
+def find_verification(state: State) -> Verification | None:
+    """Return what a verify task has; None for every other task."""
+    verification: Verification | None = state.parts.get(VERIFICATION)
+    return verification
 
 
 #: Fields that came with a later version.

@@ -19,7 +19,7 @@ from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below
 from phase_gate.storage.store import TaskStore
-from phase_gate.verification.model import Verification
+from phase_gate.verification.model import Verification, find_verification
 from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import escalate
 from phase_gate.verification.show import task_block, task_rows
@@ -68,8 +68,9 @@ def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore], *, k
             continue
         if state is None:
             continue
-        row = None if state.verification is None else row_to_json(row_of(name, state.verification))
-        taken = "" if state.verification is None else state.verification.taken_at
+        verification = find_verification(state)
+        row = None if verification is None else row_to_json(row_of(name, verification))
+        taken = "" if verification is None else verification.taken_at
         found[name] = {"stamp": stamp, "taken_at": taken, "row": row}
     if key is None and found != remembered:
         _write_cache(cache_file, found)

@@ -24,7 +24,7 @@ from phase_gate.verification.changes import remember_files
 from phase_gate.verification.commits import head_of
 from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.model import FINISHED, PHASE, Status, Verification
+from phase_gate.verification.model import FINISHED, PHASE, Status, Verification, find_verification
 from phase_gate.verification.rules import set_limits
 from phase_gate.verification.spec import TaskSpec, spec_to_json
 from phase_gate.visible import show_rows
@@ -99,7 +99,7 @@ def _take(desk: Desk, spec: TaskSpec, flags: tuple[str, ...]) -> bool:
         settings.timeouts,
         {"executor": given.timeout_executor, "verify": given.timeout_verify, "review": given.timeout_review},
     )
-    looked = desk.state().verification
+    looked = find_verification(desk.state())
     if looked is not None and looked.spec == spec and looked.limits == limits:
         return False
     _refuse_change(desk, looked)
@@ -110,7 +110,7 @@ def _take(desk: Desk, spec: TaskSpec, flags: tuple[str, ...]) -> bool:
     workflow = desk.project.verification_workflow()
     phase = workflow.first
     with desk.store.transaction() as change:
-        before = change.state.verification
+        before = find_verification(change.state)
         _refuse_change(desk, before)
         data = {
             "spec": spec_to_json(spec),

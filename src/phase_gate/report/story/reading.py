@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import StateError, StorageError
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.standing import Standing, assess
 from phase_gate.project import Project, next_commands
 from phase_gate.report.story.builder import Teller
@@ -63,7 +64,7 @@ def _with_tasks(project: Project, story: Story, state: State) -> Story:
     overview = load_overview(
         project.state_folder, lambda task: replace(project, task=task).store("phase-gate report"), key=project.key
     )
-    return replace(story, more=(*story.more, *sections_of(overview, state.verification)))
+    return replace(story, more=(*story.more, *sections_of(overview, state.parts.get(VERIFICATION))))
 
 
 def _with_damage(story: Story, damaged: list[StateError]) -> Story:

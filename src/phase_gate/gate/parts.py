@@ -1,0 +1,152 @@
+"""The table of parts: features that own a share of a task's state.
+
+`gate` asks this table and imports no feature. A part is loaded where a task has it, or an event begins it: no other
+task pays for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from phase_gate.gate.evaluation import Evaluation
+    from phase_gate.gate.measured import Remembered
+    from phase_gate.gate.order import Entry
+    from phase_gate.gate.standing import Standing
+    from phase_gate.gate.state import Event, Json, State
+    from phase_gate.workflow.model import Phase, Workflow
+
+PIPELINE = "pipeline"
+VERIFICATION = "verification"
+
+
+class Row(Value):
+    """Where a part is defined, and the kinds of events that only it has."""
+
+    module: str
+    kinds: frozenset[str]
+
+
+PARTS: Mapping[str, Row] = {
+    PIPELINE: Row(
+        module="phase_gate.pipeline.part",
+        kinds=frozenset({"voted", "request-made", "request-decided", "gate-failed", "constitution-accepted"}),
+    ),
+    VERIFICATION: Row(
+        module="phase_gate.verification.part",
+        kinds=frozenset(
+            {
+                "task-taken",
+                "attempt-began",
+                "executor-reported",
+                "verify-started",
+                "verify-ran",
+                "reviewed",
+                "attempt-failed",
+                "verification-skipped",
+                "committed",
+                "task-resumed",
+                "wave-resumed",
+            }
+        ),
+    ),
+}
+PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.values()))
+
+
+class Part:
+    """What `gate` asks of a part. `value` is the part's share of the state; the answers here change nothing."""
+
+    def reduce(self, value: Any, event: Event) -> Any:
+        """Return the share after one more event: None where the task has none, before or after it."""
+        raise NotImplementedError
+
+    def to_json(self, value: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def from_json(self, document: Json) -> Any:
+        """Return what `to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
+        raise NotImplementedError
+
+    def standing(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
+        """Return where the task stands; None where that is said by its phases and runs."""
+        return None
+
+    def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
+        """Return which phase follows once this one has exited, and how it is entered; None: the workflow says it."""
+        return None
+
+    def cycle_data(self, remembered: Remembered) -> dict[str, Any]:
+        """Return what the event says with which a cycle of the part's workflow begins."""
+        return {}
+
+    def entry_events(self, value: Any, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
+        """Return what happens just before a phase of the part's workflow is entered."""
+        return []
+
+    def entry_data(
+        self, value: Any, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
+    ) -> dict[str, Any]:
+        """Return what the event says with which a phase of the part's workflow is entered."""
+        return {}
+
+    def with_consequences(
+        self, value: Any, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
+    ) -> Evaluation:
+        """Return the verdict with what follows from it."""
+        return evaluation
+
+    def verdict_events(
+        self,
+        value: Any,
+        evaluation: Evaluation,
+        state: State,
+        workflow: Workflow,
+        phase: Phase,
+        *,
+        at: str,
+        look: Callable[[Phase], Remembered],
+    ) -> tuple[list[Event], dict[str, Any]]:
+        """Return the events that follow from a verdict, and what its exit says where it exits.
+
+        :param look: looks at the project as it is when the given phase is entered.
+        """
+        return [], {}
+
+
+def load_part(name: str) -> Part:
+    """Return a part by its name. Raises KeyError for one that is not in the table."""
+    import sys
+
+    module = PARTS[name].module
+    if module not in sys.modules:
+        import importlib
+
+        importlib.import_module(module)
+    part: Part = sys.modules[module].PART
+    return part
+
+
+def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
+    """Return the parts that a task has, each with its share of the state."""
+    return ((load_part(name), value) for name, value in state.parts.items())
+
+
+def parts_of_workflow(workflow: Workflow) -> Iterator[tuple[str, Part]]:
+    """Return the parts that a cycle of the workflow has: a section of its file has the part's name."""
+    return ((name, load_part(name)) for name in PARTS if getattr(workflow, name, None) is not None)
+
+
+def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
+    """Return the parts after one more event. One that is not there may begin by an event that is its own."""
+    changed = {}
+    for name, row in PARTS.items():
+        value = parts.get(name)
+        if value is not None or event.kind in row.kinds or name in event.data:
+            value = load_part(name).reduce(value, event)
+        if value is not None:
+            changed[name] = value
+    return changed

@@ -1,0 +1,70 @@
+"""What a pipeline owns of a task's state, for the table of `gate.parts`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.measured import Remembered
+from phase_gate.gate.order import Entry, How
+from phase_gate.gate.parts import PIPELINE, Part
+from phase_gate.gate.state import Event, Json, State
+from phase_gate.pipeline.model import Pipeline, change, pipeline_from_json, pipeline_to_json
+from phase_gate.pipeline.order import entry_data, following
+from phase_gate.pipeline.verdict import decided, pipeline_events, with_pipeline
+from phase_gate.workflow.model import Phase, Workflow
+
+
+class PipelinePart(Part):
+    def reduce(self, value: Pipeline | None, event: Event) -> Pipeline | None:
+        return change(value, event)
+
+    def to_json(self, value: Pipeline) -> dict[str, Any]:
+        return pipeline_to_json(value)
+
+    def from_json(self, document: Json) -> Pipeline:
+        return pipeline_from_json(document)
+
+    def following(self, value: Pipeline, workflow: Workflow, current: Phase) -> tuple[str, str]:
+        way = following(value, workflow, current)
+        return way.phase, way.how
+
+    def cycle_data(self, remembered: Remembered) -> dict[str, Any]:
+        return {PIPELINE: {"constitution": dict(remembered.constitution), "rules": remembered.rules}}
+
+    def entry_events(self, value: Pipeline | None, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
+        """Return what becomes of the requests that lead here: to follow one is to approve it."""
+        current = workflow.phase(state.phase or "")
+        if entry.how is not How.REQUEST or current is None or value is None:
+            return []
+        reason = f"leads from {current.name} to {entry.phase.name}"
+        requests = following(value, workflow, current).requests
+        return [decided(request, "approved", by=current.name, reason=reason) for request in requests]
+
+    def entry_data(
+        self, value: Pipeline | None, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
+    ) -> dict[str, Any]:
+        current = workflow.phase(state.phase or "")
+        return entry_data(value or Pipeline(), workflow, current, entry.phase, entry.how, remembered)
+
+    def with_consequences(
+        self, value: Pipeline, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
+    ) -> Evaluation:
+        return with_pipeline(evaluation, value, workflow, phase, task=state.task)
+
+    def verdict_events(
+        self,
+        value: Pipeline,
+        evaluation: Evaluation,
+        state: State,
+        workflow: Workflow,
+        phase: Phase,
+        *,
+        at: str,
+        look: Callable[[Phase], Remembered],
+    ) -> tuple[list[Event], dict[str, Any]]:
+        return pipeline_events(evaluation, value, workflow, phase, at=at, look=look)
+
+
+PART = PipelinePart()

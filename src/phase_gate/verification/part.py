@@ -1,0 +1,43 @@
+"""What a verify task owns of its state, for the table of `gate.parts`. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phase_gate.gate.forked import LATE
+from phase_gate.gate.parts import PARTS, VERIFICATION, Part
+from phase_gate.gate.standing import Standing, by_verdict
+from phase_gate.gate.state import Event, Json, State
+from phase_gate.verification.events import advance, exit_phase
+from phase_gate.verification.model import Verification, verification_from_json, verification_to_json
+
+
+class VerificationPart(Part):
+    def reduce(self, value: Verification | None, event: Event) -> Verification | None:
+        if event.kind in PARTS[VERIFICATION].kinds:
+            return advance(value, event)
+        if value is not None and event.kind == "phase-exited" and not event.data.get("forced"):
+            return exit_phase(value)
+        return value
+
+    def to_json(self, value: Verification) -> dict[str, Any]:
+        return verification_to_json(value)
+
+    def from_json(self, document: Json) -> Verification:
+        return verification_from_json(document)
+
+    def standing(self, value: Verification, state: State, *, tree: str, gate_1_only: bool) -> Standing:
+        """Return whether the task holds: what is committed does, whatever comes after it."""
+        evaluation, look = state.evaluation, f"phase-gate verify status --task {value.spec.slug}"
+        if value.commit:
+            return Standing(holds=True, reason=f"approved, and committed as {value.commit[:10]}", next=look)
+        if evaluation is None or state.evaluation_is_stale:
+            is_forked = evaluation is not None and state.is_forked
+            return Standing(holds=False, reason=LATE if is_forked else f"it is {value.status}", next=look)
+        if value.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
+            reason = "files were changed after the verify run: its evidence is stale"
+            return Standing(holds=False, reason=reason, next=look)
+        return by_verdict(evaluation, gate_1_only=gate_1_only)
+
+
+PART = VerificationPart()
