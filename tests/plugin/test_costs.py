@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from phase_gate.storage.opening import Opener
 from tests.plugin.looking import last_run, state_of
 from tests.support import LOADED, Sample
 
@@ -20,19 +22,23 @@ SEAMS = ("parse_source", "parse_file", "_hash_file", "_read", "read_source", "fi
 def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each of the seams was used."""
     counted: Counter[str] = Counter()
-
-    def count(name: str, real: Any) -> Any:
-        def counting(*arguments: Any, **named: Any) -> Any:
-            counted[name] += 1
-            return real(*arguments, **named)
-
-        return counting
-
-    for module in LOADED:
-        for name in SEAMS:
-            if callable(real := vars(module).get(name)):
-                monkeypatch.setattr(module, name, count(name, real))
+    count_calls(monkeypatch, counted, SEAMS)
     return counted
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, counted: Counter[str], names: Iterable[str]) -> None:
+    for module in LOADED:
+        for name in names:
+            if callable(real := vars(module).get(name)):
+                monkeypatch.setattr(module, name, counting(counted, name, real))
+
+
+def counting(counted: Counter[str], name: str, real: Any) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
+        counted[name] += 1
+        return real(*arguments, **named)
+
+    return call
 
 
 @pytest.fixture
@@ -74,3 +80,46 @@ def test_only_what_changed_is_parsed(large: Sample, work: Counter[str]) -> None:
     # Once for its tests, and once for the code around them, which is compared with what was frozen.
     assert (work["parse_source"], work["read_source"]) == (2, 1)
     assert work["_hash_file"] <= 2, "before the run and after it"
+
+
+# --- the state is opened when a run begins and when it ends, and handed down in between
+
+
+@pytest.fixture
+def openings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    monkeypatch.setattr(Opener, "open", counting(counted, "open", Opener.open))
+    count_calls(monkeypatch, counted, ("decide_entry", "take_tree"))
+    return counted
+
+
+def test_a_run_opens_its_state_when_it_begins_and_when_it_ends(sample: Sample, openings: Counter[str]) -> None:
+    sample.write(test_it="from it import it\n\n\ndef test_it():\n    assert it\n")
+    for phase in ("red", "green", "green"):
+        openings.clear()
+        sample.pytest(f"--phase={phase}", "-q", "--exit-signal=it is so")
+        assert openings == Counter(open=2, decide_entry=1, take_tree=2), phase
+        sample.write(it="it = 1\n")
+    assert state_of(sample).exited
+
+
+WRITES = """\
+from pathlib import Path
+
+from phase_gate.gate.state import Event
+from phase_gate.storage.store import TaskStore
+
+
+def test_it():
+    with TaskStore(Path(".phase-gate"), task="default").transaction() as change:
+        change.record(Event(kind="fact-declared", data={"name": "said", "value": True, "reason": "so", "by": "dev"}))
+"""
+
+
+def test_what_is_written_while_the_tests_run_is_read_before_the_run_is_judged(
+    sample: Sample, openings: Counter[str]
+) -> None:
+    sample.write(test_it=WRITES)
+    sample.pytest("--phase=green", "-q")
+    assert openings["open"] == 2 + 1 + 1, "the run's two, the other writer's, and one more because of that"
+    assert [fact.name for fact in state_of(sample).facts] == ["said"]

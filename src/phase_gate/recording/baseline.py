@@ -21,7 +21,6 @@ from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line
 from phase_gate.storage.fork_marks import SUFFIX
 from phase_gate.storage.surroundings import take_surroundings
-from phase_gate.workflow.model import Workflow
 
 
 class BaselineRecorder:
@@ -48,7 +47,8 @@ class BaselineRecorder:
                 folder=config.option.phase_dir,
             )
             recorder = cls(config, project)
-            refuse_baseline(recorder._store.look().state, recorder._rules())
+            opened = recorder._store.look()
+            refuse_baseline(opened.state, rules_of(project, recorder._store, opened))
         except NotAllowedError as error:
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
         except PhaseGateError as error:
@@ -56,9 +56,6 @@ class BaselineRecorder:
         config.option.continue_on_collection_errors = True
         config.pluginmanager.register(recorder._witness, "phase_gate_witness")
         config.pluginmanager.register(recorder, "phase_gate_baseline")
-
-    def _rules(self) -> Workflow:
-        return rules_of(self._project, self._store, self._store.look())
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
@@ -83,7 +80,7 @@ class BaselineRecorder:
         tree = self._project.take_tree()
         inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
         with self._store.transaction() as change:
-            refuse_baseline(change.state, self._rules())
+            refuse_baseline(change.state, rules_of(self._project, self._store, change.opened))
             event = baseline_event(
                 outcomes,
                 inventory,

@@ -115,21 +115,21 @@ class Controller:
 
     @classmethod
     def _prepare(cls, config: pytest.Config) -> Controller:
-        typed, early = tuple(map(str, config.invocation_params.args)), early_look(config)
-        project, options, workflow = prepare(config)
+        early, prepared = early_look(config), prepare(config)
+        options, workflow = prepared.options, prepared.workflow
         request = Request(
             phase=options.phase,
             exit_signal=options.exit_signal,
             confirming=options.confirming,
             confirms=options.confirms,
-            arguments=typed,
+            arguments=tuple(map(str, config.invocation_params.args)),
             signal=early.signal,
             run=early.origin.run,
         )
-        run = RecordedRun(project, workflow, project.store(" ".join(("pytest", *typed))), request)
-        controller = cls(config, project, options, run)
+        run = RecordedRun(prepared.project, workflow, prepared.store, request)
+        controller = cls(config, prepared.project, options, run)
         try:
-            run.check_order()
+            run.check_order(prepared.opened)
         except StateError as error:
             controller._problem = error
             run.phase = named_phase(workflow, options.phase) or workflow.first

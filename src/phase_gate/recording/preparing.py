@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from phase_gate.gate.criteria import Criteria
-from phase_gate.project import Project
+from phase_gate.project import Project, rules_of
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.options import Options, read_options
-from phase_gate.recording.verify_run import task_rules
+from phase_gate.storage.opening import Opened
+from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value
 from phase_gate.workflow.model import Workflow
 
 if TYPE_CHECKING:
@@ -19,8 +21,19 @@ if TYPE_CHECKING:
     from phase_gate.recording.run import RecordedRun
 
 
-def prepare(config: pytest.Config) -> tuple[Project, Options, Workflow]:
-    """Return where we are, and what was asked for. Raises PhaseGateError for whatever is off."""
+class Prepared(Value):
+    """Where we are, and what was asked for."""
+
+    project: Project
+    options: Options
+    workflow: Workflow
+    store: TaskStore
+    #: The task, where its rules had to be looked up in its state.
+    opened: Opened | None = None
+
+
+def prepare(config: pytest.Config) -> Prepared:
+    """Read project, options and workflow. Raises PhaseGateError for whatever is off."""
     project = Project.find(
         config.invocation_params.dir,
         environment=dict(os.environ),
@@ -28,12 +41,15 @@ def prepare(config: pytest.Config) -> tuple[Project, Options, Workflow]:
         folder=config.option.phase_dir,
     )
     options = read_options(config, project)
-    workflow = task_rules(project, options)
-    if workflow is None:
-        workflow = project.workflow(
-            options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
-        )
-    return project, options, workflow
+    store = project.store(" ".join(("pytest", *map(str, config.invocation_params.args))))
+    if options.verifies:
+        opened = store.look()
+        rules = rules_of(project, store, opened)
+        return Prepared(project=project, options=options, workflow=rules, store=store, opened=opened)
+    workflow = project.workflow(
+        options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)
+    )
+    return Prepared(project=project, options=options, workflow=workflow, store=store)
 
 
 def take_criteria(config: pytest.Config, run: RecordedRun, typed: str | None) -> tuple[Criteria, CriterionMarks | None]:

@@ -88,6 +88,9 @@ class RecordedRun:
         #: Returns what is not as other tasks of the same root have frozen it.
         self.find_altered_elsewhere: Compare = lambda *_: ()
         self.phase: Phase | None = None
+        #: The task as this run knows it: opened before the project's code runs, then as its own start left it.
+        self.opened = Opened()
+        self._entry: Entry | None = None
         #: What gives the tests their meaning is frozen by this run's phase, or by this very run.
         self.freezes = True
         #: No run of its cycle was complete before.
@@ -110,16 +113,23 @@ class RecordedRun:
         """Whether there is something to let go."""
         return self._lock is not None
 
-    def check_order(self) -> None:
-        """Look whether the phase may run now, before anything is written."""
-        opened = self.store.look()
-        refuse_outside_verify(opened.state)
-        self._keep_rules(opened.state)
-        entry = decide_entry(opened.state, self.workflow, self.request.phase)
-        self.phase = entry.phase
-        self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or opened.state.frozen is None
-        self.is_first = entry.begins_cycle or opened.state.first is None
-        self.criteria_given = "" if entry.begins_cycle else opened.state.criteria_given
+    @property
+    def state(self) -> State:
+        return self.opened.state
+
+    def check_order(self, opened: Opened | None = None) -> None:
+        """Look whether the phase may run now, before anything is written.
+
+        :param opened: the task, where it was opened already.
+        """
+        self.opened = self.store.look() if opened is None else opened
+        refuse_outside_verify(self.state)
+        self._keep_rules(self.state)
+        entry = decide_entry(self.state, self.workflow, self.request.phase)
+        self._entry, self.phase = entry, entry.phase
+        self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or self.state.frozen is None
+        self.is_first = entry.begins_cycle or self.state.first is None
+        self.criteria_given = "" if entry.begins_cycle else self.state.criteria_given
 
     def _keep_rules(self, state: State) -> None:
         """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
@@ -132,20 +142,19 @@ class RecordedRun:
 
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
-        looked = self.store.look().state
-        self.tree = self.project.take_tree(beside=looked.beside)
-        expected = decide_entry(looked, self.workflow, self.request.phase)
-        self._remember(looked, expected)
-        frozen = None if expected.phase.scope == "targets" else load_frozen(self.store.objects, looked.frozen)
+        entry = self._entry
+        assert entry is not None, "the order was checked"
+        self.tree = self.project.take_tree(beside=self.state.beside)
+        self._remember(self.state, entry)
+        frozen = None if entry.phase.scope == "targets" else load_frozen(self.store.objects, self.state.frozen)
         if frozen is not None:
             self.at_start = look_at_frozen(self.project, frozen, self.tree)
-        self._look_around(looked, expected.phase)
-        with self.store.transaction() as change:
+        self._look_around(self.state, entry.phase)
+        with self.store.transaction(known=self.opened) as change:
             self._report_forked(change)
             self._report_lost(change)
-            entry = decide_entry(change.state, self.workflow, self.request.phase)
-            if entry != expected:  # somebody moved the task on meanwhile
-                self._remember(change.state, entry)
+            if change.opened.head != self.opened.head:
+                entry = self._decide_again(change.state, entry)
             self.phase = entry.phase
             self._adapt_green_runs(change.state)
             outer = self.project.environment.get(RUN_VARIABLE, "")
@@ -166,9 +175,17 @@ class RecordedRun:
             make_folder(self.store.files, self.store.folder / "runs")
             self._lock = RunLock(self.store.run_lock_file(self.id), self.store.files)
             self._lock.acquire()
+        self.opened = change.opened
         self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
+
+    def _decide_again(self, state: State, expected: Entry) -> Entry:
+        """Return how the run begins now that somebody has moved the task on since the order was checked."""
+        entry = decide_entry(state, self.workflow, self.request.phase)
+        if entry != expected:
+            self._remember(state, entry)
+        return entry
 
     def _look_around(self, state: State, phase: Phase) -> None:
         """Look what other tasks of this root have frozen, where this one has not been through RED itself."""
@@ -269,15 +286,22 @@ class RecordedRun:
             rewinds=run is not None and run.rewinds and state.phase != run.phase,
         )
 
+    def look_again(self) -> State:
+        """Return the task's state now that the tests have run: as our start left it, if nobody wrote since."""
+        if not self.store.is_as_opened(self.opened):
+            self.opened = self.store.look()
+        self._refuse_lost(self.opened)
+        return self.state
+
     def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:
         """Judge the run and write its end record. The lock is held for the write only."""
-        looked = self.store.look()
-        self.refuse_lost(looked)
-        signals = SignalDesk(self, looked.state)
-        finished = self._finish(looked.state, record, signals, tree_files)
+        judged_on = self.opened.head
+        signals = SignalDesk(self, self.state)
+        finished = self._finish(self.state, record, signals, tree_files)
         with self.store.transaction() as change:
-            if change.opened.head != looked.head or change.events:
+            if change.opened.head != judged_on or change.events:
                 # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
+                self._refuse_lost(change.opened)
                 signals = SignalDesk(self, change.state)
                 finished = self._finish(change.state, record, signals, tree_files)
             change.record(*signals.events(), *finished.events)
@@ -287,7 +311,7 @@ class RecordedRun:
         self.close()
         return finished
 
-    def refuse_lost(self, opened: Opened) -> None:
+    def _refuse_lost(self, opened: Opened) -> None:
         """Refuse to end a run that the ledger does not know as open any more."""
         if opened.state.open_run(self.id) is not None:
             return

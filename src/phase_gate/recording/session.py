@@ -139,9 +139,7 @@ def make_record(
     assert run.tree is not None, "the run was begun"
     assert run.phase is not None, "the run was begun"
     in_first_phase = run.phase.scope == "targets"
-    opened = run.store.look()
-    run.refuse_lost(opened)
-    looked = opened.state
+    looked = run.look_again()
     # In RED everything is frozen anew, whole.
     frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
     frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
@@ -237,9 +235,9 @@ def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first
 
 def missing_modules(run: RecordedRun) -> list[str]:
     """Return the modules that were missing in RED: in later phases they have to be the project's own."""
+    red = run.state.red
     try:
-        state = run.store.look().state
-        modules: list[str] = [] if state.red is None else run.store.objects.load(state.red)["modules"]
+        modules: list[str] = [] if red is None else run.store.objects.load(red)["modules"]
     except PhaseGateError:
         return []
     return modules

@@ -11,23 +11,12 @@ import pytest
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.runs import count
-from phase_gate.project import Project, rules_of
 from phase_gate.recording.options import PHASE_VARIABLE
 from phase_gate.report.panel import Line
 
 if TYPE_CHECKING:
     from phase_gate.gate.evaluation import Evaluation
     from phase_gate.gate.state import State
-    from phase_gate.recording.options import Options
-    from phase_gate.workflow.model import Workflow
-
-
-def task_rules(project: Project, options: Options) -> Workflow | None:
-    """Return the rules that the task was taken with; None for a run that no verify command started."""
-    if not options.verifies:
-        return None
-    store = project.store("")
-    return rules_of(project, store, store.look())
 
 
 def hide_from_tests(config: pytest.Config) -> Callable[[], None]:

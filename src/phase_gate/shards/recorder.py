@@ -102,17 +102,19 @@ class ShardRecorder:
     @classmethod
     def _prepare(cls, config: pytest.Config) -> ShardRecorder:
         typed = tuple(map(str, config.invocation_params.args))
-        project, options, workflow = prepare(config)
-        split = read_split(config.option.phase_shard, config, project.environment)
+        prepared = prepare(config)
+        options, workflow = prepared.options, prepared.workflow
+        split = read_split(config.option.phase_shard, config, prepared.project.environment)
         _refuse_verdicts(config)
-        run = RecordedRun(project, workflow, project.store("pytest"), Request(phase=options.phase, arguments=typed))
+        run = RecordedRun(prepared.project, workflow, prepared.store, Request(phase=options.phase, arguments=typed))
         phase = named_phase(workflow, options.phase)
         if phase is None:
             names = ", ".join(each.name.lower() for each in workflow.phases)
             raise UsageError("--phase=auto: a shard has to name its phase", remedy=f"use one of: {names}")
         with contextlib.suppress(StateError):  # a damaged one is the business of whoever combines
-            if run.store.look().exists:
-                run.check_order()  # refused when they are combined: better now than then
+            opened = run.store.look()
+            if opened.exists:
+                run.check_order(opened)  # refused when they are combined: better now than then
         run.phase = phase
         return cls(config, run, phase, options, split)
 

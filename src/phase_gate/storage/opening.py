@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -28,7 +28,7 @@ from phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_b
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.lineage import refuse_foreign, rolled_back
 from phase_gate.storage.memory import Memory, Seen
-from phase_gate.values import Value
+from phase_gate.values import Value, field
 
 T = TypeVar("T")
 
@@ -64,10 +64,20 @@ class Opened(Value):
     key_check: str | None = None
     #: The schema of `state.json`, if it is an older one: the next write migrates it.
     older_schema: int | None = None
+    #: Size, times and inode of the ledger when it was read; empty where there is none.
+    stat: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exists(self) -> bool:
         return self.serial > 0
+
+
+class _Stored(Value, kw_only=False):
+    """What `state.json` says."""
+
+    document: dict[str, Any]
+    #: None where another schema wrote it.
+    state: State | None
 
 
 class Opener:
@@ -113,17 +123,26 @@ class Opener:
         has_ledger = exists(self.ledger_file, self._files)
         if stored is None and not has_ledger:
             return Opened()
-        if stored is not None:
-            if not has_ledger:
-                raise TamperedError("ledger.jsonl is gone, state.json is still there", remedy=REPAIR)
-            is_untouched = stored["ledger"].items() >= self.ledger_stat().items()
-            # Somebody who keeps no memory wrote since: only a replay tells whether they went on from what was seen.
-            is_ahead = seen is not None and seen.lineage == stored["lineage"] and seen.serial < stored["serial"]
-            if stored["schema"] == SCHEMA and is_untouched and not is_ahead:
-                return self._open_checkpoint(stored)
-        return self._open_by_replay(stored, seen)
+        if stored is not None and not has_ledger:
+            raise TamperedError("ledger.jsonl is gone, state.json is still there", remedy=REPAIR)
+        stat = self.ledger_stat()
+        if stored is None:
+            return self._open_by_replay(None, seen, stat)
+        document = stored.document
+        is_untouched = document["ledger"].items() >= stat.items()
+        # Somebody who keeps no memory wrote since: only a replay tells whether they went on from what was seen.
+        is_ahead = seen is not None and seen.lineage == document["lineage"] and seen.serial < document["serial"]
+        if stored.state is not None and is_untouched and not is_ahead:
+            return self._open_checkpoint(document, stored.state, stat)
+        return self._open_by_replay(document, seen, stat)
 
-    def _open_checkpoint(self, stored: dict[str, Any]) -> Opened:
+    def is_as_opened(self, opened: Opened) -> bool:
+        """Tell whether nobody has written since the task was opened, as far as a look from outside tells."""
+        if not exists(self.ledger_file, self._files):
+            return not opened.exists and not opened.stat and not exists(self.state_file, self._files)
+        return opened.stat == self.ledger_stat()
+
+    def _open_checkpoint(self, stored: dict[str, Any], state: State, stat: Mapping[str, int]) -> Opened:
         """Nobody has touched the ledger since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
         # As far as the checkpoint goes: without a lock, somebody may have written more since the file was looked at.
@@ -138,15 +157,16 @@ class Opener:
             raise TamperedError("state.json is not what the ledger gives", remedy=REPAIR)
         self._require_key(key)
         return Opened(
-            state=state_from_json(stored["state"]),
+            state=state,
             lineage=stored["lineage"],
             serial=line.seq,
             head=line.hash,
             size=size,
             key_check=stored["key_check"],
+            stat=stat,
         )
 
-    def _open_by_replay(self, stored: dict[str, Any] | None, seen: Seen | None) -> Opened:
+    def _open_by_replay(self, stored: dict[str, Any] | None, seen: Seen | None, stat: Mapping[str, int]) -> Opened:
         """The ledger was touched, or the state lags: verify every line and fold them all."""
         key = self.key_for(self._read_first("key_check"))
         state, good = NEW_STATE, NEW_STATE
@@ -178,9 +198,10 @@ class Opener:
             state_lags=stored is None or last is None or last.seq != stored["serial"],
             key_check=key_check,
             older_schema=None if stored is None or stored["schema"] == SCHEMA else stored["schema"],
+            stat=stat,
         )
 
-    def _read_state_file(self) -> dict[str, Any] | None:
+    def _read_state_file(self) -> _Stored | None:
         raw = read_bytes(self.state_file, self._files)
         if raw is None:
             return None
@@ -201,11 +222,10 @@ class Opener:
             # Within the file: a place beyond what can be sought is no place.
             if not isinstance(last, int) or not isinstance(size, int) or not 0 <= last <= max(size, 0):
                 raise ValueError("its fields are not ours")
-            if schema == SCHEMA:
-                state_from_json(stored["state"])
+            state = state_from_json(stored["state"]) if schema == SCHEMA else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
-        return dict(stored)
+        return _Stored(dict(stored), state)
 
     def ledger_stat(self) -> dict[str, int]:
         try:
@@ -225,7 +245,8 @@ class Opener:
             stored = self._read_state_file()
         except (TamperedError, NewerSchemaError):
             stored = None
-        return self._read_lines(self.key_for(self._read_first("key_check")), stored)
+        document = None if stored is None else stored.document
+        return self._read_lines(self.key_for(self._read_first("key_check")), document)
 
     def _read_lines(self, key: bytes | None, stored: dict[str, Any] | None) -> Iterator[Line]:
         stream = open_file(self.ledger_file, self._files)

@@ -143,7 +143,13 @@ class TaskStore:
         state = opened.state
         for event in self.late_marks(opened):
             state = apply(state, event)
-        return opened if state is opened.state else replace(opened, state=state)
+        # With marks it is more than the files tell: a transaction has to open them again.
+        return opened if state is opened.state else replace(opened, state=state, stat={})
+
+    def is_as_opened(self, opened: Opened) -> bool:
+        """Tell whether nobody has written since the task was opened, as far as a look from outside tells."""
+        refuse_links(self._own_folders)
+        return self._opener.is_as_opened(opened)
 
     def late_marks(self, opened: Opened) -> list[Event]:
         """Return what forked children did when their run had ended: no line of the ledger tells of it yet."""
@@ -195,12 +201,18 @@ class TaskStore:
     # --- changing ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def transaction(self, *, accept_rollback: bool = False) -> Iterator[Transaction]:
-        """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing."""
+    def transaction(self, *, accept_rollback: bool = False, known: Opened | None = None) -> Iterator[Transaction]:
+        """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing.
+
+        :param known: the task as the caller has opened it; it is not opened again if nobody wrote since.
+        """
         refuse_links(self._own_folders)
         make_folder(self.files, self.folder)
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            opened = self._opener.open(accept_rollback=accept_rollback)
+            if known is not None and self._opener.is_as_opened(known):
+                opened = known
+            else:
+                opened = self._opener.open(accept_rollback=accept_rollback)
             change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
@@ -260,10 +272,12 @@ class TaskStore:
             append_durably(self.files, self.ledger_file, data)
         else:
             write_atomically(self.files, self.ledger_file, instead_of + data)
+        size = opened.size + len(data)
         change.opened = replace(
-            opened, state=change.state, serial=last.seq, head=last.hash, size=opened.size + len(data), unfinished=b""
+            opened, state=change.state, serial=last.seq, head=last.hash, size=size, unfinished=b"", stat={}
         )
         try:
+            change.opened = replace(change.opened, stat=self._opener.ledger_stat())
             self._write_state(change.opened, document, last_start=opened.size + last.start)
         except StorageError:
             # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
@@ -279,7 +293,7 @@ class TaskStore:
             "serial": opened.serial,
             "head": opened.head,
             "key_check": opened.key_check,
-            "ledger": {"last": last_start, **self._opener.ledger_stat()},
+            "ledger": {"last": last_start, **opened.stat},
             "state": document,
         }
         write_atomically(self.files, self.state_file, json.dumps(stored, indent=1).encode())
