@@ -16,10 +16,9 @@ from pathlib import Path
 from _pytest.config.argparsing import Parser
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where this is called as a script
-from docs.shell_files import FILES, help_of, is_required, own_actions, subparsers, word_of
+from docs.shell_files import FILES, command_parsers, help_of, is_required, own_actions, subparsers, word_of
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli import COMMANDS
-from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.breaker import TRANSITIONS
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
@@ -122,7 +121,7 @@ def options() -> str:
 
 
 def commands() -> str:
-    choices = subparsers(build_full_parser())
+    choices = command_parsers()
     parts = []
     for name, summary in COMMANDS.items():
         parts.append(_command(f"phase-gate {name}", f"## {name}", f"{summary}.", choices[name]))

@@ -15,7 +15,7 @@ from phase_gate.cli._completion_values import KINDS
 from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.cli._help import ABOUT, grouped
 from phase_gate.cli.completion import FOLDER, SHELLS
-from phase_gate.cli.schema import schema_names
+from phase_gate.cli.workflow_schema import schema_names
 from phase_gate.exit_codes import MEANINGS
 
 MAN_PAGE = Path(__file__).parent / "man" / "phase-gate.1"
@@ -28,6 +28,12 @@ def subparsers(parser: argparse.ArgumentParser) -> Mapping[str, argparse.Argumen
     """Return the commands of a parser."""
     found = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return next(found, {})
+
+
+def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
+    """Return the parser of every command, by its name."""
+    top = subparsers(build_full_parser())
+    return {name: top[name] if name in top else subparsers(top[name.split()[0]])[name.split()[1]] for name in COMMANDS}
 
 
 def own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
@@ -88,8 +94,7 @@ def completion(shell: str) -> str:
     import shtab
 
     parser = build_full_parser()
-    for name, command in subparsers(parser).items():
-        _attach(name, command)
+    _attach("", parser)
     script: str = shtab.complete(parser, shell=shell, preamble=_PREAMBLES[shell])
     return "\n".join(row.rstrip() for row in script.splitlines()) + "\n"
 
@@ -100,13 +105,13 @@ def _attach(name: str, parser: argparse.ArgumentParser) -> None:
 
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                _attach(name, inner)
+            for inner, below in action.choices.items():
+                _attach(f"{name} {inner}".strip(), below)
         elif action.metavar in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar in _FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-        elif (name, action.dest) == ("schema", "name"):
+        elif (name, action.dest) == ("workflow schema", "name"):
             action.choices = schema_names()
         elif kind := kind_of(name, action):
             action.complete = {  # type: ignore[attr-defined]
@@ -158,7 +163,7 @@ def _man_rows() -> Iterator[str]:
         " hold in the same iteration. Runs are recorded with `pytest --phase=NAME`; this command looks at the record,"
         " gives the signal, and goes on."
     )
-    parsers = subparsers(build_full_parser())
+    parsers = command_parsers()
     yield ".SH OPTIONS OF EVERY COMMAND"
     common = [action for action in parsers["check"]._actions if COMMON.intersection(action.option_strings)]
     yield from _arguments(common)
@@ -166,11 +171,10 @@ def _man_rows() -> Iterator[str]:
         yield f".SH {_escape(group).upper()}"
         for name in names:
             yield from _man_command(f"phase-gate {name}", f"{COMMANDS[name]}.", parsers[name])
-            if name in ABOUT:
-                codes = "; ".join(f"{code} {meaning}" for code, meaning in sorted(ABOUT[name].codes) if code != 2)
-                yield ".PP"
-                yield from (f"Exit codes: {_escape(codes)}.", ".PP", "Example:", ".PP")
-                yield from (".RS 4", ".nf", _example(ABOUT[name].example), ".fi", ".RE")
+            codes = "; ".join(f"{code} {meaning}" for code, meaning in sorted(ABOUT[name].codes) if code != 2)
+            yield ".PP"
+            yield from (f"Exit codes: {_escape(codes)}.", ".PP", "Example:", ".PP")
+            yield from (".RS 4", ".nf", _example(ABOUT[name].example), ".fi", ".RE")
     yield ".SH EXIT STATUS"
     for code, _, meaning in MEANINGS:
         yield from (".TP", f".B {code}", f"{_escape(meaning)}.")

@@ -21,7 +21,7 @@ EXCEPTIONS: dict[str, str] = {
     "report.story.reading -> verification.show": "small moves",
     "source.checks -> gate.failures": "small moves",
     "verification.board -> cli._answer": "services return results",
-    "verification.board -> cli._dispatch": "services return results",
+    "verification.board -> cli._streams": "services return results",
     "verification.bundle -> cli._answer": "services return results",
     "verification.commit -> cli._answer": "services return results",
     "verification.executor -> cli._answer": "services return results",
@@ -29,9 +29,9 @@ EXCEPTIONS: dict[str, str] = {
     "verification.override -> cli.force": "services return results",
     "verification.review -> cli._answer": "services return results",
     "verification.run -> cli._answer": "services return results",
-    "verification.run -> cli._dispatch": "services return results",
+    "verification.run -> cli._streams": "services return results",
     "verification.start -> cli._answer": "services return results",
-    "verification.start -> cli._dispatch": "services return results",
+    "verification.start -> cli._streams": "services return results",
 }
 
 

@@ -41,7 +41,7 @@ def gate(*words):
 def write(name, attempt):
     """Write something down, anew in every attempt: what was left from an earlier one does not count."""
     if name == "snapshot":
-        gate("snapshot")
+        gate("pipeline", "snapshot")
         return
     target = FOLDER / name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def write(name, attempt):
 def agree():
     for name in ("ann", "bob"):
         Path("vote.yaml").write_text(f"vote: approve\nconfidence: 0.97\nby: {name}\n", encoding="utf-8")
-        gate("review", "vote.yaml")
+        gate("pipeline", "vote", "vote.yaml")
     Path("vote.yaml").unlink()
 
 
@@ -72,7 +72,7 @@ def build(attempt):
 
 def mend():
     """Say why the gate failed: the record chooses where to go on."""
-    failed = gate("recover")[1]["failed_phase"]
+    failed = gate("pipeline", "recover")[1]["failed_phase"]
     record = {
         "failed_phase": failed,
         "summary": "the test of heavy parcels fails",

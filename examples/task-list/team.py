@@ -36,7 +36,7 @@ def attempt(task: str, folder: Path) -> int:
         return code
     # A verdict is written after the evidence that it is about.
     Path("verdict.yaml").write_text((folder / "verdict.yaml").read_text())
-    if code := gate("review", "verdict.yaml", "--by", "reviewer"):
+    if code := gate("verify", "review", "verdict.yaml", "--by", "reviewer"):
         return code
     return gate("verify", "commit", "--task", task)
 

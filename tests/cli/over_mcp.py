@@ -1,4 +1,4 @@
-"""`phase-gate mcp` with the client of the official package, over a pipe: `tox -e mcp`."""
+"""`phase-gate agent mcp` with the client of the official package, over a pipe: `tox -e mcp`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def talk(desk: Desk, say: Callable[[Client], Awaitable[None]], *arguments: str, 
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path != WITHOUT_EXTRAS]
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "phase_gate.cli", "mcp", *arguments],
+        args=["-m", "phase_gate.cli", "agent", "mcp", *arguments],
         cwd=cwd or desk.root,
         env={**os.environ, "CI": "1", "PYTHONPATH": os.pathsep.join(paths)},
     )

@@ -32,7 +32,7 @@ def test_all_agents_in_and_out_again(begin: Begin) -> None:
     again = desk.gate("init", "--agent", *AGENT_NAMES)
     assert again.has("is as it should be: AGENTS.md")
     assert desk.files() == installed, "twice is once"
-    assert desk.gate("uninstall").code == 0
+    assert desk.gate("agent", "uninstall").code == 0
     assert desk.files() == before
     assert folders_of(desk) == folders
 
@@ -46,7 +46,7 @@ def test_in_the_middle_of_a_cycle_the_record_of_it_stays(begin: Begin) -> None:
     before = desk.files()
     desk.gate("init", "--agent", "copilot")
     assert desk.gate("status").code == 10
-    desk.gate("uninstall")
+    desk.gate("agent", "uninstall")
     assert desk.files() == before
     assert desk.gate("audit").code == 0
 
@@ -65,7 +65,7 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(begin: Begin) -> None:
     desk.gate("init", "--agent", "claude")
     installed = desk.files()
     assert desk.gate("init", "--agent", "claude", "--dry-run").out == "nothing would change\n"
-    assert desk.gate("uninstall", "--dry-run").has("-<!-- phase-gate: begin -->", f"+++ {os.devnull}\n")
+    assert desk.gate("agent", "uninstall", "--dry-run").has("-<!-- phase-gate: begin -->", f"+++ {os.devnull}\n")
     assert desk.files() == installed
 
 
@@ -76,7 +76,7 @@ def test_what_others_have_added_since_stays(begin: Begin) -> None:
     settings, memo = desk.root / ".claude/settings.json", desk.root / "CLAUDE.md"
     settings.write_text(settings.read_text().replace('"A": "b"', '"A": "c"'))
     memo.write_text(memo.read_text() + "\nMore of mine.\n")
-    desk.gate("uninstall")
+    desk.gate("agent", "uninstall")
     text = settings.read_text()
     assert '"A": "c"' in text
     assert "// mine" in text
@@ -89,7 +89,9 @@ def test_without_the_record_it_finds_its_own(begin: Begin) -> None:
     desk.sample.write({".claude/settings.json": SETTINGS})
     desk.gate("init", "--agent", "claude", "codex")
     (desk.folder / "agents.json").write_text("no json")
-    assert desk.gate("uninstall").has("took our part out of .claude/settings.json", "removed .codex/hooks.json")
+    assert desk.gate("agent", "uninstall").has(
+        "took our part out of .claude/settings.json", "removed .codex/hooks.json"
+    )
     assert not (desk.root / "AGENTS.md").exists()
     assert "phase-gate" not in (desk.root / ".claude/settings.json").read_text()
 
@@ -97,12 +99,12 @@ def test_without_the_record_it_finds_its_own(begin: Begin) -> None:
 def test_one_agent_leaves_and_the_others_stay(begin: Begin) -> None:
     desk = begin("")
     desk.gate("init", "--agent", "codex", "cursor", "claude")
-    ran = desk.gate("uninstall", "--agent", "codex", "claude")
+    ran = desk.gate("agent", "uninstall", "--agent", "codex", "claude")
     assert ran.has("removed .codex/hooks.json", "removed CLAUDE.md")
     assert (desk.root / "AGENTS.md").exists(), "Cursor reads it, too"
-    assert desk.gate("uninstall").has("removed .cursor/hooks.json", "removed AGENTS.md")
+    assert desk.gate("agent", "uninstall").has("removed .cursor/hooks.json", "removed AGENTS.md")
     assert desk.files() == {}
-    assert desk.gate("uninstall").out == "there is nothing of ours in the settings of agents\n"
+    assert desk.gate("agent", "uninstall").out == "there is nothing of ours in the settings of agents\n"
 
 
 def test_a_second_call_with_another_program(begin: Begin) -> None:
@@ -114,7 +116,7 @@ def test_a_second_call_with_another_program(begin: Begin) -> None:
     text = (desk.root / ".claude/settings.json").read_text()
     assert text.count("uv run phase-gate hook") == 2
     assert text.count("phase-gate hook") == 2
-    desk.gate("uninstall")
+    desk.gate("agent", "uninstall")
     assert desk.files() == before
 
 
@@ -134,7 +136,7 @@ def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
     desk.gate("init", "--agent", "claude", "codex")
     assert (desk.root / "CLAUDE.md").is_symlink()
     assert (desk.root / "AGENTS.md").read_text().count("phase-gate: begin") == 1
-    desk.gate("uninstall")
+    desk.gate("agent", "uninstall")
     assert (desk.root / "AGENTS.md").read_text() == "# Mine\n"
     outside = tmp_path_factory.mktemp("outside") / "settings.json"
     outside.write_text("{}")

@@ -1,4 +1,4 @@
-"""`phase-gate attest` and `phase-gate badge`: what they say, and what they refuse to say."""
+"""`phase-gate ci attest` and `phase-gate ci badge`: what they say, and what they refuse to say."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def green(begin: Begin) -> Desk:
 
 
 def statements(desk: Desk, *arguments: str) -> list[dict[str, Any]]:
-    ran = desk.gate("attest", *arguments)
+    ran = desk.gate("ci", "attest", *arguments)
     assert ran.code == 0, ran.err
     return [json.loads(row) for row in ran.out.splitlines()]
 
@@ -80,7 +80,7 @@ def test_the_signal_adds_what_it_opens(green: Desk) -> None:
 
 
 def test_into_a_file_one_a_line(green: Desk) -> None:
-    ran = green.gate("attest", "-o", "out/statements.jsonl")
+    ran = green.gate("ci", "attest", "-o", "out/statements.jsonl")
     assert ran.has("wrote out/statements.jsonl: 2 unsigned statement(s) about commit")
     rows = (green.root / "out" / "statements.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(row)["_type"] for row in rows] == ["https://in-toto.io/Statement/v1"] * 2
@@ -122,7 +122,7 @@ def test_red_is_stated_as_it_is(begin: Begin) -> None:
 def test_what_is_not_committed_is_no_commit(green: Desk) -> None:
     (green.root / "notes.md").write_text("more", encoding="utf-8")
     green.sample.git("add", "notes.md")
-    ran = green.gate("attest")
+    ran = green.gate("ci", "attest")
     assert ran.code == 13
     assert ran.has("notes.md is not committed, so what was tested is no commit")
 
@@ -139,7 +139,7 @@ def test_a_filter_of_the_repository_is_no_change(green: Desk) -> None:
 
 def test_what_was_not_tested_is_not_stated(green: Desk) -> None:
     (green.root / "calc.py").write_text("add = sub = None\n", encoding="utf-8")
-    ran = green.gate("attest")
+    ran = green.gate("ci", "attest")
     assert ran.code == 13
     assert ran.has("files have changed since the last run")
 
@@ -152,7 +152,7 @@ def test_what_was_not_tested_is_not_stated(green: Desk) -> None:
     ],
 )
 def test_nothing_to_state(begin: Begin, story: str, says: str) -> None:
-    ran = begin(story).gate("attest")
+    ran = begin(story).gate("ci", "attest")
     assert ran.code == 13
     assert ran.has(says)
 
@@ -162,7 +162,7 @@ def test_nothing_to_state(begin: Begin, story: str, says: str) -> None:
 
 def test_a_badge_of_where_the_task_stands(begin: Begin) -> None:
     desk = begin("green")
-    ran = desk.gate("badge", "--gate1", "--label", "tdd")
+    ran = desk.gate("ci", "badge", "--gate1", "--label", "tdd")
     assert ran.code == 0
     assert json.loads(ran.out) == {
         "schemaVersion": 1,
@@ -171,17 +171,17 @@ def test_a_badge_of_where_the_task_stands(begin: Begin) -> None:
         "color": "brightgreen",
         "isError": False,
     }
-    assert json.loads(desk.gate("badge").out)["message"] == "GREEN closed"
-    assert desk.gate("badge", "-o", "public/badge.json").has("wrote public/badge.json: GREEN closed")
+    assert json.loads(desk.gate("ci", "badge").out)["message"] == "GREEN closed"
+    assert desk.gate("ci", "badge", "-o", "public/badge.json").has("wrote public/badge.json: GREEN closed")
     assert json.loads((desk.root / "public" / "badge.json").read_text(encoding="utf-8"))["color"] == "orange"
 
 
 def test_a_badge_of_nothing(begin: Begin) -> None:
-    assert json.loads(begin("").gate("badge").out)["message"] == "no run yet"
+    assert json.loads(begin("").gate("ci", "badge").out)["message"] == "no run yet"
 
 
 def test_a_file_that_can_not_be_written(begin: Begin) -> None:
     desk = begin("green")
-    ran = desk.gate("badge", "-o", "calc.py/badge.json")
+    ran = desk.gate("ci", "badge", "-o", "calc.py/badge.json")
     assert ran.code == 11
     assert ran.has("badge.json could not be written")

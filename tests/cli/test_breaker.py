@@ -13,7 +13,7 @@ from tests.support import CALC, FAILING_TESTS, Ran
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
 
 RESET = ("breaker", "reset", "--reason", "the rounding was explained to me", "--by", "ann")
-SKIP = ("skip", "--reason", "the vendor's sandbox is down until Monday", "--by", "ann")
+SKIP = ("breaker", "skip", "--reason", "the vendor's sandbox is down until Monday", "--by", "ann")
 FORCE = ("force", "--reason", "the release must not wait for the vendor", "--by", "ann")
 
 
@@ -96,7 +96,7 @@ def test_the_stuck_report(stuck: Desk) -> None:
         "iteration 5, ",
         "1 failing, 1 passing; changed before it: calc.py",
         "What a person must decide",
-        "phase-gate skip",
+        "phase-gate breaker skip",
     ):
         assert text in ran.out, text
 
@@ -175,7 +175,7 @@ def test_only_a_person_may(stuck: Desk, words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("excuse", ["it works", "trust me", "small change", "LGTM!", "x", "should work", "no time"])
 def test_an_excuse_is_refused_and_spends_nothing(stuck: Desk, excuse: str) -> None:
     before = stuck.files()
-    ran = at_terminal(stuck, "skip", "--reason", excuse, "--by", "ann")
+    ran = at_terminal(stuck, "breaker", "skip", "--reason", excuse, "--by", "ann")
     assert (ran.code, stuck.files()) == (13, before)
     assert "is no reason to override what was measured" in ran.err
     assert at_terminal(stuck, *SKIP).code == 0, "a failed attempt spends nothing"

@@ -1,4 +1,4 @@
-"""`phase-gate check-workflow`: everything that is wrong with workflow files."""
+"""`phase-gate workflow check`: everything that is wrong with workflow files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"rules/wrong.yaml": WRONG})
     before = desk.files()
-    ran = desk.gate("check-workflow", "rules/wrong.yaml", "tdd")
+    ran = desk.gate("workflow", "check", "rules/wrong.yaml", "tdd")
     assert ran.code == 2
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
@@ -48,7 +48,7 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
 def test_the_document_has_them_file_by_file(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"wrong.yaml": WRONG})
-    document = desk.json("check-workflow", "wrong.yaml", "tdd", "missing.yaml")
+    document = desk.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
     assert document["problems"] == 3
     wrong, tdd, missing = document["files"]
     assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", "wrong")
@@ -65,24 +65,24 @@ def test_the_document_has_them_file_by_file(begin: Begin) -> None:
 
 @pytest.mark.parametrize("name", shipped_workflow_names())
 def test_shipped_workflows_are_right(begin: Begin, name: str) -> None:
-    assert begin("").gate("check-workflow", name).code == 0
+    assert begin("").gate("workflow", "check", name).code == 0
 
 
 def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     desk = begin("short-green")
-    ran = desk.gate("check-workflow")
+    ran = desk.gate("workflow", "check")
     assert ran.code == 2
     assert ran.has("short.yaml:9:40: the condition of NOTES can't fail")
     (desk.root / "below").mkdir()
     desk.sample.environment.chdir(desk.root / "below")
-    assert desk.gate("check-workflow").out == ran.out
-    assert desk.gate("check-workflow", "../short.yaml").code == 2
+    assert desk.gate("workflow", "check").out == ran.out
+    assert desk.gate("workflow", "check", "../short.yaml").code == 2
 
 
 def test_a_metric_that_nothing_gives(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"measured.yaml": MEASURED})
-    ran = desk.gate("check-workflow", "measured.yaml")
+    ran = desk.gate("workflow", "check", "measured.yaml")
     assert ran.code == 2
     assert ran.has(
         "measured.yaml:7:18: nothing measures build_ok, which the gate of WORK asks for",
@@ -91,26 +91,26 @@ def test_a_metric_that_nothing_gives(begin: Begin) -> None:
         "try: install or write the plugin whose pytest_phase_gate_metrics gives it",
     )
     desk.sample.write({"phase-gate.yaml": "evidence: {commands: {build: {run: make}}}\n"})
-    assert desk.json("check-workflow", "measured.yaml")["problems"] == 1
+    assert desk.json("workflow", "check", "measured.yaml")["problems"] == 1
     desk.sample.write({"conftest.py": CONFTEST})
-    assert desk.gate("check-workflow", "measured.yaml").code == 0
+    assert desk.gate("workflow", "check", "measured.yaml").code == 0
 
 
 def test_a_guard_that_a_plugin_offers(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
-    assert desk.gate("check-workflow", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
+    assert desk.gate("workflow", "check", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
     guard = "def pytest_phase_gate_guards():\n    return {'of-ours': {'condition': 'coverage > 1', 'remedy': 'x'}}\n"
     desk.sample.write({"conftest.py": CONFTEST + guard})
-    assert desk.gate("check-workflow", "measured.yaml").code == 0
+    assert desk.gate("workflow", "check", "measured.yaml").code == 0
 
 
 def test_checks_of_the_project_s_workflow_need_commands(begin: Begin) -> None:
     desk = begin("")
-    assert desk.gate("check-workflow", "pipeline").code == 0
+    assert desk.gate("workflow", "check", "pipeline").code == 0
     desk.sample.write({"phase-gate.yaml": "workflow: pipeline\n"})
-    assert desk.gate("check-workflow").has("nothing runs the check build, which IMPLEMENTATION requires")
+    assert desk.gate("workflow", "check").has("nothing runs the check build, which IMPLEMENTATION requires")
 
 
 def test_there_is_no_workflow_of_that_name(begin: Begin) -> None:
-    assert begin("").error("check-workflow", "nope") == (2, "bad-workflow", "there is no workflow 'nope'")
+    assert begin("").error("workflow", "check", "nope") == (2, "bad-workflow", "there is no workflow 'nope'")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from docs.shell_files import kind_of, subparsers
-from phase_gate.cli import COMMANDS
+from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._completion_values import KINDS
 from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.cli.completion import FOLDER, SHELLS
@@ -129,4 +129,7 @@ def test_the_tab_key_imports_nothing_heavy(begin: Begin) -> None:
 
 
 def test_every_command_is_completed() -> None:
-    assert set(subparsers(build_full_parser())) == set(COMMANDS)
+    top = subparsers(build_full_parser())
+    assert {name for name in top if name not in FEATURES} | {
+        f"{feature} {name}" for feature in FEATURES for name in subparsers(top[feature])
+    } == set(COMMANDS)

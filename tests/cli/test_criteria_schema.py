@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from phase_gate.cli.schema import read_schema
+from phase_gate.cli.workflow_schema import read_schema
 from phase_gate.errors import CriteriaError
 from phase_gate.rules.criteria import read_criteria
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from phase_gate import __version__
-from phase_gate.cli import COMMANDS
+from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._dispatch import build_full_parser
 from tests.cli.conftest import Begin
 from tests.support import Sample
@@ -25,33 +25,32 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "report": (0, ("report",)),
     "signal": (0, ("signal", "--reason", "done")),
     "claim": (10, ("claim", os.devnull)),
-    "prompt": (0, ("prompt",)),
+    "agent prompt": (0, ("agent", "prompt")),
     "withdraw": (0, ("withdraw", "refactoring_complete")),
     "declare": (0, ("declare", "refactoring_complete=true", "--reason", "so")),
     "advance": (13, ("advance",)),
     "rewind": (0, ("rewind", "red", "--reason", "so")),
     "verify": (10, ("verify", "status")),
     "waive": (13, ("waive", "tests-kept", "--reason", "so", "--by", "dev")),
-    "review": (13, ("review",)),
-    "request": (13, ("request", "list")),
-    "recover": (13, ("recover",)),
-    "constitution": (13, ("constitution",)),
-    "snapshot": (13, ("snapshot",)),
+    "pipeline vote": (13, ("pipeline", "vote")),
+    "pipeline request": (13, ("pipeline", "request", "list")),
+    "pipeline recover": (13, ("pipeline", "recover")),
+    "pipeline constitution": (13, ("pipeline", "constitution")),
+    "pipeline snapshot": (13, ("pipeline", "snapshot")),
     "breaker": (0, ("breaker", "status")),
-    "skip": (13, ("skip", "--reason", "the vendor is down", "--by", "dev")),
     "force": (13, ("force", "--reason", "the vendor is down", "--by", "dev")),
     "hook": (0, ("hook", "stop", "--agent", "claude")),
-    "uninstall": (0, ("uninstall",)),
-    "mcp": (2, ("mcp",)),
+    "agent uninstall": (0, ("agent", "uninstall")),
+    "agent mcp": (2, ("agent", "mcp")),
     "completion": (0, ("completion", "bash")),
     "baseline": (13, ("baseline",)),
-    "combine": (11, ("combine",)),
-    "badge": (0, ("badge",)),
-    "attest": (0, ("attest",)),
+    "ci combine": (11, ("ci", "combine")),
+    "ci badge": (0, ("ci", "badge")),
+    "ci attest": (0, ("ci", "attest")),
     "audit": (0, ("audit",)),
     "doctor": (0, ("doctor",)),
-    "schema": (0, ("schema",)),
-    "check-workflow": (0, ("check-workflow",)),
+    "workflow schema": (0, ("workflow", "schema")),
+    "workflow check": (0, ("workflow", "check")),
     "demo": (0, ("demo",)),
 }
 
@@ -72,27 +71,27 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     **dict.fromkeys(
-        ("breaker", "skip", "force", "claim", "attest"),
+        ("breaker", "force", "claim", "ci attest"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
     **dict.fromkeys(
-        ("review", "request", "recover", "constitution", "snapshot"),
+        tuple(name for name in COMMANDS if name.startswith("pipeline ")),
         (13, "task default has not begun [not-allowed]\n  try: pytest --phase=red"),
     ),
     "hook": (0, "{}\n"),
-    "mcp": (2, "[bad-usage]\n  try: pip install 'pytest-phase-gate[mcp]'"),
-    "uninstall": (0, "there is nothing of ours in the settings of agents"),
+    "agent mcp": (2, "[bad-usage]\n  try: pip install 'pytest-phase-gate[mcp]'"),
+    "agent uninstall": (0, "there is nothing of ours in the settings of agents"),
     "verify": (10, "there is no task yet\n  next: phase-gate verify start --task-file FILE"),
-    "prompt": (0, "# RED: Tests generated and failing"),
-    "combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
-    "badge": (0, '"message": "no run yet"'),
+    "agent prompt": (0, "# RED: Tests generated and failing"),
+    "ci combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
+    "ci badge": (0, '"message": "no run yet"'),
     "audit": (0, "intact: 0 events"),
     "doctor": (0, "not there yet: the first run makes it"),
 }
 
 #: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people
 #: and one to agents, for whom an error would be an open gate.
-NEVER_REFUSED = ("schema", "demo", "doctor", "hook", "completion", "mcp")
+NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook", "completion", "agent mcp")
 
 
 @pytest.fixture(autouse=True)
@@ -120,18 +119,46 @@ def test_every_command_is_called_here() -> None:
 # --- help
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ()], ids=["help", "nothing-at-all"])
-def test_help_lists_every_command(begin: Begin, arguments: tuple[str, ...]) -> None:
-    ran = begin("").gate(*arguments)
+def test_help_lists_every_command(begin: Begin) -> None:
+    ran = begin("").gate("--help")
     assert ran.code == 0
     text = " ".join(ran.out.split())
     for name, summary in COMMANDS.items():
-        assert f" {name} {summary}" in text
+        feature, _, below = name.partition(" ")
+        assert (f" {name} {summary}" if not below else f" {feature} {FEATURES[feature]}: ") in text
+        assert below in text
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--task", "default", "--block")], ids=" ".join)
+def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: tuple[str, ...]) -> None:
+    desk = begin("green")
+    ran, asked = desk.gate(*options), desk.gate("status", *options)
+    assert (ran.code, ran.out, ran.err) == (asked.code, asked.out, asked.err) == (10, asked.out, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        pytest.param("recover", "pipeline recover", id="it-stands-below-a-feature"),
+        pytest.param("combine", "ci combine", id="another"),
+        pytest.param("review", "verify review", id="an-action-of-a-command"),
+        pytest.param("skip", "breaker skip", id="an-action-of-two"),
+        pytest.param("check-workflow", "workflow check", id="the-words-in-another-order"),
+        pytest.param("stauts", "status", id="misspelled"),
+        pytest.param("constituton", "pipeline constitution", id="misspelled-below-a-feature"),
+    ],
+)
+def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin, typed: str, meant: str) -> None:
+    ran = begin("").gate(typed)
+    assert (ran.code, ran.err) == (
+        2,
+        f"phase-gate: there is no command {typed!r} [bad-usage]\n  try: phase-gate {meant} --help\n",
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_the_common_options(begin: Begin, name: str) -> None:
-    ran = begin("").gate(name, "--help")
+    ran = begin("").gate(*name.split(), "--help")
     assert ran.code == 0
     assert ran.has(f"usage: phase-gate {name}", "--json", "--task NAME", "--dir DIR", COMMANDS[name].split()[0])
 
@@ -154,6 +181,9 @@ def test_the_version(begin: Begin) -> None:
     [
         pytest.param(("nonsense",), id="an-unknown-command"),
         pytest.param(("",), id="no-name"),
+        pytest.param(("pipeline",), id="a-feature-without-a-command"),
+        pytest.param(("pipeline", "nonsense"), id="an-unknown-command-of-a-feature"),
+        pytest.param(("--dir", "x", "check"), id="an-option-before-the-command"),
         pytest.param(("../check",), id="a-path"),
         pytest.param(("x" * 300,), id="300-characters"),
         pytest.param(("--nonsense",), id="an-unknown-option"),

@@ -32,34 +32,33 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "report": [()],
     "signal": [("--next", "--reason", "both pass"), ("--reason", "both pass")],
     "claim": [("said.txt",)],
-    "prompt": [()],
+    "agent prompt": [()],
     "withdraw": [()],
     "declare": [("refactoring_complete=true", "--reason", "tidy")],
     "advance": [()],
     "rewind": [("RED", "--reason", "wrong tests")],
-    "review": [()],
-    "request": [("list",)],
-    "recover": [()],
-    "constitution": [("status",)],
-    "snapshot": [()],
+    "pipeline vote": [()],
+    "pipeline request": [("list",)],
+    "pipeline recover": [()],
+    "pipeline constitution": [("status",)],
+    "pipeline snapshot": [()],
     "waive": [("tests-kept", *WHY)],
-    "breaker": [("status",), ("reset", *WHY)],
-    "skip": [WHY],
+    "breaker": [("status",), ("reset", *WHY), ("skip", *WHY)],
     "force": [WHY],
     "hook": [("stop",), ("pre-tool",)],
     "baseline": [()],
-    "badge": [()],
-    "attest": [()],
+    "ci badge": [()],
+    "ci attest": [()],
     "audit": [(), ("--repair",)],
     "doctor": [()],
 }
 #: Has tests of its own: shards in tests/plugin/test_shards.py, tasks in tests/conformance/test_verification.py; what
 #: the server answers comes from the commands above.
-ELSEWHERE = {"combine", "verify", "mcp"}
+ELSEWHERE = {"ci combine", "verify", "agent mcp"}
 #: Opens no state.
-STATELESS = {"demo", "init", "uninstall", "completion", "schema", "check-workflow"}
+STATELESS = {"demo", "init", "agent uninstall", "completion", "workflow schema", "workflow check"}
 
-ROWS = [(name, *words) for name, each in OPENING.items() for words in each]
+ROWS = [(*name.split(), *words) for name, each in OPENING.items() for words in each]
 
 
 def test_every_command_has_its_place() -> None:

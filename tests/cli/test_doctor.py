@@ -1,4 +1,4 @@
-"""`phase-gate doctor`: every look, good and bad; and `--prove`, with a table of a few rows."""
+"""`phase-gate doctor`: every look, good and bad; and `--self-test`, with a table of a few rows."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_git_hooks_in_a_folder_of_their_own(begin: Begin) -> None:
     assert look(desk)["git hooks"] == ("good", "pre-push asks phase-gate")
 
 
-# --- --prove
+# --- --self-test
 
 HOLDS = TABLE[0]
 #: The "cheat" is honest, so nothing refuses it.
@@ -289,33 +289,41 @@ CLOSED_TWIN = Row(
 @pytest.mark.parametrize(
     ("rows", "code", "said"),
     [
-        pytest.param([HOLDS], 0, [f"+ {HOLDS.name}: refused", "1 of 1 proofs hold"], id="it-holds"),
+        pytest.param(
+            [HOLDS],
+            0,
+            [f"+ {HOLDS.name}: refused", "1 of 1 cheats are refused, and their honest twins are not"],
+            id="it-holds",
+        ),
         pytest.param(
             [HOLDS, NOT_REFUSED],
             1,
-            ["+ ", "- no cheat at all: NOT REFUSED", "1 of 2 proofs hold"],
+            ["+ ", "- no cheat at all: NOT REFUSED", "1 of 2 cheats are refused, and their honest twins are not"],
             id="a-cheat-gets-through",
         ),
         pytest.param(
-            [CLOSED_TWIN], 1, ["twin, a failing test: DOES NOT OPEN", "0 of 1 proofs hold"], id="a-false-alarm"
+            [CLOSED_TWIN],
+            1,
+            ["twin, a failing test: DOES NOT OPEN", "0 of 1 cheats are refused, and their honest twins are not"],
+            id="a-false-alarm",
         ),
     ],
 )
 def test_prove(begin: Begin, monkeypatch: pytest.MonkeyPatch, rows: list[Row], code: int, said: list[str]) -> None:
-    monkeypatch.setattr(runner, "prove_all", partial(runner.prove_all, rows))
+    monkeypatch.setattr(runner, "try_all", partial(runner.try_all, rows))
     desk = begin("")
     before = desk.files()
-    ran = desk.gate("doctor", "--prove")
+    ran = desk.gate("doctor", "--self-test")
     assert ran.code == code
     assert ran.has("+ plugin", *said)
     assert desk.files() == before, "it proves elsewhere"
 
 
 def test_prove_as_json(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "prove_all", partial(runner.prove_all, [HOLDS]))
-    ran = begin("").gate("doctor", "--prove", "--json")
-    (proof,) = ran.document["proofs"]
-    assert (proof["name"], proof["is_refused"], proof["is_named"], proof["twin_opens"]) == (
+    monkeypatch.setattr(runner, "try_all", partial(runner.try_all, [HOLDS]))
+    ran = begin("").gate("doctor", "--self-test", "--json")
+    (outcome,) = ran.document["self_test"]
+    assert (outcome["name"], outcome["is_refused"], outcome["is_named"], outcome["twin_opens"]) == (
         HOLDS.name,
         True,
         True,

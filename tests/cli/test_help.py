@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from docs.shell_files import man_page
-from phase_gate.cli import COMMANDS
+from docs.shell_files import command_parsers, man_page
+from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.cli._help import ABOUT, GROUPS, grouped
 from phase_gate.exit_codes import MEANINGS
@@ -19,6 +19,23 @@ def test_help_has_every_command_in_a_group() -> None:
     assert set(ABOUT) == set(COMMANDS), "cli/_help.py: give each command a group, an example and its exit codes"
     assert list(grouped()) == list(GROUPS)
     assert sorted(name for names in grouped().values() for name in names) == sorted(COMMANDS)
+
+
+def test_the_overview_begins_with_what_a_newcomer_needs(begin: Begin) -> None:
+    names = [row.split()[0] for row in begin("").gate("--help").out.splitlines() if row[:2] == "  " and row[2:3] != " "]
+    assert names[:6] == ["demo", "status", "check", "explain", "signal", "report"]
+    first_level = names[: names.index("-h,")]
+    assert sorted(first_level) == sorted({name.split()[0] for name in COMMANDS})
+    assert len(first_level) < 27, "what belongs to one feature stands below its name"
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_lists_its_commands(begin: Begin, feature: str) -> None:
+    ran = begin("").gate(feature, "--help")
+    assert ran.code == 0
+    for name, summary in COMMANDS.items():
+        if name.startswith(f"{feature} "):
+            assert summary in " ".join(ran.out.split())
 
 
 def test_the_overview_shows_groups_codes_and_where_to_begin(begin: Begin) -> None:
@@ -36,7 +53,7 @@ def test_no_row_is_wider_than_the_terminal(begin: Begin, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_s_help_ends_with_an_example_and_its_codes(begin: Begin, name: str) -> None:
-    out = begin("").gate(name, "--help").out
+    out = begin("").gate(*name.split(), "--help").out
     about = ABOUT[name]
     before, _, end = out.partition("\nexample:\n")
     assert end.startswith(f"  {about.example}\n\nexit codes:\n")
@@ -59,7 +76,7 @@ def test_a_command_ends_with_no_code_that_help_leaves_out(name: str) -> None:
 
 def test_the_man_page_has_every_command_and_option() -> None:
     page = man_page().replace("\\", "")
-    for name, parser in next(iter(build_full_parser()._subparsers._group_actions)).choices.items():  # type: ignore[union-attr]
+    for name, parser in command_parsers().items():
         assert f".SS phase-gate {name}" in page
         for action in parser._actions:
             assert not action.option_strings or f".B &{action.option_strings[-1]}" in page

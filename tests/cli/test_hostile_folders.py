@@ -24,41 +24,41 @@ Kind = Callable[[Maker], Folder]
 #: Every command: how it is called to look. One that is not here is an error, so that a new one can't be forgotten.
 LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "init": (("--dry-run",), ("--dry-run", "--agent", "claude")),
-    "uninstall": (("--dry-run",),),
+    "agent uninstall": (("--dry-run",),),
     "status": ((), ("--json",), ("--criteria",), ("--block",)),
     "check": ((), ("--gate1",)),
     "explain": ((), ("tests-unchanged",), ("--gate-result",), ("GREEN",)),
     "history": ((), ("--events",), ("--calibration",)),
     "report": ((),),
-    "prompt": ((),),
+    "agent prompt": ((),),
     "verify": tuple((name,) for name in ("bundle", "status", "stats", "failures", "feedback", "result")),
-    "review": ((),),
-    "request": (("list",),),
-    "recover": ((),),
-    "constitution": ((),),
+    "pipeline vote": ((),),
+    "pipeline request": (("list",),),
+    "pipeline recover": ((),),
+    "pipeline constitution": ((),),
     "breaker": (("status",),),
     "hook": (("stop", "--agent", "claude"), ("pre-tool", "--agent", "claude")),
-    "mcp": ((),),
-    "badge": ((),),
-    "attest": ((),),
+    "agent mcp": ((),),
+    "ci badge": ((),),
+    "ci attest": ((),),
     "audit": ((),),
     "doctor": ((),),
     "completion": (("bash",), ("--values", "tasks")),
-    "schema": ((), ("tdd", "--mermaid")),
-    "check-workflow": ((),),
+    "workflow schema": ((), ("tdd", "--mermaid")),
+    "workflow check": ((),),
 }
 #: These do something on purpose, and what they run is the user's own: see "Looking runs nobody's code" in the docs.
 ACTS = frozenset(
     (
-        *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "snapshot", "waive", "skip", "force"),
-        *("baseline", "combine"),
+        *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
+        *("baseline", "ci combine"),
     )
 )
-VERIFY_ACTS = frozenset({"start", "executor", "run", "commit", "resume", "skip", "force"})
+VERIFY_ACTS = frozenset({"start", "executor", "run", "review", "commit", "resume", "skip", "force"})
 
-ALL = tuple((name, *words) for name, calls in LOOKS.items() for words in calls)
+ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.
-SAMPLE = (("check",), ("attest",), ("hook", "stop", "--agent", "claude"), ("doctor",))
+SAMPLE = (("check",), ("ci", "attest"), ("hook", "stop", "--agent", "claude"), ("doctor",))
 
 #: Lets a run ask git for everything that it can tell.
 RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed >= 0 AND commits >= 0}\n"

@@ -28,7 +28,7 @@ def test_what_it_shows_in_comments_can_be_switched_on(begin: Begin) -> None:
     rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[2:]]
     desk.sample.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
     document = yaml.safe_load((desk.root / "phase-gate.yaml").read_text(encoding="utf-8"))
-    jsonschema.Draft7Validator(desk.json("schema", "configuration")).validate(document)
+    jsonschema.Draft7Validator(desk.json("workflow", "schema", "configuration")).validate(document)
     assert desk.gate("status").code == 10
     assert "tests_skipped == 0" in desk.json("explain", "green")["text"]
 
@@ -73,7 +73,7 @@ def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
     mark, _, place = first.partition("=")
     assert mark == "# yaml-language-server: $schema"
     assert document["schema"] == str(desk.root / place)
-    assert (desk.root / place).read_text(encoding="utf-8") == desk.gate("schema", "configuration").out
+    assert (desk.root / place).read_text(encoding="utf-8") == desk.gate("workflow", "schema", "configuration").out
 
 
 def test_a_refusal_leaves_the_schema_alone(begin: Begin) -> None:

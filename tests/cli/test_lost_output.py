@@ -18,7 +18,7 @@ from tests.storage.stores import contents
 from tests.warm import WarmServer
 
 #: Commands that print an answer of each kind: rows, a document, a long answer, a refusal, an answer to an agent.
-TYPICAL = ("check", "badge", "history", "force", "hook")
+TYPICAL = ("check", "ci badge", "history", "force", "hook")
 
 LOST: dict[str, dict[str, str]] = {
     "closed-output": {"stdout": "closed"},
@@ -83,12 +83,12 @@ def test_watching_ends_where_nobody_watches(begin: Begin, children: WarmServer, 
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("name", [("claim", "-"), ("verify", "executor", "-"), ("review", "-")], ids=" ".join)
+@pytest.mark.parametrize("name", [("claim", "-"), ("verify", "executor", "-"), ("pipeline", "vote", "-")], ids=" ".join)
 def test_input_that_is_closed_is_a_usage_error(begin: Begin, children: WarmServer, name: tuple[str, ...]) -> None:
     desk = begin("green")
     before = contents(desk.root)
     code, _, err = children.run(desk.root, ("phase-gate", *name), dict(os.environ), streams={"stdin": "closed"})
-    if name[0] == "review":
+    if name[0] == "pipeline":
         assert code == 13, "the task asks for none"
     else:
         assert code == 2

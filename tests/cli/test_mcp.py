@@ -1,4 +1,4 @@
-"""`phase-gate mcp` as far as it goes without its extra: what the tools answer, and that they can only look.
+"""`phase-gate agent mcp` as far as it goes without its extra: what the tools answer, and that they can only look.
 
 With the real client of the package, over a pipe: `tox -e mcp`.
 """
@@ -35,14 +35,14 @@ def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_extra")
 def test_without_the_extra_it_says_what_to_install(begin: Begin) -> None:
-    ran = begin("").gate("mcp")
+    ran = begin("").gate("agent", "mcp")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("phase-gate: the server needs the package mcp, from version 2 on (")
     assert ran.err.endswith("[bad-usage]\n  try: pip install 'pytest-phase-gate[mcp]'\n")
 
 
 def test_a_root_that_is_no_folder_is_refused(begin: Begin) -> None:
-    assert begin("").error("mcp", "--root", "nowhere") == (2, "bad-usage", "nowhere is no folder")
+    assert begin("").error("agent", "mcp", "--root", "nowhere") == (2, "bad-usage", "nowhere is no folder")
 
 
 # --- what the tools answer

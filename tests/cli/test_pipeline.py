@@ -68,7 +68,7 @@ def test_a_forced_exit_leads_where_the_phase_leads(pipe: Pipe) -> None:
 def test_a_vote_may_name_its_version(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.make("master-plan")
-    shown = pipe.gate("review", "--json").document
+    shown = pipe.gate("pipeline", "vote", "--json").document
     assert (shown["votes"], shown["score"], shown["reached"]) == ([], None, False)
     assert pipe.vote("ann", version="0" * 12).code == 13
     assert pipe.vote("ann", phase="ARCHITECTURE").code == 13
@@ -81,10 +81,10 @@ def test_a_vote_may_name_its_version(pipe: Pipe) -> None:
 def test_a_vote_has_one_name(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
     pipe.sample.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
-    ran = pipe.gate("review", "vote.yaml", "--by", "bob")
+    ran = pipe.gate("pipeline", "vote", "vote.yaml", "--by", "bob")
     assert (ran.code, "votes" in pipe.pipeline) == (13, False)
     assert "vote.yaml is signed by ann, and --by says bob" in ran.err
-    assert pipe.gate("review", "vote.yaml", "--by", "ANN").code == 10
+    assert pipe.gate("pipeline", "vote", "vote.yaml", "--by", "ANN").code == 10
 
 
 def test_nobody_votes_twice_in_other_letters(pipe: Pipe) -> None:
@@ -99,8 +99,8 @@ def test_a_vote_that_can_not_be_read_changes_nothing(pipe: Pipe, text: str) -> N
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.make("master-plan")
     pipe.sample.write({"vote.yaml": text})
-    assert pipe.gate("review", "vote.yaml").code in (2, 13)
-    assert pipe.gate("review", "nowhere.yaml").code == 13
+    assert pipe.gate("pipeline", "vote", "vote.yaml").code in (2, 13)
+    assert pipe.gate("pipeline", "vote", "nowhere.yaml").code == 13
     assert "votes" not in pipe.pipeline
 
 
@@ -115,12 +115,12 @@ def test_nobody_votes_where_nobody_asks(pipe: Pipe) -> None:
 
 def test_a_snapshot_is_what_its_schema_says(pipe: Pipe) -> None:
     pipe.at("INTAKE")
-    ran = pipe.gate("snapshot", "--json")
+    ran = pipe.gate("pipeline", "snapshot", "--json")
     stored = json.loads((pipe.sample.root / PATHS["repository-snapshot"]).read_text())
     jsonschema.validate(stored, json.loads((SCHEMAS / "snapshot.schema.json").read_text()))
     assert ran.document == {"file": PATHS["repository-snapshot"], **stored}
     assert (stored["phase"], stored["attempt"], stored["cycle"]) == ("INTAKE", 1, 1)
-    assert pipe.gate("snapshot", "--output", "elsewhere.json").code == 2
+    assert pipe.gate("pipeline", "snapshot", "--output", "elsewhere.json").code == 2
 
 
 def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
@@ -129,14 +129,20 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
     while pipe.phase != "ARCHITECTURE":
         pipe.do()
     pipe.make("architecture-plan")
-    assert pipe.gate("snapshot").code == 0
+    assert pipe.gate("pipeline", "snapshot").code == 0
     pipe.sample.git("add", "-A")
     assert pipe.look()["gate_1"]["satisfied"], "it does not contain itself"
 
 
 @pytest.mark.parametrize(
     "words",
-    [("review",), ("request", "list"), ("recover",), ("constitution",), ("snapshot",)],
+    [
+        ("pipeline", "vote"),
+        ("pipeline", "request", "list"),
+        ("pipeline", "recover"),
+        ("pipeline", "constitution"),
+        ("pipeline", "snapshot"),
+    ],
     ids=lambda words: words[0],
 )
 def test_another_workflow_is_no_pipeline(pipe: Pipe, words: tuple[str, ...]) -> None:
@@ -151,7 +157,7 @@ def test_a_pipeline_of_another_task_stands_by_itself(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     assert pipe.gate("advance", "--task", "other").code == 0
     verdict = pipe.gate("signal", "--task", "other", "--reason", "x", "--json").document
-    assert verdict["next"] == "phase-gate recover --task other"
+    assert verdict["next"] == "phase-gate pipeline recover --task other"
     assert pipe.phase == "INTAKE"
 
 
@@ -177,12 +183,12 @@ def test_the_second_cycle_begins_where_the_first_was_done(pipe: Pipe) -> None:
 def test_a_blocking_request_does_not_lock_a_recovery_up(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + OVERRIDES)
     pipe.fail()
-    pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+    pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
     pipe.recover()
     assert pipe.phase == "INTAKE"
     pipe.prepare()
     assert not pipe.look()["gate_1"]["satisfied"]
-    assert pipe.gate("request", "reject", "CR-1", "--reason", "it is lawful", "--by", "ann").code == 0
+    assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "it is lawful", "--by", "ann").code == 0
     assert pipe.look()["gate_1"]["satisfied"]
 
 
@@ -190,9 +196,9 @@ def test_only_a_person_rejects_what_a_phase_found_or_what_blocks(pipe: Pipe) -> 
     pipe.at("AUDIT")
     pipe.audit({"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"})
     pipe.look()
-    pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+    pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
     for name in ("CR-1", "CR-2"):
-        ran = pipe.gate("request", "reject", name, "--reason", "no time for it", "--by", "ann")
+        ran = pipe.gate("pipeline", "request", "reject", name, "--reason", "no time for it", "--by", "ann")
         assert ran.code == 13
         assert "for a person at a terminal" in ran.err
     assert [row["status"] for row in pipe.pipeline["requests"]] == ["proposed", "proposed"]
@@ -201,7 +207,7 @@ def test_only_a_person_rejects_what_a_phase_found_or_what_blocks(pipe: Pipe) -> 
 def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
-    pipe.gate("request", "new", "--type", "config", "--title", "newer tools", "--by", "ann")
+    pipe.gate("pipeline", "request", "new", "--type", "config", "--title", "newer tools", "--by", "ann")
     assert pipe.signal()["can_exit"]
     pipe.enter()
     pipe.fail()

@@ -20,7 +20,7 @@ repos:
     hooks:
       - id: phase-gate-check-workflow
         language: system
-        entry: "{python} -m phase_gate.cli check-workflow"
+        entry: "{python} -m phase_gate.cli workflow check"
 """
 
 WORKFLOW = """\

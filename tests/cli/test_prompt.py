@@ -1,4 +1,4 @@
-"""`phase-gate prompt`: the rules in plain words, and nothing in them that we would take for a claim."""
+"""`phase-gate agent prompt`: the rules in plain words, and nothing in them that we would take for a claim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PHASES = [(name, phase.name) for name in shipped_workflow_names() for phase in l
 def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style: str) -> None:
     desk = begin("")
     desk.sample.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
-    text = desk.gate("prompt", "--phase", phase, "--style", style).out
+    text = desk.gate("agent", "prompt", "--phase", phase, "--style", style).out
     assert phase in text
     # As it is; then as an agent repeats it without its fence, with another indentation, and bare.
     block = text.partition("```\n")[2].partition("```")[0]
@@ -54,7 +54,7 @@ def test_a_block_is_asked_for_that_we_would_read(begin: Begin) -> None:
     }
     assert set(filled) == set(STYLES)
     for style, values in filled.items():
-        block = desk.gate("prompt", "--style", style).out.partition("```\n")[2].partition("```")[0]
+        block = desk.gate("agent", "prompt", "--style", style).out.partition("```\n")[2].partition("```")[0]
         for template, value in values:
             assert template in block
             block = block.replace(template, value)
@@ -63,7 +63,7 @@ def test_a_block_is_asked_for_that_we_would_read(begin: Begin) -> None:
 
 
 def test_it_speaks_of_the_present_phase(begin: Begin) -> None:
-    ran = begin("green").gate("prompt")
+    ran = begin("green").gate("agent", "prompt")
     assert ran.code == 0
     assert ran.has(
         "# GREEN: All tests passing (stable)",
@@ -77,5 +77,5 @@ def test_it_speaks_of_the_present_phase(begin: Begin) -> None:
 
 
 def test_a_phase_that_is_not_there(begin: Begin) -> None:
-    code, slug, problem = begin("").error("prompt", "--phase", "blue")
+    code, slug, problem = begin("").error("agent", "prompt", "--phase", "blue")
     assert (code, slug, problem) == (2, "bad-usage", "workflow tdd has no phase 'blue'")

@@ -1,4 +1,4 @@
-"""`phase-gate schema`: JSON Schemas (draft-07) of our files."""
+"""`phase-gate workflow schema`: JSON Schemas (draft-07) of our files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from phase_gate.cli.schema import read_schema, schema_names
+from phase_gate.cli.workflow_schema import read_schema, schema_names
 from phase_gate.evidence.documents.diagrams import Diagram
 from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.rules.files import shipped_workflow_names
@@ -20,30 +20,30 @@ from tests.rules.test_workflow_check import PIPELINE
 @pytest.mark.parametrize("name", schema_names())
 def test_each_is_a_draft_07_schema(begin: Begin, name: str) -> None:
     desk = begin("")
-    ran = desk.gate("schema", name)
+    ran = desk.gate("workflow", "schema", name)
     assert ran.code == 0
     schema = json.loads(ran.out)
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert schema["title"]
     jsonschema.Draft7Validator.check_schema(schema)
-    assert desk.json("schema", name) == schema
+    assert desk.json("workflow", "schema", name) == schema
 
 
 def test_without_a_name_it_is_the_evaluation_s(begin: Begin) -> None:
     desk = begin("")
-    assert desk.json("schema") == desk.json("schema", "evaluation")
+    assert desk.json("workflow", "schema") == desk.json("workflow", "schema", "evaluation")
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "../pyproject", "évaluation", "x" * 300])
 def test_there_is_no_other(begin: Begin, name: str) -> None:
-    code, slug, _ = begin("").error("schema", name)
+    code, slug, _ = begin("").error("workflow", "schema", name)
     assert (code, slug) == (2, "bad-usage")
 
 
 def test_it_needs_no_project_and_minds_no_broken_one(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"phase-gate.yaml": "[\n"})
-    assert desk.gate("schema").code == 0
+    assert desk.gate("workflow", "schema").code == 0
 
 
 ROOT = Path(__file__).parents[2]
@@ -93,14 +93,14 @@ def flaw(text: str) -> object:
 @pytest.mark.parametrize("name", shipped_workflow_names())
 def test_a_shipped_workflow_is_drawn(begin: Begin, name: str) -> None:
     desk = begin("")
-    ran = desk.gate("schema", "--mermaid", name)
+    ran = desk.gate("workflow", "schema", "--mermaid", name)
     assert ran.code == 0
     assert not flaw(ran.out)
-    assert desk.json("schema", "--mermaid", name) == {"workflow": name, "mermaid": ran.out}
+    assert desk.json("workflow", "schema", "--mermaid", name) == {"workflow": name, "mermaid": ran.out}
 
 
 def test_the_default_is_drawn_with_every_way(begin: Begin) -> None:
-    assert begin("").gate("schema", "--mermaid", "tdd").out == (
+    assert begin("").gate("workflow", "schema", "--mermaid", "tdd").out == (
         "stateDiagram-v2\n"
         "    [*] --> RED\n"
         "    RED --> GREEN : Tests generated and failing\n"
@@ -117,7 +117,7 @@ def test_the_default_is_drawn_with_every_way(begin: Begin) -> None:
 
 
 def test_failures_that_all_lead_to_one_phase_are_one_arrow(begin: Begin) -> None:
-    drawn = begin("").gate("schema", "--mermaid", "pipeline").out
+    drawn = begin("").gate("workflow", "schema", "--mermaid", "pipeline").out
     assert drawn.count("RECOVERY_LOOP : a gate fails") == 1
     for row in (
         "    phases --> RECOVERY_LOOP : a gate fails",
@@ -133,8 +133,8 @@ def test_a_file_is_drawn_from_where_one_is(begin: Begin) -> None:
     desk = begin("short-green")
     (desk.root / "below").mkdir()
     desk.sample.environment.chdir(desk.root / "below")
-    drawn = desk.gate("schema", "--mermaid", "../short.yaml").out
-    assert drawn == desk.gate("schema", "--mermaid").out
+    drawn = desk.gate("workflow", "schema", "--mermaid", "../short.yaml").out
+    assert drawn == desk.gate("workflow", "schema", "--mermaid").out
     assert "GREEN --> NOTES : Green\n" in drawn
 
 
@@ -150,7 +150,7 @@ phases:
     gate_1: {{name: "***", condition: tests_total > 0}}
 """
     desk.sample.write({"odd.yaml": text})
-    drawn = desk.gate("schema", "--mermaid", "odd.yaml").out
+    drawn = desk.gate("workflow", "schema", "--mermaid", "odd.yaml").out
     assert not flaw(drawn)
     name = "PHASES" if phase == "PHASES" else f"phase_{phase}"
     assert f"    A --> {name} : it is 1 x y z -- w q\n    {name} --> DONE\n" in drawn
@@ -160,7 +160,7 @@ phases:
 def test_some_failures_lead_elsewhere_than_others(begin: Begin) -> None:
     desk = begin("")
     desk.sample.write({"line.yaml": PIPELINE.replace("    on_failure: MEND\n  SHIP", "  SHIP")})
-    drawn = desk.gate("schema", "--mermaid", "line.yaml").out
+    drawn = desk.gate("workflow", "schema", "--mermaid", "line.yaml").out
     assert not flaw(drawn)
     assert "SHIP --> MEND : the gate fails\n" in drawn
     assert "PLAN --> MEND" not in drawn
@@ -168,4 +168,8 @@ def test_some_failures_lead_elsewhere_than_others(begin: Begin) -> None:
 
 
 def test_there_is_no_such_workflow(begin: Begin) -> None:
-    assert begin("").error("schema", "--mermaid", "nope") == (2, "bad-workflow", "there is no workflow 'nope'")
+    assert begin("").error("workflow", "schema", "--mermaid", "nope") == (
+        2,
+        "bad-workflow",
+        "there is no workflow 'nope'",
+    )

@@ -38,7 +38,7 @@ class Flow:
 
     def vote(self, word: str, confidence: float, ends_with: int = 0) -> Ran:
         self.sample.write({".git/vote.yaml": VOTE.format(word, confidence)})
-        return self.gate("review", ".git/vote.yaml", ends_with=ends_with)
+        return self.gate("pipeline", "vote", ".git/vote.yaml", ends_with=ends_with)
 
     def declare(self, *facts: str) -> None:
         for fact in facts:
@@ -81,7 +81,7 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
     flow.gate("advance")
     flow.sample.write({"docs/feature/change-notes.md": PROSE.format("and nothing else is new in this change")})
     assert flow.signal(10).has("repository-snapshot")
-    flow.gate("snapshot")
+    flow.gate("pipeline", "snapshot")
     assert flow.signal(10).has("consensus")
     flow.vote("reject", 0.9, ends_with=10)
     flow.signal(10)
@@ -110,7 +110,7 @@ def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
         }
     )
     flow.sample.commit_all()
-    assert flow.gate("check-workflow").has("release-checklist: nothing wrong")
+    assert flow.gate("workflow", "check").has("release-checklist: nothing wrong")
     flow.gate("advance")
     flow.signal(10)
     flow.declare("version_chosen")

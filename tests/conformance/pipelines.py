@@ -128,7 +128,7 @@ class Pipe:
     def make(self, name: str, text: str | None = None) -> None:
         """Write a new version of an artifact."""
         if name == "repository-snapshot":
-            assert self.gate("snapshot").code == 0
+            assert self.gate("pipeline", "snapshot").code == 0
             return
         usual = f"# {name}\n\nVersion {next(_VERSIONS)}. {_WORDS}\n"
         if name == "review-decision":
@@ -156,7 +156,7 @@ class Pipe:
     def vote(self, by: str, vote: str = "approve", confidence: float = 1.0, **more: Any) -> Ran:
         text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in more.items())
         self.sample.write({"vote.yaml": f"vote: {vote}\nconfidence: {confidence}\nby: {by}\n{text}"})
-        ran = self.gate("review", "vote.yaml")
+        ran = self.gate("pipeline", "vote", "vote.yaml")
         self.sample.remove("vote.yaml")
         return ran
 

@@ -1054,7 +1054,7 @@ def every_kind_of_verdict(sample: Sample) -> dict[str, Any]:
 
 @pytest.mark.criterion("DG-15")
 def test_every_verdict_is_valid_against_the_published_schema(sample: Sample) -> None:
-    published = sample.gate("schema", "evaluation")
+    published = sample.gate("workflow", "schema", "evaluation")
     assert published.code == 0
     schema = json.loads(published.out)
     jsonschema.Draft7Validator.check_schema(schema)

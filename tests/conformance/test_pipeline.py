@@ -53,7 +53,7 @@ def test_fourteen_states_in_order_and_the_production_gate_leads_to_done(pipe: Pi
     for words in (
         ("signal", "--reason", "x"),
         ("rewind", "AUDIT", "--reason", "x"),
-        ("recover", "start", "--reason", "x"),
+        ("pipeline", "recover", "start", "--reason", "x"),
     ):
         assert pipe.gate(*words).code == 13
     assert [step["phase"] for step in pipe.pipeline["steps"]] == list(LINE)
@@ -69,8 +69,8 @@ def test_stuck_is_final(pipe: Pipe) -> None:
         ("advance",),
         ("signal", "--reason", "x"),
         ("rewind", "INTAKE", "--reason", "x"),
-        ("request", "new", "--type", "scope", "--title", "x"),
-        ("recover", "start", "--reason", "x"),
+        ("pipeline", "request", "new", "--type", "scope", "--title", "x"),
+        ("pipeline", "recover", "start", "--reason", "x"),
     ):
         assert pipe.gate(*words).code == 13, words
     assert pipe.sample.pytest("--phase=intake").code == 13
@@ -160,9 +160,9 @@ def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, c
         verdict = pipe.look()
         assert unmet(verdict) == ["constitution-kept"]
         assert "CONSTITUTION.md" in details(verdict, "constitution-kept")
-    assert pipe.gate("constitution").code == 10
+    assert pipe.gate("pipeline", "constitution").code == 10
     file.write_text(text)
-    assert pipe.gate("constitution").code == 0
+    assert pipe.gate("pipeline", "constitution").code == 0
     if phase == "QA_VALIDATION":
         assert pipe.sample.pytest("--phase=qa_validation").code == 0
     else:
@@ -197,11 +197,11 @@ def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) ->
 @pytest.mark.criterion("PG-04")
 def test_accepting_another_constitution_is_an_override(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + "overrides: {allow_non_interactive: true}\n")
-    accept = ("constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
+    accept = ("pipeline", "constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
     assert pipe.gate(*accept).code == 13  # nothing changed
     pipe.sample.write({"CONSTITUTION.md": "Members may give their names.\n"})
-    assert pipe.gate("constitution", "accept", "--by", "ann").code == 2
-    assert pipe.gate("constitution", "accept", "--reason", "it works", "--by", "ann").code == 13
+    assert pipe.gate("pipeline", "constitution", "accept", "--by", "ann").code == 2
+    assert pipe.gate("pipeline", "constitution", "accept", "--reason", "it works", "--by", "ann").code == 13
     assert pipe.gate(*accept).code == 0
     pipe.prepare()
     verdict = pipe.look()
@@ -213,7 +213,7 @@ def test_accepting_another_constitution_is_an_override(pipe: Pipe) -> None:
 def test_only_a_person_accepts_another_constitution(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
-    ran = pipe.gate("constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
+    ran = pipe.gate("pipeline", "constitution", "accept", "--reason", "the lawyers asked for it", "--by", "ann")
     assert ran.code == 13
     assert "terminal" in ran.err
 
@@ -369,22 +369,24 @@ ROUTES = {
 def test_requests_have_types_a_routing_map_and_a_status(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     for kind in ROUTES:
-        assert pipe.gate("request", "new", "--type", kind, "--title", f"more {kind}", "--by", "ann").code == 0
-    rows = pipe.gate("request", "list", "--json").document["requests"]
+        assert (
+            pipe.gate("pipeline", "request", "new", "--type", kind, "--title", f"more {kind}", "--by", "ann").code == 0
+        )
+    rows = pipe.gate("pipeline", "request", "list", "--json").document["requests"]
     assert {row["type"]: row["target"] for row in rows} == ROUTES
     assert {row["status"] for row in rows} == {"proposed"}
-    assert pipe.gate("request", "new", "--type", "taste", "--title", "x").code == 2
-    assert pipe.gate("request", "new", "--type", "scope", "--title", "more scope").code == 13
-    assert pipe.gate("request", "reject", "CR-1").code == 2  # without a reason
-    assert pipe.gate("request", "reject", "CR-1", "--reason", "next year", "--by", "bob").code == 0
-    assert pipe.gate("request", "approve", "CR-1").code == 13  # decided
-    assert pipe.gate("request", "approve", "CR-9").code == 2
+    assert pipe.gate("pipeline", "request", "new", "--type", "taste", "--title", "x").code == 2
+    assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "more scope").code == 13
+    assert pipe.gate("pipeline", "request", "reject", "CR-1").code == 2  # without a reason
+    assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year", "--by", "bob").code == 0
+    assert pipe.gate("pipeline", "request", "approve", "CR-1").code == 13  # decided
+    assert pipe.gate("pipeline", "request", "approve", "CR-9").code == 2
     # What lies ahead is approved, and nothing is skipped for it.
-    assert pipe.gate("request", "approve", "CR-4").code == 0
+    assert pipe.gate("pipeline", "request", "approve", "CR-4").code == 0
     assert pipe.phase == "IMPLEMENTATION"
-    assert pipe.gate("request", "approve", "CR-2").code == 0
+    assert pipe.gate("pipeline", "request", "approve", "CR-2").code == 0
     assert pipe.phase == "CONSENSUS_ARCHITECTURE"
-    rows = pipe.gate("request", "list", "--json").document["requests"]
+    rows = pipe.gate("pipeline", "request", "list", "--json").document["requests"]
     assert [row["status"] for row in rows] == ["rejected", "approved", "proposed", "approved", "proposed"]
 
 
@@ -394,7 +396,7 @@ def test_a_proposed_request_leads_to_its_target_instead_of_going_on(pipe: Pipe, 
     target = ROUTES[kind]
     pipe.at(phase)
     pipe.prepare()
-    pipe.gate("request", "new", "--type", kind, "--title", "another wish")
+    pipe.gate("pipeline", "request", "new", "--type", kind, "--title", "another wish")
     verdict = pipe.signal()
     assert verdict["can_exit"]
     assert target in verdict["reason"]
@@ -410,9 +412,9 @@ def test_a_proposed_request_leads_to_its_target_instead_of_going_on(pipe: Pipe, 
 def test_a_request_that_was_rejected_in_time_leads_nowhere(pipe: Pipe) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
-    pipe.gate("request", "new", "--type", "scope", "--title", "another wish")
+    pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "another wish")
     assert pipe.signal()["can_exit"]
-    assert pipe.gate("request", "reject", "CR-1", "--reason", "next year").code == 0
+    assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year").code == 0
     pipe.enter()
     assert pipe.phase == "AUDIT"
 
@@ -422,7 +424,7 @@ def test_several_requests_lead_to_the_earliest_target_and_are_all_approved(pipe:
     pipe.at("AUDIT")
     pipe.prepare()
     for kind in ("config", "dependency", "architecture"):
-        pipe.gate("request", "new", "--type", kind, "--title", "another wish")
+        pipe.gate("pipeline", "request", "new", "--type", kind, "--title", "another wish")
     assert pipe.signal()["can_exit"]
     pipe.enter()
     assert pipe.phase == "CONSENSUS_ARCHITECTURE"
@@ -525,7 +527,7 @@ def test_a_failing_gate_enters_the_recovery_and_remembers_the_phase(pipe: Pipe, 
     assert pipe.pipeline["failed_phase"] == phase
     assert pipe.pipeline["recoveries"] == 1
     assert pipe.pipeline["steps"][-1] == {"phase": "RECOVERY_LOOP", "how": "failure"}
-    ran = pipe.gate("recover")
+    ran = pipe.gate("pipeline", "recover")
     assert ran.code == 10
     assert f"failed        {phase}" in ran.out
 
@@ -535,7 +537,7 @@ def test_looking_never_fails_a_gate(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
     pipe.sample.write({"broken-build": ""})
     assert pipe.sample.pytest("--phase=qa_validation").code == 10
-    for words in (("check",), ("status",), ("explain",), ("recover",), ("signal", "--not-done")):
+    for words in (("check",), ("status",), ("explain",), ("pipeline", "recover"), ("signal", "--not-done")):
         pipe.gate(*words)
     assert pipe.phase == "QA_VALIDATION"
     assert "recoveries" not in pipe.pipeline
@@ -556,8 +558,8 @@ def test_a_waiting_signal_fails_the_gate_of_a_phase_without_tests(pipe: Pipe) ->
 @pytest.mark.criterion("PG-11")
 def test_a_recovery_may_begin_on_purpose(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
-    assert pipe.gate("recover", "start").code == 2
-    assert pipe.gate("recover", "start", "--reason", "the plan does not fit").code == 0
+    assert pipe.gate("pipeline", "recover", "start").code == 2
+    assert pipe.gate("pipeline", "recover", "start", "--reason", "the plan does not fit").code == 0
     assert pipe.phase == "RECOVERY_LOOP"
     assert pipe.pipeline["recoveries"] == 1
     pipe.recover("ROLE_PLANNING")
@@ -610,7 +612,7 @@ def test_the_same_rewind_for_the_same_failure_is_refused(pipe: Pipe) -> None:
     verdict = pipe.look()
     assert unmet(verdict) == ["root-cause-known"]
     assert "was tried for this very failure" in details(verdict, "root-cause-known")
-    assert "not again     CONSENSUS_ROLE_PLANS" in pipe.gate("recover").out
+    assert "not again     CONSENSUS_ROLE_PLANS" in pipe.gate("pipeline", "recover").out
     # Another one may be tried.
     pipe.make("root-cause", pipe.record(requires_phase_rewind_to="ROLE_PLANNING"))
     assert pipe.look()["gate_1"]["satisfied"]
@@ -634,7 +636,7 @@ def test_five_recoveries_then_stuck_with_its_report(pipe: Pipe) -> None:
     assert ran.code == 12
     assert pipe.phase == "STUCK"
     assert pipe.pipeline["recoveries"] == 5
-    ran = pipe.gate("recover", "--json")
+    ran = pipe.gate("pipeline", "recover", "--json")
     assert ran.code == 12
     report = ran.document["stuck"]
     assert report["current_failure"]["phase"] == "IMPLEMENTATION"
@@ -642,9 +644,9 @@ def test_five_recoveries_then_stuck_with_its_report(pipe: Pipe) -> None:
     assert "nobody looked" in report["root_cause_summary"]
     assert report["failed_iterations"] == 6
     assert report["recoveries"] == report["max_recoveries"] == 5
-    assert any("phase-gate recover restart" in text for text in report["required_human_input"])
-    assert pipe.gate("recover").out.startswith("Stuck: all 5 recoveries are used up")
-    assert "## Required human input" in pipe.gate("recover", "--markdown").out
+    assert any("phase-gate pipeline recover restart" in text for text in report["required_human_input"])
+    assert pipe.gate("pipeline", "recover").out.startswith("Stuck: all 5 recoveries are used up")
+    assert "## Required human input" in pipe.gate("pipeline", "recover", "--markdown").out
 
 
 @pytest.mark.criterion("PG-13")
@@ -677,11 +679,11 @@ def test_what_the_record_asks_of_a_person_stands_in_the_report(pipe: Pipe) -> No
     pipe.fail()
     pipe.make("root-cause", pipe.record(required_human_input="who is the customer?"))
     pipe.signal()
-    report = pipe.gate("recover", "--json").document["stuck"]
+    report = pipe.gate("pipeline", "recover", "--json").document["stuck"]
     assert report["required_human_input"][0] == "who is the customer?"
     # Only a person leads out of it, into a new cycle.
-    assert pipe.gate("recover", "restart", "--by", "ann").code == 2
-    ran = pipe.gate("recover", "restart", "--reason", "the customer was found", "--by", "ann")
+    assert pipe.gate("pipeline", "recover", "restart", "--by", "ann").code == 2
+    ran = pipe.gate("pipeline", "recover", "restart", "--reason", "the customer was found", "--by", "ann")
     assert ran.code == 0, ran.err
     assert (pipe.phase, pipe.state["cycle"]) == ("INTAKE", 2)
     assert "recoveries" not in pipe.pipeline
@@ -693,7 +695,7 @@ def test_what_the_record_asks_of_a_person_stands_in_the_report(pipe: Pipe) -> No
 def test_only_a_person_begins_anew(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n")
     pipe.fail()
-    assert pipe.gate("recover", "restart", "--reason", "the customer was found", "--by", "ann").code == 13
+    assert pipe.gate("pipeline", "recover", "restart", "--reason", "the customer was found", "--by", "ann").code == 13
     assert pipe.phase == "STUCK"
 
 
@@ -722,9 +724,9 @@ def test_a_transition_needs_each_of_its_conditions(pipe: Pipe, phase: str, condi
     if condition == "constitution":
         pipe.sample.write({"CONSTITUTION.md": "Anything goes.\n"})
     elif condition == "issue":
-        pipe.gate("request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+        pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
     elif condition == "request":
-        pipe.gate("request", "new", "--type", "scope", "--title", "another wish")
+        pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "another wish")
     elif condition == "approval":
         pipe.make("role-plans")
     verdict = pipe.look()
@@ -900,8 +902,8 @@ def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pi
     assert unmet(verdict) == ["consensus-reached"]
     assert pipe.gate("rewind", "INTAKE", "--reason", "no patience").code == 13
     assert pipe.sample.pytest("--phase=intake").code == 13
-    assert pipe.gate("request", "new", "--type", "scope", "--title", "a way out").code == 0
-    assert pipe.gate("request", "approve", "CR-1").code == 13
+    assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "a way out").code == 0
+    assert pipe.gate("pipeline", "request", "approve", "CR-1").code == 13
     pipe.vote("ann")
     assert not pipe.look()["gate_1"]["satisfied"]
     pipe.vote("bob")

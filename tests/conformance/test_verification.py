@@ -325,7 +325,7 @@ def test_a_report_with_two_names_is_refused_and_one_with_the_same_twice_is_not(g
 def test_a_verdict_that_is_older_than_the_evidence_is_refused(gate: Gate) -> None:
     gate.paper("old.yaml", gate.verdict())
     gate.reviewing()
-    ran = gate.call("review", "old.yaml", "--by", "ann")
+    ran = gate.call("verify", "review", "old.yaml", "--by", "ann")
     assert ran.code == 13
     assert ran.has("the verdict is older than the evidence")
 
@@ -395,7 +395,9 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
 def test_the_feedback_of_malformed_results_names_the_form(gate: Gate) -> None:
     gate.start()
     gate.executor("nothing\n")
-    assert gate.call("verify", "feedback").has("MALFORMED RESULT:", "`phase-gate schema executor-result` prints")
+    assert gate.call("verify", "feedback").has(
+        "MALFORMED RESULT:", "`phase-gate workflow schema executor-result` prints"
+    )
     gate.executor("nothing\n")
     assert gate.call("verify", "feedback").has("flagged for manual review")
 
@@ -1397,7 +1399,7 @@ def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) 
         ("verify", "run"),
         ("verify", "run", "--task", NAME),
         ("verify", "commit"),
-        ("review", "verdict.yaml", "--by", "ann"),
+        ("verify", "review", "verdict.yaml", "--by", "ann"),
     ):
         ran = gate.call(*words, "--json")
         assert (ran.code, ran.document["error"]["slug"]) == (11, "state-keyless"), (words, ran)

@@ -40,7 +40,7 @@ def python(words: str) -> str:
 
 
 class Gate:
-    """Drives `phase-gate verify` and `review` in this process."""
+    """Drives `phase-gate verify` in this process."""
 
     def __init__(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sample, self._monkeypatch = sample, monkeypatch
@@ -121,7 +121,7 @@ class Gate:
 
     def review(self, document: object = None, *words: str, by: str = "ann") -> Ran:
         paper = self.paper("verdict.yaml", self.verdict() if document is None else document)
-        return self.call("review", paper, "--by", by, *words)
+        return self.call("verify", "review", paper, "--by", by, *words)
 
     def reviewing(self, **more: Any) -> Gate:
         """A task that waits for its reviewer."""

@@ -345,7 +345,7 @@ def test_release_pipeline(example: Example) -> None:
     rows = _told(example.type("python release.py impatient", ends_with=12))
     assert [row.partition(": recovery ")[2] for row in rows[:-1]] == [f"{number} of 5" for number in range(1, 6)]
     assert rows[-1].startswith("RECOVERY_LOOP: STUCK: ")
-    said = example.type("phase-gate recover", ends_with=12)
+    said = example.type("phase-gate pipeline recover", ends_with=12)
     for heading in ("Current failure", "Root cause", "Failed iterations", "Required human input"):
         assert f"\n{heading}\n" in said
     assert example.status()["phase"] == "STUCK"

@@ -74,7 +74,7 @@ def test_of_two_reviewers_at_once_one_is_heard(gate: Gate, other: str) -> None:
     gate.paper("two.yaml", gate.verdict(other))
     calls = [
         subprocess.Popen(
-            [*COMMAND, "review", f"{paper}.yaml", "--by", name],
+            [*COMMAND, "verify", "review", f"{paper}.yaml", "--by", name],
             cwd=gate.root,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -102,7 +102,7 @@ def test_an_edit_beside_a_verdict_is_never_committed_unverified(gate: Gate, dela
     gate.verify()
     gate.paper("verdict.yaml", gate.verdict())
     process = subprocess.Popen(
-        [*COMMAND, "review", "verdict.yaml", "--by", "ann"],
+        [*COMMAND, "verify", "review", "verdict.yaml", "--by", "ann"],
         cwd=gate.root,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -50,7 +50,7 @@ STEPS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("start", ("verify", "start", "--task-file", "task.yaml", "--untimed"), "EXECUTING"),
     ("executor", ("verify", "executor", "result.yaml"), "VERIFYING"),
     ("run", ("verify", "run"), "REVIEWING"),
-    ("review", ("review", "verdict.yaml"), "APPROVED"),
+    ("review", ("verify", "review", "verdict.yaml"), "APPROVED"),
     ("commit", ("verify", "commit"), "APPROVED"),
 )
 

@@ -1,4 +1,4 @@
-"""What `phase-gate doctor --prove` tries: the same table, row by row."""
+"""What `phase-gate doctor --self-test` tries: the same table, row by row."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ PLAN = Artifact(name="plan", path="plan.md")
     ("seen", "artifact", "words"),
     [
         (Seen(), PLAN, "is missing"),
-        (Seen(), Artifact(name="s", path="s", schema="snapshot"), "phase-gate snapshot makes it"),
+        (Seen(), Artifact(name="s", path="s", schema="snapshot"), "phase-gate pipeline snapshot makes it"),
         (Seen(files=("plan.md",), digest="new", problems=("3 words",)), PLAN, "3 words"),
         (Seen(files=("plan.md",), digest="old"), PLAN, "before this attempt began"),
         (Seen(files=("plan.md",), digest="old"), Artifact(name="p", path="p", made="phase"), "before this phase began"),

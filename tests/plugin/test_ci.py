@@ -176,7 +176,7 @@ def test_the_junit_report_of_a_shard_says_which_one(sample: Sample, github: Runn
 def test_combine_tells_the_same(sample: Sample, github: Runner) -> None:
     sample.pytest("--phase=green", "--phase-shard=1/1")
     assert github.output.read_text(encoding="utf-8") == ""
-    ran = sample.gate("combine", "--report", "verdict.xml")
+    ran = sample.gate("ci", "combine", "--report", "verdict.xml")
     assert ran.code == 10
     assert commands(ran.out)[0].startswith("::error title=Gate 1 is closed")
     assert github.outputs()["streak"] == "1"

@@ -348,7 +348,7 @@ def test_a_shard(sample: Sample) -> None:
     assert "phase gate: shard" not in child_of(sample)["out"].partition("rootdir")[2]
     assert [path.name for path in (sample.root / "phase-gate-shards").glob("*-*")] == ["1-of-1.shard.gz"]
     assert not list((sample.root / "phase-gate-shards").glob("*.forked")), "the record tells of it"
-    assert main(["combine", "phase-gate-shards"]) == 10
+    assert main(["ci", "combine", "phase-gate-shards"]) == 10
     assert _finding(sample)[0] == "test_work.py::test_work"
     assert last_run(sample)["counts"] == {"failed": 1, "passed": 1}
 
@@ -356,7 +356,7 @@ def test_a_shard(sample: Sample) -> None:
 def test_a_shard_whose_child_comes_late(sample: Sample) -> None:
     sample.write(test_work=TEST, work=LATE_WORK)
     run_late(sample, "--phase=green", "--phase-shard=1/1")
-    assert main(["combine", "phase-gate-shards"]) == 10
+    assert main(["ci", "combine", "phase-gate-shards"]) == 10
     assert _finding(sample)[0] == "test_work.py::test_work"
 
 

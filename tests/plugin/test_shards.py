@@ -78,11 +78,11 @@ def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Sample) -> None:
 
 def test_combined_they_are_one_run(suite: Sample) -> None:
     run_shards(suite, 3)
-    first = gate("combine")
+    first = gate("ci", "combine")
     assert first.code == 10
     assert first.has("GREEN · iteration 1 · 13 tests", "1 >= 2")
     run_shards(suite, 3)
-    assert gate("combine", FOLDER).code == 0
+    assert gate("ci", "combine", FOLDER).code == 0
     rows = history_of(suite)
     assert [(row["kind"], row["iteration"], row["counts"]) for row in rows] == [
         ("complete", 1, {"passed": 13}),
@@ -95,12 +95,12 @@ def test_combined_they_are_one_run(suite: Sample) -> None:
 
 def test_combining_again_is_not_running_again(suite: Sample) -> None:
     run_shards(suite, 2)
-    assert gate("combine").code == 10
-    again = gate("combine")
+    assert gate("ci", "combine").code == 10
+    again = gate("ci", "combine")
     assert again.code == 11
     assert again.has("shard 1/2 is part of run", "combining again is not running again")
     run_shard(suite, 1, 2)  # one new record does not make the other one new
-    assert gate("combine").has("shard 2/2 is part of run")
+    assert gate("ci", "combine").has("shard 2/2 is part of run")
     assert len(history_of(suite)) == 1
 
 
@@ -122,9 +122,9 @@ def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Sample, made: str,
     assert [ran.code for ran in run_shards(suite, 2)] == [0, 0]
     assert contents(suite.root / ".phase-gate") == before
     if slug is None:
-        assert gate("combine").code == 0
+        assert gate("ci", "combine").code == 0
         return
-    ran = gate("combine", "--json")
+    ran = gate("ci", "combine", "--json")
     assert (ran.code, ran.document["error"]["slug"]) == (11, slug)
     assert contents(suite.root / ".phase-gate") == before
 
@@ -138,7 +138,7 @@ def test_split_by_hashing_that_tells_nobody(suite: Sample) -> None:
         suite.environment.setenv("SHARD", str(index))
         suite.environment.setenv("SHARDS", "3")
         assert suite.pytest("--phase=green", f"--phase-shard={index}/3").code == 0
-    document = gate("combine", "--json").document
+    document = gate("ci", "combine", "--json").document
     assert document["metrics"]["tests_passing"] == 13
     assert document["metrics"]["outcomes_doubtful"] == 0
 
@@ -149,7 +149,7 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Sample) -> 
     for index in (1, 2):
         suite.environment.setenv("SHARD", str(index))
         suite.pytest("--phase=green", f"--phase-shard={index}/2")
-    refused = gate("combine")
+    refused = gate("ci", "combine")
     assert refused.code == 11
     assert refused.has("ran in no shard: tests/test_")
     assert not (suite.root / ".phase-gate").exists()
@@ -161,7 +161,7 @@ def test_workers_inside_each_shard(suite: Sample) -> None:
         ran = suite.pytest_process("--phase=green", *split, "-n", "2", "-m", "not slow", plugins=("xdist", *SPLIT))
         assert ran.code == 0, ran.out
         assert ran.has("6 tests of 13 recorded")
-    document = gate("combine", "--json").document
+    document = gate("ci", "combine", "--json").document
     assert (document["metrics"]["tests_passing"], document["metrics"]["tests_deselected"]) == (12, 1)
     assert "narrowed: -m 'not slow'" in document["notes"]
 
@@ -174,7 +174,7 @@ def test_hashing_on_a_worker(suite: Sample) -> None:
     assert suite.pytest_process("--phase=green", "--phase-shard=1/2", "-n", "1", plugins=("xdist",)).code == 0
     suite.environment.setenv("SHARD", "2")
     assert suite.pytest("--phase=green", "--phase-shard=2/2", plugins=("xdist",)).code == 0
-    document = gate("combine", "--json").document
+    document = gate("ci", "combine", "--json").document
     assert document["metrics"]["tests_passing"] == 13
     assert document["metrics"]["outcomes_doubtful"] == 0
 
@@ -222,7 +222,7 @@ def test_bazel_gets_its_sign(suite: Sample, tmp_path: Path) -> None:
         ),
         pytest.param(("--phase-shard=1/3", "--exit-signal=x"), "--exit-signal speaks of a verdict", id="signal"),
         pytest.param(("--phase-shard=1/3", "--phase-confirm"), "--phase-confirm speaks of a verdict", id="confirm"),
-        pytest.param(("--phase-shard=1/3", "--phase-report=x.md"), "phase-gate combine", id="report"),
+        pytest.param(("--phase-shard=1/3", "--phase-report=x.md"), "phase-gate ci combine", id="report"),
         pytest.param(("--phase-shard=1/3", "--phase=auto"), "a shard has to name its phase", id="phase-auto"),
     ],
 )
@@ -277,7 +277,7 @@ def both_ways(sample: Sample, total: int, *arguments: str, phase: str) -> tuple[
     """The verdict on one run, and on the same as shards."""
     sample.pytest(f"--phase={phase}", "--phase-report=whole.json", "--phase-dir=.whole", *arguments)
     run_shards(sample, total, *arguments, phase=phase)
-    parts = gate("combine", "--json", "--dir=.parts", "--report", "parts.json").document
+    parts = gate("ci", "combine", "--json", "--dir=.parts", "--report", "parts.json").document
     sample.remove(*(f"{FOLDER}/{index}-of-{total}.shard.gz" for index in range(1, total + 1)))
     assert {**sample.report("parts.json"), "shards": total} == parts
     return comparable(sample.report("whole.json")), comparable(parts)
@@ -334,9 +334,9 @@ def test_a_module_that_was_missing_and_comes_from_elsewhere(suite: Sample, tmp_p
 
 def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> None:
     run_shards(suite, 2)
-    assert gate("combine").code == 10
+    assert gate("ci", "combine").code == 10
     run_shards(suite, 2, "-m", "not slow")
-    ran = gate("combine")
+    ran = gate("ci", "combine")
     assert ran.code == 10
     assert ran.has("partial run", "1 known test did not run (-m 'not slow')")
     assert state_of(suite).streak == 1
@@ -350,7 +350,7 @@ def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
     suite.write({"tests/used.txt": "3", "calc.py": "def add(a, b): ...\n\n\ndef sub(a, b): ...\n"})
     run_shards(suite, 2, phase="red")
     (suite.root / "tests" / "log.txt").write_text("as it was in the checkout", encoding="utf-8")
-    assert gate("combine", "--exit-signal", "red").code == 0
+    assert gate("ci", "combine", "--exit-signal", "red").code == 0
     store = Project.find(suite.root, environment={}).store("")
     frozen = load_frozen(store.objects, store.look().state.frozen)
     assert frozen is not None
@@ -364,7 +364,7 @@ def test_one_that_dies_is_named(suite: Sample) -> None:
     run_shard(suite, 1, 2)
     suite.write({"tests/test_sub.py": "import os\n\n\ndef test_dies():\n    os._exit(3)\n"})
     suite.pytest_process("--phase=green", "--phase-shard=2/2", "tests/test_sub.py")
-    refused = gate("combine")
+    refused = gate("ci", "combine")
     assert refused.code == 11
     assert refused.has("shard 2/2 began at", "and never ended", "run that shard again")
 
@@ -372,7 +372,7 @@ def test_one_that_dies_is_named(suite: Sample) -> None:
 def test_one_that_is_stopped_is_named(suite: Sample) -> None:
     suite.write({"tests/test_sub.py": "def test_a():\n    assert 0\n\n\ndef test_b():\n    pass\n"})
     assert [ran.code for ran in run_shards(suite, 2, "-x")] == [0, 1]
-    refused = gate("combine")
+    refused = gate("ci", "combine")
     assert refused.code == 11
     assert refused.has("shard 2/2 is not complete", "1 test of its own did not run: tests/test_sub.py::test_b")
 
@@ -380,7 +380,7 @@ def test_one_that_is_stopped_is_named(suite: Sample) -> None:
 def test_sources_that_are_not_those_here_are_refused(suite: Sample) -> None:
     run_shards(suite, 2)
     suite.write({"calc.py": CALC + "\n# later\n"})
-    refused = gate("combine")
+    refused = gate("ci", "combine")
     assert refused.code == 11
     assert refused.has("the shards ran on other sources than what lies here")
     assert not (suite.root / ".phase-gate").exists()
@@ -398,10 +398,10 @@ def test_shards_of_clones_are_combined_in_another_clone(suite: Sample, tmp_path:
         assert run_shard(suite, index, 2).code == 0
         shutil.copytree(clone / FOLDER, records / f"shard-{index}")
     suite.environment.chdir(suite.root)
-    assert gate("combine", str(records), "--exit=gate1").has("13 tests", "1 >= 2")
+    assert gate("ci", "combine", str(records), "--exit=gate1").has("13 tests", "1 >= 2")
     suite.write({"README.md": "more"})
     suite.commit_all()
-    again = gate("combine", str(records), "--dir=.other")
+    again = gate("ci", "combine", str(records), "--dir=.other")
     assert again.code == 11
     assert again.has("the shards ran on commit", "and here is")
 
@@ -409,7 +409,7 @@ def test_shards_of_clones_are_combined_in_another_clone(suite: Sample, tmp_path:
 def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Sample) -> None:
     suite.remove("calc.py")
     run_shards(suite, 2, phase="red")
-    assert gate("combine").code == 0
+    assert gate("ci", "combine").code == 0
     refused = run_shard(suite, 1, 2, phase="green")
     assert refused.code == 13
     assert refused.has("RED has not exited")
@@ -418,11 +418,11 @@ def test_the_order_of_phases_is_looked_at_before_the_tests_run(suite: Sample) ->
 def test_combine_refuses_the_phase_that_may_not_be_now(suite: Sample) -> None:
     suite.remove("calc.py")
     run_shards(suite, 2, phase="red")
-    assert gate("combine").code == 0
+    assert gate("ci", "combine").code == 0
     shutil.move(suite.root / ".phase-gate", suite.root / "aside")
     run_shards(suite, 2, phase="green")
     shutil.move(suite.root / "aside", suite.root / ".phase-gate")
-    refused = gate("combine")
+    refused = gate("ci", "combine")
     assert refused.code == 13
     assert len(history_of(suite)) == 1
 
@@ -437,7 +437,7 @@ def test_a_record_that_can_not_be_written_is_said(suite: Sample) -> None:
 def test_the_exit_signal_goes_with_the_whole_run(suite: Sample) -> None:
     suite.remove("calc.py")
     run_shards(suite, 2, phase="red")
-    ran = gate("combine", "--exit-signal", "all fail for the missing module", "--exit=dual")
+    ran = gate("ci", "combine", "--exit-signal", "all fail for the missing module", "--exit=dual")
     assert ran.code == 0
     assert ran.has("RED has exited")
 
@@ -445,4 +445,4 @@ def test_the_exit_signal_goes_with_the_whole_run(suite: Sample) -> None:
 def test_a_shard_with_no_tests_of_its_own_ends_well(suite: Sample) -> None:
     codes = [ran.code for ran in run_shards(suite, 5, "tests/test_sub.py")]
     assert codes == [0] * 5
-    assert gate("combine").has("4 tests")
+    assert gate("ci", "combine").has("4 tests")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phase_gate.agents.table import AGENT_NAMES
 from phase_gate.cli import COMMANDS
-from phase_gate.cli.schema import schema_names
+from phase_gate.cli.workflow_schema import schema_names
 from phase_gate.values import Value
 
 
@@ -20,7 +20,10 @@ class Row(Value):
 
 #: The project has a task `login` beside the default one, a folder `notes` and a file `claim.txt`.
 ROWS: dict[str, Row] = {
-    "every-command": Row(typed="", offered=tuple(COMMANDS), withheld=("--gate1", "claim.txt")),
+    "every-command": Row(
+        typed="", offered=tuple(dict.fromkeys(name.split()[0] for name in COMMANDS)), withheld=("--gate1", "claim.txt")
+    ),
+    "commands-of-a-feature": Row(typed="pipeline re", offered=("recover", "request"), withheld=("vote", "rewind")),
     "a-command-that-is-begun": Row(typed="che", offered=("check",), withheld=("status", "history")),
     "options-of-a-command": Row(
         typed="check --", offered=("--gate1", "--json", "--task", "--dir", "--help"), withheld=("--criteria",)
@@ -31,8 +34,8 @@ ROWS: dict[str, Row] = {
         typed="hook stop --agent c", offered=("claude", "codex", "cursor", "copilot"), withheld=("gemini",)
     ),
     "several-words-of-an-option": Row(typed="init --agent ", offered=AGENT_NAMES),
-    "styles": Row(typed="prompt --style ", offered=("exit", "prp")),
-    "schemas": Row(typed="schema ", offered=schema_names()),
+    "styles": Row(typed="agent prompt --style ", offered=("exit", "prp")),
+    "schemas": Row(typed="workflow schema ", offered=schema_names()),
     "shells": Row(typed="completion ", offered=("bash", "zsh", "fish")),
     "files": Row(typed="claim cl", offered=("claim.txt",), withheld=("notes",)),
     "folders": Row(typed="status --dir no", offered=("notes",), withheld=("claim.txt",)),
@@ -41,7 +44,7 @@ ROWS: dict[str, Row] = {
         typed="rewind ", offered=("red", "green", "refactor", "document"), withheld=("claim.txt",), asks="phases"
     ),
     "phases-of-an-option": Row(
-        typed="prompt --phase re", offered=("red", "refactor"), withheld=("green",), asks="phases"
+        typed="agent prompt --phase re", offered=("red", "refactor"), withheld=("green",), asks="phases"
     ),
     "guards": Row(
         typed="waive tests-", offered=("tests-kept", "tests-unchanged"), withheld=("complete-run",), asks="guards"

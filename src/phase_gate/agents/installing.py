@@ -1,6 +1,6 @@
 """Tell agents to ask us, and take it back: edits of their settings as values, and the record of what was inserted.
 
-Reads and writes nothing; `cli.init` and `cli.uninstall` do.
+Reads and writes nothing; `cli.init` and `cli.agent_uninstall` do.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ Work here goes in test-driven phases, and a gate decides from measurements when 
 - First tests that fail: `pytest --phase=red`. Then the code: `pytest --phase=green`. Then `pytest --phase=refactor`.
 - Tests are frozen when RED ends. A test that is wrong: `phase-gate signal --test-wrong --reason "..."`.
 - A phase that is done: `phase-gate signal --reason "..."`. If you can't go on, add `--blocked`: a person will help.
-- Leave `.phase-gate/` alone. `phase-gate waive`, `skip` and `force` are for people.
+- Leave `.phase-gate/` alone. `phase-gate waive`, `breaker` and `force` are for people.
 {END}
 """
 

@@ -1,48 +1,58 @@
-"""The command `phase-gate`: one file a command, loaded only when it is called."""
+"""The command `phase-gate`: one file a command, loaded only when it is called.
+
+`phase-gate pipeline recover` stands in `pipeline_recover.py`.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
+#: Features whose commands stand below their name, each with its one line.
+FEATURES: dict[str, str] = {
+    "agent": "Settings, prompts and the server for coding agents",
+    "ci": "Shards, badges and attestations",
+    "pipeline": "Votes, change requests and recovery of a pipeline",
+    "workflow": "Workflow files and the schemas of all files",
+}
+
 #: Commands in the order in which help lists them, each with its one line.
 COMMANDS: dict[str, str] = {
     "demo": "Show the whole thing on a sample project, with real pytest runs",
-    "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
-    "uninstall": "Take back what init wrote for coding agents",
     "status": "Say where the task stands and what to type next",
-    "check": "End with 0 if the phase may end, with 10 if not: only looks",
+    "check": "Exit 0 if the phase may end, 10 if not (read-only)",
     "explain": "Explain the last verdict, or a metric, guard, message or phase by its name",
-    "history": "List every run of the task, oldest first",
-    "report": "Tell the whole story of the task as one HTML file, or as Markdown",
     "signal": "Give the explicit exit signal (Gate 2) for the last complete run",
-    "claim": "Compare what an agent says with what was measured, and decide whether it is done",
-    "prompt": "Print the rules of a phase for an agent, and the block that it is to print",
-    "withdraw": "Take back a waiting signal, or a declared fact",
+    "report": "Tell the whole story of the task as one HTML file, or as Markdown",
+    "history": "List every run of the task, oldest first",
     "declare": "Declare a fact that the workflow asks for",
+    "withdraw": "Take back a waiting signal, or a declared fact",
     "advance": "Enter the next phase, or evaluate a phase that needs no tests",
     "rewind": "Go back to an earlier phase",
-    "verify": "Take a task through executor, verify command and reviewer",
-    "review": "Give the verdict on a task that was verified, or vote in a consensus phase of a pipeline",
-    "request": "Make, list and decide on change requests of a pipeline",
-    "recover": "Show what the recovery of a pipeline asks for, begin one, or begin anew where it is stuck",
-    "constitution": "Show whether a pipeline's constitution is as recorded, or accept a change: a person",
-    "snapshot": "Write down the tree that a phase of a pipeline speaks of",
-    "waive": "Let one guard's present findings pass: a person, with a reason",
-    "breaker": "Show the circuit breaker and what was tried, or let it try again",
-    "skip": "Give a phase up whose circuit is open: a person, with a reason",
-    "force": "End a phase against everything that was measured: a person, with a word",
-    "hook": "Answer a coding agent that is about to stop, or to use a tool",
-    "mcp": "Serve the state to coding agents over MCP, read-only",
     "baseline": "Record the tests and outcomes that the next cycle starts from",
-    "combine": "Make one run of the records that shards wrote",
-    "badge": "Print where the task stands as the document of a shields.io badge",
-    "attest": "Print the last run and its verdict as in-toto statements",
+    "waive": "Let one guard's present findings pass: a person, with a reason",
+    "breaker": "Show the circuit breaker, let it try again, or give the phase up",
+    "force": "End a phase against everything that was measured: a person, with a word",
+    "claim": "Compare what an agent says with what was measured, and decide whether it is done",
+    "hook": "Answer a coding agent that is about to stop, or to use a tool",
+    "agent prompt": "Print the rules of a phase for an agent, and the block that it is to print",
+    "agent mcp": "Serve the state to coding agents over MCP, read-only",
+    "agent uninstall": "Take back what init wrote for coding agents",
+    "verify": "Take a task through executor, verify command and reviewer",
+    "pipeline vote": "Vote in a consensus phase, or show how the votes stand",
+    "pipeline request": "Make, list and decide on change requests",
+    "pipeline recover": "Show what the recovery asks for, begin one, or begin anew where the pipeline is stuck",
+    "pipeline snapshot": "Write down the tree that a phase speaks of",
+    "pipeline constitution": "Show whether the constitution is as recorded, or accept a change: a person",
+    "ci combine": "Make one run of the records that shards wrote",
+    "ci badge": "Print where the task stands as the document of a shields.io badge",
+    "ci attest": "Print the last run and its verdict as in-toto statements",
+    "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
+    "doctor": "Look at the installation; --self-test tries cheats against it",
     "audit": "Verify every line of the ledger; repair a damaged one",
-    "doctor": "Look at the installation; --prove tries cheats against it",
+    "workflow check": "Find everything that is wrong with workflow files",
+    "workflow schema": "Print a JSON Schema of our files, or a workflow as a diagram",
     "completion": "Print the completion script of a shell",
-    "schema": "Print a JSON Schema of our files, or a workflow as a diagram",
-    "check-workflow": "Find everything that is wrong with workflow files",
 }
 
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import errno
 import importlib
-import io
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO, NoReturn, TextIO
+from typing import Any, NoReturn
 
-from phase_gate import exit_codes
 from phase_gate._version import __version__
-from phase_gate.cli import COMMANDS
+from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
 from phase_gate.cli._texts import check_texts
-from phase_gate.errors import OutputError, PhaseGateError, StorageError, UsageError, as_fault
-from phase_gate.visible import escape_orders, show_line, show_text
+from phase_gate.errors import PhaseGateError, UsageError, as_fault
+from phase_gate.visible import show_line
+
+#: Options of the command as a whole.
+_OF_ALL = ("-h", "--help", "--version")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
         called = self.prog.split()[1:]
         if not called:
             return render_overview(self, _width())
-        return super().format_help() + (render_end(called[0], _width()) if len(called) == 1 else "")
+        return super().format_help() + render_end(" ".join(called), _width())
 
 
 def dispatch(given: list[str]) -> int:
@@ -87,15 +86,13 @@ def _call(given: list[str]) -> Answer:
 
 def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Answer:
     """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
-    name = next((word for word in given if not word.startswith("-")), None)
-    parser = _parser(name, only=bool(given) and given[0] in COMMANDS)
+    given = _with_command(given)
+    parser = _parser(_called(given))
     arguments = parser.parse_args(given)
     for word in given:
         if word.startswith("--") and word.endswith("=--"):
             # Up to Python 3.12 argparse takes the value away here, and leaves an empty list.
             setattr(arguments, word[2:-3].replace("-", "_"), "--")
-    if not hasattr(arguments, "command"):
-        return Answer(text=parser.format_help().rstrip())
     check_texts(parser, arguments, given)
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
     answer: Answer = _module(arguments.command).run(call)
@@ -125,8 +122,33 @@ def _width() -> int:
     return width - 2
 
 
-def _parser(wanted: str | None, *, only: bool = False, full: bool = False) -> argparse.ArgumentParser:
-    """Return the parser; with `only`, of the one command that is called: `check` must not pay for `demo`."""
+def _with_command(given: list[str]) -> list[str]:
+    """Return the command line with `status` in front where it names no command."""
+    if given and (not given[0].startswith("-") or given[0] in _OF_ALL or any(word in COMMANDS for word in given)):
+        return given
+    return ["status", *given]
+
+
+def _called(given: list[str]) -> list[str]:
+    """Return the command that is called; all commands of a feature where only that is named; none for `--help`."""
+    for name in (given[0], " ".join(given[:2])):
+        if name in COMMANDS:
+            return [name]
+    if given[0] in FEATURES:
+        return [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
+    if given[0] in _OF_ALL:
+        return []
+    if given[0].startswith("-"):
+        name = next(word for word in given if word in COMMANDS)
+        raise UsageError(f"{given[0]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
+    from phase_gate.cli._help import similar_command
+
+    words = ("phase-gate", *similar_command(build_full_parser(), given[0]), "--help")
+    raise UsageError(f"there is no command {given[0][:40]!r}", remedy=" ".join(words))
+
+
+def _parser(names: Iterable[str]) -> _Parser:
+    """Return the parser of these commands: `check` must not pay for `demo`."""
     parser = _Parser(
         prog="phase-gate",
         description="Decide from evidence whether a test-driven step is really done.",
@@ -136,21 +158,16 @@ def _parser(wanted: str | None, *, only: bool = False, full: bool = False) -> ar
     parser.add_argument(
         "--version", action="version", version=f"pytest-phase-gate {__version__}", help="print the version"
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phase-gate")
-    for name, summary in COMMANDS.items():
-        if only and name != wanted:
-            continue
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary}.",
-            allow_abbrev=False,
-            formatter_class=_formatter,
-            add_help=False,
-        )
+    top = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phase-gate", required=True)
+    below: dict[str, argparse._SubParsersAction[Any]] = {}
+    for name in names:
+        feature, _, last = name.rpartition(" ")
+        if feature and feature not in below:
+            group = _add_parser(top, feature, FEATURES[feature])
+            below[feature] = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        command = _add_parser(below.get(feature, top), last, COMMANDS[name], add_help=False)
         command.set_defaults(command=name)
-        if full or name == wanted:
-            _module(name).add_arguments(command)
+        _module(name).add_arguments(command)
         common = command.add_argument_group("options of every command")
         common.add_argument("-h", "--help", action="help", help="show this text")
         common.add_argument("--json", action="store_true", help="answer as JSON")
@@ -159,180 +176,28 @@ def _parser(wanted: str | None, *, only: bool = False, full: bool = False) -> ar
     return parser
 
 
+def _add_parser(
+    commands: argparse._SubParsersAction[Any], name: str, summary: str, *, add_help: bool = True
+) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary}.",
+        allow_abbrev=False,
+        formatter_class=_formatter,
+        add_help=add_help,
+    )
+    return made
+
+
 def build_full_parser() -> argparse.ArgumentParser:
-    """Return the parser with every command's own arguments, for the reference, the man page and completion."""
-    return _parser(None, full=True)
+    """Return the parser of every command, for the reference, the man page and completion."""
+    return _parser(COMMANDS)
 
 
 def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"phase_gate.cli.{name.replace('-', '_')}")
+    return importlib.import_module(f"phase_gate.cli.{name.replace(' ', '_')}")
 
 
 def _is_interactive() -> bool:
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
-
-
-# --- the way in and out of a command: what it prints, what it writes into a file, what it reads from standard input
-
-
-#: Why standard output takes no more, if it does not; of this call.
-_lost: list[Exception] = []
-
-
-def open_streams() -> None:
-    """Begin a call: three open descriptors, and streams that take every character."""
-    _lost.clear()
-    _fill_descriptors()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A terminal that can't show a character, or a name that is no text, must not cost the answer.
-            with contextlib.suppress(OSError, ValueError):
-                stream.reconfigure(errors="backslashreplace")
-
-
-def _fill_descriptors() -> None:
-    # Else the next file that we open becomes the standard output of every process that we start.
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-
-
-# --- printing ---------------------------------------------------------------------------------------------------------
-
-
-def say(text: str, *, aside: bool = False, end: str = "\n", colour: str = "", flush: bool = False) -> bool:
-    """Print a text; return False once standard output takes no more.
-
-    :param aside: on standard error, which never gets in the way of an answer.
-    :param colour: a code of the terminal's, put around what is shown.
-    """
-    shown = show_text(text)
-    return _write(f"\x1b[{colour}m{shown}\x1b[0m{end}" if colour else f"{shown}{end}", aside=aside, flush=flush)
-
-
-def say_aside(text: str) -> None:
-    """Print what is going on, for whoever waits; what was printed before stands above it."""
-    _flush()
-    say(text, aside=True)
-
-
-def say_document(document: Mapping[str, Any]) -> None:
-    """Print what `json.dumps(..., indent=2)` gives, item by item where there are iterators."""
-    if not any(isinstance(value, Iterator) for value in document.values()):
-        _write(f"{render_json(document, indent=2)}\n")
-        return
-    before = "{"
-    for key, value in document.items():
-        _write(f"{before}\n  {render_json(key)}: ")
-        before = ","
-        if not isinstance(value, Iterator):
-            _write(_indented(value, 2))
-            continue
-        opened = "["
-        for item in value:
-            if not _write(f"{opened}\n    {_indented(item, 4)}"):
-                return
-            opened = ","
-        _write("[]" if opened == "[" else "\n  ]")
-    _write("\n}\n")
-
-
-def say_orders(lines: Iterable[str]) -> None:
-    """Print what a CI system is to obey. Whoever made the lines has escaped what is not ours in them."""
-    for line in lines:
-        _write(f"{line}\n")
-
-
-def render_json(value: object, indent: int | None = None) -> str:
-    """Return a document that may be printed: escapes stand for what a terminal or a CI system would obey."""
-    return escape_orders(json.dumps(value, indent=indent))
-
-
-def _indented(value: object, columns: int) -> str:
-    # No line end is part of a JSON string: each is one of the indentation's.
-    return render_json(value, indent=2).replace("\n", "\n" + " " * columns)
-
-
-def draw(text: str, out: TextIO) -> bool:
-    """Write orders of our own to a terminal, around what was made visible; return False if it is gone."""
-    try:
-        out.write(text)
-        out.flush()
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def raw_output(*, aside: bool = False) -> BinaryIO | None:
-    """Return what the output of a command that we run is shown on, as it is."""
-    return getattr(sys.stderr if aside else sys.stdout, "buffer", None)
-
-
-def _write(text: str, *, aside: bool = False, flush: bool = False) -> bool:
-    stream = sys.stderr if aside else sys.stdout
-    if stream is None or (_lost and not aside):
-        return aside
-    try:
-        stream.write(text)
-        if flush or aside:
-            stream.flush()
-    except (OSError, ValueError) as error:
-        _give_up(stream, error, aside=aside)
-    return aside or not _lost
-
-
-def _flush() -> None:
-    _write("", flush=True)
-
-
-def _give_up(stream: TextIO, error: Exception, *, aside: bool) -> None:
-    if not aside:
-        _lost.append(error)
-    # What waits in the buffer would fail once more when the interpreter ends, with a traceback and a code of its own.
-    with contextlib.suppress(OSError, ValueError):
-        descriptor = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(descriptor, stream.fileno())
-        os.close(descriptor)
-        stream.flush()
-
-
-def close_streams(code: int) -> int:
-    """End a call; return its exit code. A code of 0 does not stand for an answer that nobody can read."""
-    _flush()
-    # Whoever closed the output, or stopped reading (`| head`), has got what they wanted.
-    if not _lost or isinstance(_lost[0], ValueError) or getattr(_lost[0], "errno", None) == errno.EPIPE:
-        return code
-    why = getattr(_lost[0], "strerror", None) or str(_lost[0])
-    lost = OutputError(f"the answer could not be written: {why}", remedy="make room, or send the output elsewhere")
-    say(f"phase-gate: {lost}", aside=True)
-    return lost.exit_code if code == exit_codes.HOLDS else code
-
-
-# --- files and standard input -----------------------------------------------------------------------------------------
-
-
-def write_output(path: Path, text: str) -> None:
-    """Write an answer into a file. Raises StorageError if that can't be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(
-            f"{path.name} could not be written: {error.strerror}", remedy="name a place that can be written"
-        ) from error
-
-
-def read_input(limit: int | None = None) -> bytes:
-    """Return what stands on standard input, at most so many bytes. Raises UsageError where it is closed."""
-    stream = getattr(sys.stdin, "buffer", sys.stdin)
-    try:
-        if stream is not None:
-            data = stream.read(-1 if limit is None else limit)
-            return data.encode() if isinstance(data, str) else data
-        why = "it is closed"
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-    raise UsageError(f"standard input can't be read: {why}", remedy="name a file, or pipe the text in")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from phase_gate.cli._dispatch import say_aside
+from phase_gate.cli._streams import say_aside
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.gate.freeze import find_changed_settings

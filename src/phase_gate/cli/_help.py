@@ -9,23 +9,20 @@ import argparse
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
-from phase_gate.cli import COMMANDS
+from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.exit_codes import MEANINGS
 from phase_gate.values import Value
 
-LOOK, GO_ON, OVERRIDE, TELL, AGENTS, SET_UP, CARE = (
-    "see where it stands",
+BEGIN, GO_ON, OVERRIDE, AGENTS, FEATURE, SET_UP = (
+    "begin with these",
     "go on",
     "decide against the evidence (people only)",
-    "in CI, and for others to read",
     "work with agents",
-    "set up",
-    "look after it",
+    "verify tasks, pipelines, CI",
+    "set up and look after it",
 )
 #: Groups in the order in which help lists them.
-GROUPS = (LOOK, GO_ON, OVERRIDE, TELL, AGENTS, SET_UP, CARE)
-#: Where a command stands that nobody has put into a group.
-OTHERS = "others"
+GROUPS = (BEGIN, GO_ON, OVERRIDE, AGENTS, FEATURE, SET_UP)
 
 _USAGE = (2, "the command line, a file or the rules are off")
 _TRUST = (11, "the state can't be trusted or written")
@@ -49,12 +46,16 @@ class About(Value):
 
 
 ABOUT: Mapping[str, About] = {
-    "status": About(group=LOOK, example="phase-gate status --criteria", codes=_LOOKS),
-    "check": About(group=LOOK, example="phase-gate check --gate1", codes=_LOOKS),
-    "explain": About(group=LOOK, example="phase-gate explain tests-unchanged", codes=_LOOKS),
-    "history": About(group=LOOK, example="phase-gate history --events", codes=_DONE),
+    "demo": About(
+        group=BEGIN,
+        example="phase-gate demo --keep sample",
+        codes=((0, "every step went as told"), (1, "a step did not"), _USAGE),
+    ),
+    "status": About(group=BEGIN, example="phase-gate status --criteria", codes=_LOOKS),
+    "check": About(group=BEGIN, example="phase-gate check --gate1", codes=_LOOKS),
+    "explain": About(group=BEGIN, example="phase-gate explain tests-unchanged", codes=_LOOKS),
     "signal": About(
-        group=GO_ON,
+        group=BEGIN,
         example='phase-gate signal --reason "both tests pass, twice"',
         codes=(
             (0, "the phase has ended"),
@@ -64,6 +65,8 @@ ABOUT: Mapping[str, About] = {
             (13, "the signal is stale, contradictory or early"),
         ),
     ),
+    "report": About(group=BEGIN, example="phase-gate report -o report.html", codes=_DONE),
+    "history": About(group=GO_ON, example="phase-gate history --events", codes=_DONE),
     "declare": About(
         group=GO_ON,
         example='phase-gate declare refactoring_complete=true --reason "nothing is left to move"',
@@ -76,74 +79,16 @@ ABOUT: Mapping[str, About] = {
         codes=((0, "the next phase begins, or this one has ended"), _USAGE, _CLOSED, _TRUST, _NOT_NOW),
     ),
     "rewind": About(group=GO_ON, example='phase-gate rewind red --reason "a case is missing"', codes=_DONE_OR_NOT),
-    "verify": About(
-        group=GO_ON,
-        example="phase-gate verify start --task-file tasks.xml",
-        codes=(
-            (0, "the step passed"),
-            (10, "it failed, or the task is not done yet"),
-            _USAGE,
-            _TRUST,
-            (12, "a person is needed"),
-            _NOT_NOW,
-        ),
-    ),
-    "review": About(
-        group=GO_ON,
-        example="phase-gate review verdict.yaml --by Ada",
-        codes=(
-            (0, "approved, or the vote counts"),
-            (10, "rejected, or no consensus yet"),
-            _USAGE,
-            _TRUST,
-            (12, "a person is needed"),
-            _NOT_NOW,
-        ),
-    ),
-    "request": About(
-        group=GO_ON,
-        example='phase-gate request new --type scope --title "refunds are wanted, too"',
-        codes=_DONE_OR_NOT,
-    ),
-    "recover": About(
-        group=GO_ON,
-        example="phase-gate recover status",
-        codes=((0, "nothing is to be recovered"), _USAGE, _CLOSED, _TRUST, (12, "the work is stuck"), _NOT_NOW),
-    ),
-    "snapshot": About(group=GO_ON, example="phase-gate snapshot", codes=_DONE_OR_NOT),
-    "constitution": About(
-        group=OVERRIDE,
-        example="phase-gate constitution status",
-        codes=((0, "it is as recorded"), _USAGE, (10, "it is not"), _TRUST, _NOT_NOW),
-    ),
+    "baseline": About(group=GO_ON, example="phase-gate baseline --rev HEAD~1", codes=_DONE_OR_NOT),
     "waive": About(
         group=OVERRIDE,
         example='phase-gate waive tests-kept --reason "the vendor dropped the call" --by Ada --days 7',
         codes=_DONE_OR_NOT,
     ),
     "breaker": About(group=OVERRIDE, example="phase-gate breaker status --markdown", codes=_DONE_OR_NOT),
-    "skip": About(
-        group=OVERRIDE, example='phase-gate skip --reason "the vendor is down until May" --by Ada', codes=_DONE_OR_NOT
-    ),
     "force": About(
         group=OVERRIDE, example='phase-gate force --reason "shown on the device" --by Ada', codes=_DONE_OR_NOT
     ),
-    "report": About(group=TELL, example="phase-gate report -o report.html", codes=_DONE),
-    "combine": About(
-        group=TELL,
-        example="phase-gate combine shards --report verdict.md",
-        codes=(
-            (0, "the gate that was asked for holds"),
-            _USAGE,
-            _CLOSED,
-            (11, "a shard is missing, repeated or unlike the others, or the state can't be trusted"),
-            (12, "the breaker is open"),
-            _NOT_NOW,
-        ),
-    ),
-    "badge": About(group=TELL, example="phase-gate badge -o badge.json", codes=_DONE),
-    "attest": About(group=TELL, example="phase-gate attest --predicate svr", codes=_DONE_OR_NOT),
-    "prompt": About(group=AGENTS, example="phase-gate prompt --phase green", codes=_DONE),
     "claim": About(
         group=AGENTS,
         example="phase-gate claim session.jsonl --transcript",
@@ -154,53 +99,139 @@ ABOUT: Mapping[str, About] = {
         example="phase-gate hook stop --agent claude",
         codes=((0, "answered; some agents are told by 2 to go on"), _USAGE),
     ),
-    "mcp": About(group=AGENTS, example="phase-gate mcp", codes=((0, "the client went away"), _USAGE)),
-    "demo": About(
-        group=SET_UP,
-        example="phase-gate demo --keep sample",
-        codes=((0, "every step went as told"), (1, "a step did not"), _USAGE),
+    "agent prompt": About(group=AGENTS, example="phase-gate agent prompt --phase green", codes=_DONE),
+    "agent mcp": About(group=AGENTS, example="phase-gate agent mcp", codes=((0, "the client went away"), _USAGE)),
+    "agent uninstall": About(group=AGENTS, example="phase-gate agent uninstall --agent claude", codes=_DONE_OR_NOT),
+    "verify": About(
+        group=FEATURE,
+        example="phase-gate verify start --task-file tasks.xml",
+        codes=(
+            (0, "the step passed"),
+            (10, "it failed, or the task is not done yet"),
+            _USAGE,
+            _TRUST,
+            (12, "a person is needed"),
+            _NOT_NOW,
+        ),
     ),
+    "pipeline vote": About(
+        group=FEATURE,
+        example="phase-gate pipeline vote vote.yaml --by Ada",
+        codes=((0, "the vote counts"), (10, "no consensus yet"), _USAGE, _TRUST, _NOT_NOW),
+    ),
+    "pipeline request": About(
+        group=FEATURE,
+        example='phase-gate pipeline request new --type scope --title "refunds are wanted, too"',
+        codes=_DONE_OR_NOT,
+    ),
+    "pipeline recover": About(
+        group=FEATURE,
+        example="phase-gate pipeline recover status",
+        codes=((0, "nothing is to be recovered"), _USAGE, _CLOSED, _TRUST, (12, "the work is stuck"), _NOT_NOW),
+    ),
+    "pipeline snapshot": About(group=FEATURE, example="phase-gate pipeline snapshot", codes=_DONE_OR_NOT),
+    "pipeline constitution": About(
+        group=FEATURE,
+        example="phase-gate pipeline constitution status",
+        codes=((0, "it is as recorded"), _USAGE, (10, "it is not"), _TRUST, _NOT_NOW),
+    ),
+    "ci combine": About(
+        group=FEATURE,
+        example="phase-gate ci combine shards --report verdict.md",
+        codes=(
+            (0, "the gate that was asked for holds"),
+            _USAGE,
+            _CLOSED,
+            (11, "a shard is missing, repeated or unlike the others, or the state can't be trusted"),
+            (12, "the breaker is open"),
+            _NOT_NOW,
+        ),
+    ),
+    "ci badge": About(group=FEATURE, example="phase-gate ci badge -o badge.json", codes=_DONE),
+    "ci attest": About(group=FEATURE, example="phase-gate ci attest --predicate svr", codes=_DONE_OR_NOT),
     "init": About(group=SET_UP, example="phase-gate init --agent claude codex --dry-run", codes=_DONE_OR_NOT),
-    "uninstall": About(group=SET_UP, example="phase-gate uninstall --agent claude", codes=_DONE_OR_NOT),
-    "baseline": About(group=SET_UP, example="phase-gate baseline --rev HEAD~1", codes=_DONE_OR_NOT),
-    "completion": About(group=SET_UP, example="phase-gate completion bash", codes=_PRINTED),
+    "doctor": About(
+        group=SET_UP,
+        example="phase-gate doctor --self-test",
+        codes=((0, "all is well"), (1, "something is not"), _USAGE),
+    ),
     "audit": About(
-        group=CARE,
+        group=SET_UP,
         example="phase-gate audit --repair",
         codes=((0, "the ledger is intact, or is now"), _USAGE, (11, "it is not"), _NOT_NOW),
     ),
-    "doctor": About(
-        group=CARE, example="phase-gate doctor --prove", codes=((0, "all is well"), (1, "something is not"), _USAGE)
-    ),
-    "schema": About(group=CARE, example="phase-gate schema workflow", codes=_PRINTED),
-    "check-workflow": About(
-        group=CARE,
-        example="phase-gate check-workflow pipeline",
+    "workflow check": About(
+        group=SET_UP,
+        example="phase-gate workflow check pipeline",
         codes=((0, "nothing is wrong"), (2, "something is, or the command line is off"), _TRUST),
     ),
+    "workflow schema": About(group=SET_UP, example="phase-gate workflow schema workflow", codes=_PRINTED),
+    "completion": About(group=SET_UP, example="phase-gate completion bash", codes=_PRINTED),
 }
 
 
 def grouped() -> dict[str, list[str]]:
     """Return the names of all commands by group, in the order in which help lists them."""
-    groups: dict[str, list[str]] = {group: [] for group in (*GROUPS, OTHERS)}
+    groups: dict[str, list[str]] = {group: [] for group in GROUPS}
     for name in COMMANDS:
-        groups[ABOUT[name].group if name in ABOUT else OTHERS].append(name)
-    return {group: names for group, names in groups.items() if names}
+        groups[ABOUT[name].group].append(name)
+    return groups
 
 
 def render_overview(parser: argparse.ArgumentParser, width: int) -> str:
-    """Return the help of the command as a whole."""
-    column = max(map(len, COMMANDS)) + 4
+    """Return the help of the command as a whole: what stands on the first level."""
+    column = max(len(name) for name in COMMANDS if " " not in name) + 4
     rows = [parser.format_usage().rstrip(), "", *_fill(str(parser.description), width), ""]
     for group, names in grouped().items():
-        rows += [f"{group}:", *(row for name in names for row in _entry(name, COMMANDS[name], column, width)), ""]
+        entries = dict(map(_on_first_level, names))
+        rows += [f"{group}:", *(row for name, text in entries.items() for row in _entry(name, text, column, width)), ""]
     rows += ["options:", *_entry("-h, --help", "show this text", column, width)]
     rows += [*_entry("--version", "print the version", column, width), ""]
-    rows += _fill("Every command has --help with an example, --json, --task NAME and --dir DIR.", width)
+    rows += _fill(
+        "Without a command it says where the task stands, as status does. Every command has --help with an example,"
+        " --json, --task NAME and --dir DIR.",
+        width,
+    )
     rows += ["", *_codes([*((code, meaning) for code, _, meaning in MEANINGS), _USAGE], width)]
     rows += ["", "begin with:", "  phase-gate demo", "  pytest --phase=red"]
     return "\n".join(rows) + "\n"
+
+
+def _on_first_level(name: str) -> tuple[str, str]:
+    """Return a command with its one line; for one of a feature, the feature with the names of its commands."""
+    feature, _, below = name.partition(" ")
+    if not below:
+        return name, COMMANDS[name]
+    names = [each.removeprefix(f"{feature} ") for each in COMMANDS if each.startswith(f"{feature} ")]
+    return feature, f"{FEATURES[feature]}: {', '.join(names)}"
+
+
+def similar_command(parser: argparse.ArgumentParser, word: str) -> tuple[str, ...]:
+    """Return the call that was meant by a word which is no command; nothing where none is like it."""
+    from difflib import get_close_matches
+
+    calls = list(_calls(parser))
+    parts = set(word.split("-"))
+    # The very word one level down; all words in another order; then what is spelled alike.
+    exact = [call for call in calls if call[-1] == word] or [call for call in calls if set(call) == parts]
+    if exact:
+        return min(exact, key=len)
+    for length in (1, 2, 3):
+        by_text = {call[-1]: call for call in reversed(calls) if len(call) == length}
+        for name in get_close_matches(word, by_text, n=1):
+            return by_text[name]
+    return ()
+
+
+def _calls(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield every way to call a command: with its name, its action."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield (*words, name)
+                yield from _calls(below, (*words, name))
+        elif action.dest == "action":
+            yield from ((*words, choice) for choice in action.choices or ())
 
 
 def render_end(name: str, width: int) -> str:

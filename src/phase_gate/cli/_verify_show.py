@@ -6,7 +6,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import render_json
+from phase_gate.cli._streams import render_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from phase_gate.cli._answer import Answer
-from phase_gate.cli._dispatch import draw
+from phase_gate.cli._streams import draw
 from phase_gate.errors import PhaseGateError
 from phase_gate.values import Value
 from phase_gate.visible import show_text

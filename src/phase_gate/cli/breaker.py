@@ -1,4 +1,4 @@
-"""`phase-gate breaker`: where the circuit breaker stands, why, and what a person must decide; or let it try again."""
+"""`phase-gate breaker`: where the circuit breaker stands, and why; let it try again, or give the phase up."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli.force import end_phase
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.breaker import Status, at_time, breaker_to_json, reset
 from phase_gate.gate.overrides import override_record, refuse_excuse
@@ -19,13 +20,19 @@ from phase_gate.visible import show_line, show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("status", "reset"), help="look, or let an open circuit try once more")
+    parser.add_argument(
+        "action",
+        choices=("status", "reset", "skip"),
+        help="look; with an open circuit, let it try once more, or give the phase up",
+    )
     parser.add_argument("--markdown", action="store_true", help="print the report as Markdown")
-    parser.add_argument("--reason", metavar="TEXT", help="why it may try again, in a sentence")
+    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
     parser.add_argument("--by", metavar="NAME", help="who answers for it")
 
 
 def run(call: Call) -> Answer:
+    if call.arguments.action == "skip":
+        return end_phase(call, "skip", what="a skip", check=_refuse_skip)
     project = call.project()
     store = call.store(project)
     require_task(project, store)
@@ -76,6 +83,15 @@ def _reset(call: Call, store: TaskStore) -> Answer:
         + "\n  next: pytest --phase=auto",
         document={"breaker": breaker_to_json(moved), "override": record},
     )
+
+
+def _refuse_skip(call: Call, state: State, at: str) -> None:
+    breaker = at_time(state.breaker, at)
+    if not breaker.is_open:
+        raise NotAllowedError(
+            f"{state.phase} may be skipped only while its circuit is open, and it is {breaker.status}",
+            remedy="phase-gate breaker status says how far it is; phase-gate status says what to do",
+        )
 
 
 def stuck_report(store: TaskStore, state: State) -> StuckReport:

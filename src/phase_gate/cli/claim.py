@@ -12,7 +12,7 @@ from phase_gate.claims.show import render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli._answer import Answer, Call, require_task
-from phase_gate.cli._dispatch import read_input, say_aside
+from phase_gate.cli._streams import read_input, say_aside
 from phase_gate.cli.signal import give_signal
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json

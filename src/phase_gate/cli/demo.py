@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import say
 from phase_gate.cli._plugin import require_pytest
+from phase_gate.cli._streams import say
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.files import refuse
 from phase_gate.values import Value

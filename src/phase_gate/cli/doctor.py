@@ -1,4 +1,4 @@
-"""`phase-gate doctor`: is everything where it should be? `--prove` tries cheats against this very installation."""
+"""`phase-gate doctor`: is everything where it should be? `--self-test` tries cheats against this very installation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from phase_gate.agents.agent import Agent
 from phase_gate.agents.installing import PROGRAM, find_commands
 from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import say
 from phase_gate.cli._plugin import INSTALL
+from phase_gate.cli._streams import say
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
@@ -33,7 +33,9 @@ _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prove", action="store_true", help="try cheats and their honest twins in a temporary folder")
+    parser.add_argument(
+        "--self-test", action="store_true", help="try cheats and their honest twins in a temporary folder"
+    )
     parser.add_argument(
         "--program", metavar="COMMAND", default=PROGRAM, help="how agents call us, as with init (default: %(default)s)"
     )
@@ -44,15 +46,15 @@ def run(call: Call) -> Answer:
     rows = [f"{_SIGNS[look.mark]} {look.what:14}{look.says}" for look in looks]
     document: dict[str, object] = {"looks": [as_dict(look) for look in looks]}
     is_well = all(look.mark != "bad" for look in looks)
-    if call.arguments.prove:
-        from phase_gate.selftest.runner import prove_all
+    if call.arguments.self_test:
+        from phase_gate.selftest.runner import try_all
 
         say(show_rows(rows), aside=call.arguments.json, flush=True)
-        proofs = prove_all(show=None if call.arguments.json else _show)
-        failed = [proof for proof in proofs if not proof.holds]
-        document["proofs"] = [as_dict(proof) for proof in proofs]
+        outcomes = try_all(show=None if call.arguments.json else _show)
+        failed = [outcome for outcome in outcomes if not outcome.holds]
+        document["self_test"] = [as_dict(outcome) for outcome in outcomes]
         is_well = is_well and not failed
-        rows = [f"{len(proofs) - len(failed)} of {len(proofs)} proofs hold"]
+        rows = [f"{len(outcomes) - len(failed)} of {len(outcomes)} cheats are refused, and their honest twins are not"]
     return Answer(text=show_rows(rows), document=document, exit_code=0 if is_well else 1)
 
 

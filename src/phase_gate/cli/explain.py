@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import render_json
+from phase_gate.cli._streams import render_json
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Said, who_of
 from phase_gate.gate.findings import is_said_by, place_of

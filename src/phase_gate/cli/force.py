@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from phase_gate.cli._answer import Answer, Call, require_task
-from phase_gate.cli._dispatch import say
+from phase_gate.cli._streams import say
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
@@ -45,7 +45,7 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
         )
 
 
-# --- end a phase by a person's word: what `skip` and `force` share
+# --- end a phase by a person's word: what `breaker skip` and `force` share
 
 
 def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State, str], None]) -> Answer:

@@ -19,7 +19,7 @@ from phase_gate.agents.stop import (
 )
 from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import read_input, render_json, say
+from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project, next_commands
 from phase_gate.values import as_dict

@@ -73,7 +73,7 @@ def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
     if wanted.recovers or current is None or current.recovers:
         raise PhaseOrderError(
             f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
-            remedy="phase-gate recover",
+            remedy="phase-gate pipeline recover",
         )
     from phase_gate.pipeline.order import main_line
 

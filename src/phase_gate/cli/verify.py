@@ -14,7 +14,8 @@ ACTIONS: dict[str, tuple[str, str]] = {
     "start": ("verification.start.run", "Take tasks from a file, or begin an attempt of one that waits"),
     "executor": ("verification.executor.run", "Step 1: hand in the executor's report"),
     "run": ("verification.run.run", "Step 2: run the task's verify command"),
-    "bundle": ("verification.bundle.run", "Print what the reviewer looks at (step 3 is phase-gate review)"),
+    "bundle": ("verification.bundle.run", "Print what the reviewer looks at"),
+    "review": ("verification.review.review", "Step 3: give the reviewer's verdict"),
     "commit": ("verification.commit.run", "Commit the files of an approved task, and nothing else"),
     "status": ("cli._verify_show.status", "Say where a task stands, or all of them"),
     "stats": ("cli._verify_show.stats", "Show the statistics of all tasks"),
@@ -55,7 +56,7 @@ def _none(parser: argparse.ArgumentParser) -> None:
 
 def _start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--task-file", metavar="FILE", help="one task or several, as XML or YAML (phase-gate schema task)"
+        "--task-file", metavar="FILE", help="one task or several, as XML or YAML (phase-gate workflow schema task)"
     )
     parser.add_argument("--wave", metavar="NAME", help="the group that the tasks run with; three that fail halt it")
     for step, words in (("executor", "the executor"), ("verify", "the verify command"), ("review", "the reviewer")):
@@ -66,13 +67,20 @@ def _start(parser: argparse.ArgumentParser) -> None:
 
 def _executor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", metavar="FILE", help="the report as YAML (phase-gate schema executor-result); - for input"
+        "file", metavar="FILE", help="the report as YAML (phase-gate workflow schema executor-result); - for input"
     )
     parser.add_argument("--by", metavar="NAME", help="who executed it; the user's name by default")
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", metavar="S", type=float, help="seconds for this run, up to the maximum")
+
+
+def _review(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="the verdict as YAML (phase-gate workflow schema verdict); - for stdin"
+    )
+    parser.add_argument("--by", metavar="NAME", help="who gives the verdict; must not be who executed the task")
 
 
 def _commit(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +117,7 @@ _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "start": _start,
     "executor": _executor,
     "run": _run,
+    "review": _review,
     "commit": _commit,
     "feedback": _feedback,
     "resume": _resume,

@@ -118,7 +118,7 @@ def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
 def stuck_error(state: State) -> PhaseOrderError:
     task = "" if state.task == "default" else f" --task {state.task}"
     return PhaseOrderError(
-        f"the pipeline is stuck: {state.stuck}", remedy=f"phase-gate recover{task} says what is needed"
+        f"the pipeline is stuck: {state.stuck}", remedy=f"phase-gate pipeline recover{task} says what is needed"
     )
 
 
@@ -162,7 +162,7 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
     if phase.recovers or current.recovers:
         return PhaseOrderError(
             f"{phase.name} does not follow {current.name}: only a failing gate and its recovery lead there",
-            remedy="phase-gate recover",
+            remedy="phase-gate pipeline recover",
         )
     if names.index(phase.name) < names.index(current.name):
         return PhaseOrderError(

@@ -61,7 +61,7 @@ def assess(
     if state.is_stuck:
         task = "" if state.task == "default" else f" --task {state.task}"
         reason = f"stuck: {state.stuck}; a person is needed"
-        return Standing(holds=False, reason=reason, next=f"phase-gate recover{task}", is_halted=True)
+        return Standing(holds=False, reason=reason, next=f"phase-gate pipeline recover{task}", is_halted=True)
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
         wait = describe_wait(breaker, at)

@@ -97,7 +97,7 @@ def _what_to_decide(phase: str, breaker: Breaker, last: Tried | None) -> tuple[s
         if breaker.is_open
         else "Does the next run try something else?"
     )
-    questions.append(f'Give {phase} up, on the record: phase-gate skip --reason "..." --by NAME')
+    questions.append(f'Give {phase} up, on the record: phase-gate breaker skip --reason "..." --by NAME')
     return tuple(questions)
 
 

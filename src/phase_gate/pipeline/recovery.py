@@ -115,7 +115,7 @@ def _needed(pipeline: Pipeline) -> Iterator[str]:
     # Guards have names that one can ask about; a clause without one stands as it is.
     guards = [name for name in last.unmet if " " not in name] or list(last.unmet)
     yield f"Decide how the gate of {failed} can hold: {', '.join(guards) or last.reason}"
-    yield 'Then begin anew, on the record: phase-gate recover restart --reason "..." --by NAME'
+    yield 'Then begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 
 def stuck_to_json(report: PipelineStuck) -> dict[str, Any]:

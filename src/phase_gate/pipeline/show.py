@@ -28,7 +28,7 @@ def needs_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> Rows:
             (
                 "consensus",
                 f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
-                "each votes with phase-gate review vote.yaml",
+                "each votes with phase-gate pipeline vote vote.yaml",
             )
         )
     rows += [("unchanged", f"{name}, as it was agreed on") for name in requires.approved]
@@ -36,13 +36,15 @@ def needs_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> Rows:
         rows.append(("drift", "changes that the plan did not speak of make change requests"))
     pending = len(pipeline.pending)
     if pending:
-        rows.append(("requests", f"{count(pending, 'change request')} without a decision: phase-gate request list"))
+        rows.append(
+            ("requests", f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list")
+        )
     return rows
 
 
 def _artifact(artifact: Artifact) -> str:
     if artifact.schema == SNAPSHOT:
-        return f"{artifact.name}: phase-gate snapshot makes it ({artifact.path})"
+        return f"{artifact.name}: phase-gate pipeline snapshot makes it ({artifact.path})"
     wants = []
     if artifact.schema:
         wants.append(f"JSON, schema {artifact.schema}")
@@ -79,7 +81,7 @@ def vote_rows(votes: VoteStanding) -> list[str]:
     if votes.is_reached:
         step = look_command(votes.task)
     elif votes.misses_voters:
-        step = "phase-gate review vote.yaml, for the next reviewer"
+        step = "phase-gate pipeline vote vote.yaml, for the next reviewer"
     else:
         step = f"change {names}, and let everybody vote again; or another reviewer votes"
     return [*rows, f"  next: {step}"]

@@ -125,7 +125,7 @@ def with_pipeline(
             number, allowed = pipeline.recoveries + 1, budget(workflow)
             reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
         named = "" if task == "default" else f" --task {task}"
-        return replace(evaluation, reason=reason, next=f"phase-gate recover{named}")
+        return replace(evaluation, reason=reason, next=f"phase-gate pipeline recover{named}")
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:

@@ -17,7 +17,7 @@ from phase_gate.selftest.rows import PRICE, SIGNAL, TABLE, TEST_FILE, Attempt, B
 from phase_gate.values import Value
 
 
-class Proof(Value):
+class Outcome(Value):
     """How one row came out."""
 
     name: str
@@ -41,22 +41,28 @@ class Tried(Value, kw_only=False):
     status: int = 0
 
 
-def prove_all(rows: Sequence[Row] = TABLE, *, show: Callable[[str], None] | None = None) -> list[Proof]:
+def try_all(rows: Sequence[Row] = TABLE, *, show: Callable[[str], None] | None = None) -> list[Outcome]:
     """Try every row; `show` gets a line for each."""
-    proofs = []
-    with tempfile.TemporaryDirectory(prefix="phase-gate-proofs-") as folder:
+    outcomes = []
+    with tempfile.TemporaryDirectory(prefix="phase-gate-self-test-") as folder:
         bench = Workbench(Path(folder))
         for row in rows:
-            proofs.append(bench.prove(row))
+            outcomes.append(bench.try_row(row))
             if show is not None:
-                show(_line(proofs[-1]))
-    return proofs
+                show(_line(outcomes[-1]))
+    return outcomes
 
 
-def _line(proof: Proof) -> str:
-    cheat = "refused" if proof.is_refused and proof.is_named else "NOT REFUSED" if not proof.is_refused else "NOT NAMED"
-    twin = "opens" if proof.twin_opens else "DOES NOT OPEN"
-    return f"{'+' if proof.holds else '-'} {proof.name}: {cheat}\n    twin, {proof.twin_name}: {twin}"
+def _line(outcome: Outcome) -> str:
+    cheat = (
+        "refused"
+        if outcome.is_refused and outcome.is_named
+        else "NOT REFUSED"
+        if not outcome.is_refused
+        else "NOT NAMED"
+    )
+    twin = "opens" if outcome.twin_opens else "DOES NOT OPEN"
+    return f"{'+' if outcome.holds else '-'} {outcome.name}: {cheat}\n    twin, {outcome.twin_name}: {twin}"
 
 
 class Workbench:
@@ -86,9 +92,9 @@ class Workbench:
         self._origins[base] = root
         return root
 
-    def prove(self, row: Row, *more: str) -> Proof:
+    def try_row(self, row: Row, *more: str) -> Outcome:
         cheated, honest = self.attempt(row.cheat, *more), self.attempt(row.twin, *more)
-        return Proof(
+        return Outcome(
             name=row.name,
             twin_name=row.twin_name,
             is_refused=not cheated.holds,

@@ -59,7 +59,7 @@ def _refuse_other_place(project: Project, shard: Shard) -> None:
     if shard.task != project.task:
         raise ShardError(
             f"the shards are of task {shard.task}, and this is task {project.task}",
-            remedy=f"phase-gate combine --task={shard.task} DIR",
+            remedy=f"phase-gate ci combine --task={shard.task} DIR",
         )
     commit = try_git(project.root, "rev-parse", "HEAD")
     here = "" if commit is None else commit.decode("ascii", "replace").strip()

@@ -1,6 +1,6 @@
 """The pytest side of a shard: it records what its session shows, into one file, and judges nothing.
 
-No ledger is touched: `phase-gate combine` makes one run of all shards, and that is what counts. Whatever happens to
+No ledger is touched: `phase-gate ci combine` makes one run of all shards, and that is what counts. Whatever happens to
 us, the user's tests run and their output is complete.
 """
 
@@ -260,7 +260,7 @@ class ShardRecorder:
         return [
             Line(f"phase gate: shard {self._split} of {self._phase.name}", {"bold": True}, is_title=True),
             Line(f"{ran} of {len(self._shard.collected)} recorded in {FOLDER}/; a shard alone has no verdict"),
-            Line(f"Next     phase-gate combine {FOLDER}   (when all {self._split.total} are there)", {"bold": True}),
+            Line(f"Next     phase-gate ci combine {FOLDER}   (when all {self._split.total} are there)", {"bold": True}),
         ]
 
     def tell(self) -> None:
@@ -315,5 +315,5 @@ def _refuse_verdicts(config: pytest.Config) -> None:
         if given:
             raise UsageError(
                 f"{name} speaks of a verdict, and a shard alone has none",
-                remedy=f"give it to phase-gate combine {FOLDER}",
+                remedy=f"give it to phase-gate ci combine {FOLDER}",
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import read_input
+from phase_gate.cli._streams import read_input
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.rejudging import judgement_events

@@ -95,7 +95,7 @@ def _text(document: dict[str, Any]) -> str:
     if document["diff_left_out"]:
         parts += ["# Not in the diff", _block(document["diff_left_out"])]
     parts += ["# To be checked", _block(document["checks"])]
-    parts += ["# Verdict, to be filled in: phase-gate review FILE --by NAME", _block(document["verdict_form"])]
+    parts += ["# Verdict, to be filled in: phase-gate verify review FILE --by NAME", _block(document["verdict_form"])]
     return "\n".join(parts)
 
 

@@ -156,7 +156,7 @@ def _malformed(verification: Verification, last: Failure, overview: Overview) ->
     again = "\n\nThis happened before: flagged for manual review." if needs_manual_review(verification) else ""
     return (
         f"MALFORMED RESULT:\nThe {whose} could not be read: {last.error}\n\n"
-        f"Please return it in the form that `phase-gate schema {name}` prints.{again}"
+        f"Please return it in the form that `phase-gate workflow schema {name}` prints.{again}"
     )
 
 

@@ -201,7 +201,7 @@ def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Adv
                 shown = f" ({', '.join(named[:3])})" if named else ""
                 return Advice(f"go on: {guard.name}: {guard.detail}{shown}", guard.remedy)
     return Advice(
-        f"Gate 1 holds; Gate 2 waits for the reviewer: {command('review FILE --by NAME', task)}",
+        f"Gate 1 holds; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
         command("verify bundle", task),
     )
 

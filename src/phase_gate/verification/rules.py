@@ -125,7 +125,7 @@ def require_attempt(verification: Verification, *, tree: str, at: str) -> None:
     if status is Status.REVIEWING and tree == verification.verified_tree:
         raise NotAllowedError(
             f"attempt {verification.attempt} of {task} waits for its reviewer",
-            remedy=f"phase-gate review verdict.yaml --task {task}, or change what is not right yet",
+            remedy=f"phase-gate verify review verdict.yaml --task {task}, or change what is not right yet",
         )
     refuse_escalated(verification)
     last = verification.last_failure

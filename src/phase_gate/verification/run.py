@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import draw, raw_output, say_aside
+from phase_gate.cli._streams import draw, raw_output, say_aside
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.gate.evaluation import Evaluation
@@ -110,7 +110,7 @@ class VerifyRun:
             return
         task = self.desk.task
         waits = {
-            Status.REVIEWING: f"phase-gate review FILE --task {task}",
+            Status.REVIEWING: f"phase-gate verify review FILE --task {task}",
             Status.APPROVED: f"phase-gate verify commit --task {task}",
             Status.SKIPPED: "phase-gate verify status",
         }

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import say_aside
+from phase_gate.cli._streams import say_aside
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import override_record

@@ -1,4 +1,4 @@
-"""`phase-gate combine`: make one run of the records that shards wrote."""
+"""`phase-gate ci combine`: make one run of the records that shards wrote."""
 
 from __future__ import annotations
 

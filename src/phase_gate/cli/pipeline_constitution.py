@@ -1,4 +1,4 @@
-"""`phase-gate constitution`: whether the files that nobody may change on the way are what they were; or accept them."""
+"""`phase-gate pipeline constitution`: whether its files are what they were; or a person accepts them as they are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def _status(project: Project, store: TaskStore) -> Answer:
     holds = all(word == "as recorded" for _, word in rows)
     text = show_rows(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
     if not holds:
-        text += '\n  put it back, or a person accepts it: phase-gate constitution accept --reason "..." --by NAME'
+        text += (
+            '\n  put it back, or a person accepts it: phase-gate pipeline constitution accept --reason "..." --by NAME'
+        )
     return Answer(
         text=text,
         document={"intact": holds, "files": dict(rows)},

@@ -1,4 +1,4 @@
-"""`phase-gate request`: change requests of a pipeline: make one, list them, decide on one."""
+"""`phase-gate pipeline request`: change requests of a pipeline: make one, list them, decide on one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _list(pipeline: Pipeline) -> Answer:
         if each.decided_by:
             rows.append(f"       {each.status} by {each.decided_by}: {each.reason}")
     return Answer(
-        text=show_rows(rows) or 'no change request\n  make one: phase-gate request new --type scope --title "..."',
+        text=show_rows(rows)
+        or 'no change request\n  make one: phase-gate pipeline request new --type scope --title "..."',
         document={"requests": [as_dict(each) for each in pipeline.requests]},
     )
 
@@ -79,7 +80,7 @@ def _new(call: Call, change: Transaction, workflow: Workflow) -> Answer:
     title = " ".join(given.title.split())
     same = [each for each in pipeline.pending if (each.type, each.title) == (given.type, title)]
     if same:
-        raise NotAllowedError(f"{same[0].id} asks for the same, and waits", remedy="phase-gate request list")
+        raise NotAllowedError(f"{same[0].id} asks for the same, and waits", remedy="phase-gate pipeline request list")
     request = Request(
         id=f"CR-{len(pipeline.requests) + 1}",
         type=given.type,
@@ -96,7 +97,7 @@ def _new(call: Call, change: Transaction, workflow: Workflow) -> Answer:
         text=show_rows(
             (
                 f"{request.id} is proposed: {waits}{held}",
-                f'  or decide now: phase-gate request approve {request.id}, or reject {request.id} --reason "..."',
+                f"  or decide now: phase-gate pipeline request approve {request.id} (or reject, with --reason)",
             )
         ),
         document=as_dict(request),
@@ -107,13 +108,13 @@ def _decide(call: Call, project: Project, store: TaskStore, change: Transaction,
     given, state = call.arguments, change.state
     pipeline = pipeline_of(state)
     if given.id is None:
-        raise UsageError("which request is decided on is missing", remedy="phase-gate request list names them")
+        raise UsageError("which request is decided on is missing", remedy="phase-gate pipeline request list names them")
     request = pipeline.request(given.id)
     if request is None:
         known = ", ".join(each.id for each in pipeline.requests) or "there is none"
         raise UsageError(f"there is no request {shorten(given.id)}", remedy=f"known: {known}")
     if request.status != "proposed":
-        raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate request list")
+        raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate pipeline request list")
     if given.action == "reject":
         if not given.reason.strip():
             raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
@@ -129,7 +130,7 @@ def _decide(call: Call, project: Project, store: TaskStore, change: Transaction,
     assert target is not None, "the file was checked"
     if current.recovers:
         raise NotAllowedError(
-            f"{current.name} has to end first: {request.id} would lead out of it", remedy="phase-gate recover"
+            f"{current.name} has to end first: {request.id} would lead out of it", remedy="phase-gate pipeline recover"
         )
     change.record(decided(request, "approved", by=call.by(), reason=given.reason or "decided on purpose"))
     if main_line(workflow).index(target.name) > main_line(workflow).index(current.name):

@@ -1,4 +1,4 @@
-"""`phase-gate check-workflow`: everything that is wrong with workflow files, each with its line. Only looks."""
+"""`phase-gate workflow check`: everything that is wrong with workflow files, each with its line. Only looks."""
 
 from __future__ import annotations
 

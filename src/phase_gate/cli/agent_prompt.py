@@ -1,4 +1,4 @@
-"""`phase-gate prompt`: the rules of a phase in plain words, for an agent's instructions. Only looks."""
+"""`phase-gate agent prompt`: the rules of a phase in plain words, for an agent's instructions. Only looks."""
 
 from __future__ import annotations
 

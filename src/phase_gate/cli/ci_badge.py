@@ -1,11 +1,11 @@
-"""`phase-gate badge`: the document that a shields.io endpoint badge is drawn from. Only looks."""
+"""`phase-gate ci badge`: the document that a shields.io endpoint badge is drawn from. Only looks."""
 
 from __future__ import annotations
 
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import render_json, write_output
+from phase_gate.cli._streams import render_json, write_output
 from phase_gate.gate.standing import assess
 from phase_gate.project import next_commands
 from phase_gate.report.badge import render_badge

@@ -1,4 +1,4 @@
-"""`phase-gate schema`: the JSON Schemas (draft-07) of our files, and workflows as diagrams."""
+"""`phase-gate workflow schema`: the JSON Schemas (draft-07) of our files, and workflows as diagrams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`phase-gate attest`: the last run and its verdict as in-toto statements, one a line. Only looks."""
+"""`phase-gate ci attest`: the last run and its verdict as in-toto statements, one a line. Only looks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from phase_gate._version import __version__
 from phase_gate.cli._answer import Answer, Call, require_task
-from phase_gate.cli._dispatch import render_json, write_output
+from phase_gate.cli._streams import render_json, write_output
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.state import State

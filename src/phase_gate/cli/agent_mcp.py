@@ -1,4 +1,4 @@
-"""`phase-gate mcp`: a server for coding agents that can look, and nothing else. Needs the extra `mcp`."""
+"""`phase-gate agent mcp`: a server for coding agents that can look, and nothing else. Needs the extra `mcp`."""
 
 from __future__ import annotations
 

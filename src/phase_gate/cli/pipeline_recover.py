@@ -1,4 +1,4 @@
-"""`phase-gate recover`: where the recovery loop stands and what it asks for; begin one, or begin anew when stuck."""
+"""`phase-gate pipeline recover`: what the recovery loop asks for; begin one, or begin anew when stuck."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._dispatch import render_json
+from phase_gate.cli._streams import render_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import State
@@ -135,7 +135,7 @@ def _start(call: Call, project: Project, store: TaskStore) -> Answer:
     after = pipeline_of(change.state)
     return Answer(
         text=show_line(f"{entered.name} begins: recovery {after.recoveries} of {budget(workflow)}")
-        + "\n  next: phase-gate recover",
+        + "\n  next: phase-gate pipeline recover",
         document={"phase": entered.name, **_document(after, workflow)},
     )
 

@@ -1,4 +1,4 @@
-"""`phase-gate snapshot`: write down which tree a phase of a pipeline speaks of."""
+"""`phase-gate pipeline snapshot`: write down which tree a phase of a pipeline speaks of."""
 
 from __future__ import annotations
 

@@ -1,0 +1,179 @@
+"""The way in and out of a command: what it prints, what it writes into a file, what it reads from standard input."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from phase_gate import exit_codes
+from phase_gate.errors import OutputError, StorageError, UsageError
+from phase_gate.visible import escape_orders, show_text
+
+#: Why standard output takes no more, if it does not; of this call.
+_lost: list[Exception] = []
+
+
+def open_streams() -> None:
+    """Begin a call: three open descriptors, and streams that take every character."""
+    _lost.clear()
+    _fill_descriptors()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that can't show a character, or a name that is no text, must not cost the answer.
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors="backslashreplace")
+
+
+def _fill_descriptors() -> None:
+    # Else the next file that we open becomes the standard output of every process that we start.
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
+# --- printing ---------------------------------------------------------------------------------------------------------
+
+
+def say(text: str, *, aside: bool = False, end: str = "\n", colour: str = "", flush: bool = False) -> bool:
+    """Print a text; return False once standard output takes no more.
+
+    :param aside: on standard error, which never gets in the way of an answer.
+    :param colour: a code of the terminal's, put around what is shown.
+    """
+    shown = show_text(text)
+    return _write(f"\x1b[{colour}m{shown}\x1b[0m{end}" if colour else f"{shown}{end}", aside=aside, flush=flush)
+
+
+def say_aside(text: str) -> None:
+    """Print what is going on, for whoever waits; what was printed before stands above it."""
+    _flush()
+    say(text, aside=True)
+
+
+def say_document(document: Mapping[str, Any]) -> None:
+    """Print what `json.dumps(..., indent=2)` gives, item by item where there are iterators."""
+    if not any(isinstance(value, Iterator) for value in document.values()):
+        _write(f"{render_json(document, indent=2)}\n")
+        return
+    before = "{"
+    for key, value in document.items():
+        _write(f"{before}\n  {render_json(key)}: ")
+        before = ","
+        if not isinstance(value, Iterator):
+            _write(_indented(value, 2))
+            continue
+        opened = "["
+        for item in value:
+            if not _write(f"{opened}\n    {_indented(item, 4)}"):
+                return
+            opened = ","
+        _write("[]" if opened == "[" else "\n  ]")
+    _write("\n}\n")
+
+
+def say_orders(lines: Iterable[str]) -> None:
+    """Print what a CI system is to obey. Whoever made the lines has escaped what is not ours in them."""
+    for line in lines:
+        _write(f"{line}\n")
+
+
+def render_json(value: object, indent: int | None = None) -> str:
+    """Return a document that may be printed: escapes stand for what a terminal or a CI system would obey."""
+    return escape_orders(json.dumps(value, indent=indent))
+
+
+def _indented(value: object, columns: int) -> str:
+    # No line end is part of a JSON string: each is one of the indentation's.
+    return render_json(value, indent=2).replace("\n", "\n" + " " * columns)
+
+
+def draw(text: str, out: TextIO) -> bool:
+    """Write orders of our own to a terminal, around what was made visible; return False if it is gone."""
+    try:
+        out.write(text)
+        out.flush()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def raw_output(*, aside: bool = False) -> BinaryIO | None:
+    """Return what the output of a command that we run is shown on, as it is."""
+    return getattr(sys.stderr if aside else sys.stdout, "buffer", None)
+
+
+def _write(text: str, *, aside: bool = False, flush: bool = False) -> bool:
+    stream = sys.stderr if aside else sys.stdout
+    if stream is None or (_lost and not aside):
+        return aside
+    try:
+        stream.write(text)
+        if flush or aside:
+            stream.flush()
+    except (OSError, ValueError) as error:
+        _give_up(stream, error, aside=aside)
+    return aside or not _lost
+
+
+def _flush() -> None:
+    _write("", flush=True)
+
+
+def _give_up(stream: TextIO, error: Exception, *, aside: bool) -> None:
+    if not aside:
+        _lost.append(error)
+    # What waits in the buffer would fail once more when the interpreter ends, with a traceback and a code of its own.
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, stream.fileno())
+        os.close(descriptor)
+        stream.flush()
+
+
+def close_streams(code: int) -> int:
+    """End a call; return its exit code. A code of 0 does not stand for an answer that nobody can read."""
+    _flush()
+    # Whoever closed the output, or stopped reading (`| head`), has got what they wanted.
+    if not _lost or isinstance(_lost[0], ValueError) or getattr(_lost[0], "errno", None) == errno.EPIPE:
+        return code
+    why = getattr(_lost[0], "strerror", None) or str(_lost[0])
+    lost = OutputError(f"the answer could not be written: {why}", remedy="make room, or send the output elsewhere")
+    say(f"phase-gate: {lost}", aside=True)
+    return lost.exit_code if code == exit_codes.HOLDS else code
+
+
+# --- files and standard input -----------------------------------------------------------------------------------------
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write an answer into a file. Raises StorageError if that can't be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"{path.name} could not be written: {error.strerror}", remedy="name a place that can be written"
+        ) from error
+
+
+def read_input(limit: int | None = None) -> bytes:
+    """Return what stands on standard input, at most so many bytes. Raises UsageError where it is closed."""
+    stream = getattr(sys.stdin, "buffer", sys.stdin)
+    try:
+        if stream is not None:
+            data = stream.read(-1 if limit is None else limit)
+            return data.encode() if isinstance(data, str) else data
+        why = "it is closed"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    raise UsageError(f"standard input can't be read: {why}", remedy="name a file, or pipe the text in")

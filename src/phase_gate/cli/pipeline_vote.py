@@ -1,0 +1,52 @@
+"""`phase-gate pipeline vote`: a vote in a consensus phase, or how the votes stand."""
+
+from __future__ import annotations
+
+import argparse
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._streams import read_input
+from phase_gate.errors import VoteError
+from phase_gate.pipeline.begin import require_pipeline
+from phase_gate.pipeline.show import vote_rows, votes_to_json
+from phase_gate.pipeline.votes import MAX_BYTES, Ballot, cast_vote, parse_vote, show_votes
+from phase_gate.rules.yaml import read_bytes
+from phase_gate.visible import show_rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="the vote as YAML (phase-gate workflow schema vote); - for stdin; none: see the votes",
+    )
+    parser.add_argument("--by", metavar="NAME", help="who votes")
+
+
+def run(call: Call) -> Answer:
+    project = call.project()
+    store = call.store(project)
+    require_pipeline(project, store)
+    ballot = _read_ballot(call)
+    votes = show_votes(project, store) if ballot is None else cast_vote(project, store, ballot)
+    return Answer(
+        text=show_rows(vote_rows(votes)),
+        document=votes_to_json(votes),
+        exit_code=exit_codes.HOLDS if votes.is_reached else exit_codes.GATE_CLOSED,
+    )
+
+
+def _read_ballot(call: Call) -> Ballot | None:
+    """Return the vote that the call hands in; None if it hands in none."""
+    name = call.arguments.file
+    if name is None:
+        return None
+    if name == "-":
+        name, text = "vote", read_input(MAX_BYTES + 1)
+    else:
+        text = read_bytes(call.start / name, name=name, limit=MAX_BYTES, error=VoteError, if_missing="check the path")
+    ballot = parse_vote(text, name)
+    call.author(name, ballot.by)
+    return ballot
