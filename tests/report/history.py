@@ -15,11 +15,11 @@ from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
-from phase_gate.gate.record import RunRecord
+from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.run_end import Finished, finish_run
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
@@ -88,27 +88,26 @@ class History:
         inventory = _inventory(outcomes)
         buckets = {test_id: _LETTERS[letter] for test_id, letter in outcomes.items()}
         failing = [test_id for test_id, letter in outcomes.items() if letter in "feu"]
-        record = RunRecord(
-            run=run,
+        session = SessionFacts(
             outcomes=buckets,
-            inventory=inventory,
-            audit=Audit(tuple(f"known-{n}" for n in range(unselected)), ()),
-            tree=tree or f"tree-{self._runs - 1}",
-            root=self.root,
             exit_status=1 if failing else 0,
             tally=_tally(outcomes.values()),
             duration_s=seconds,
             failures={test_id: Failure(reason=Reason.ASSERTION) for test_id in failing},
             messages=messages or dict.fromkeys(failing, "assert 1 == 2"),
             interrupted=interrupted,
-            changed_since=changed,
             narrowed_by=("-k total",) if unselected else (),
+        )
+        record = RunRecord(
+            run=run,
+            root=self.root,
+            session=session,
+            sources=Sources(tree=tree or f"tree-{self._runs - 1}", changed_since=changed),
+            inventory=inventory,
+            audit=Audit(tuple(f"known-{n}" for n in range(unselected)), ()),
             criteria=self.criteria,
             links=Links(criteria=self.links),
-            evidence=evidence or {},
-            tables=tables,
-            evidence_findings=findings,
-            notes=notes,
+            evidence=Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes),
         )
         self.wait(seconds)
         finished = finish_run(

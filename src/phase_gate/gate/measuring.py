@@ -55,9 +55,9 @@ def measure(
     def scoped(ids: frozenset[str]) -> int:
         return len(ids if in_scope is None else ids & in_scope)
 
-    buckets = list(record.outcomes.values())
+    buckets = list(record.session.outcomes.values())
     passing, failing, newly = scoped(judged.passing), scoped(judged.failing), scoped(judged.newly_skipped)
-    green_tree = {Green.GREEN: record.tree, Green.ODD: state.green_tree}.get(judged.green)
+    green_tree = {Green.GREEN: record.sources.tree, Green.ODD: state.green_tree}.get(judged.green)
     metrics: dict[str, MetricValue] = {
         "tests_total": passing + failing + newly,
         "tests_passing": passing,
@@ -73,11 +73,11 @@ def measure(
         "tests_flaky": len(judged.flaky),
         "tests_known_failing": len(judged.known_failing),
         "tests_not_run": buckets.count(Bucket.NOT_RUN),
-        "tests_deselected": record.deselected,
+        "tests_deselected": len(record.session.deselected),
         "tests_unselected": len(audit.unselected),
         "tests_missing": len(audit.missing),
         "tests_uncollectable": buckets.count(Bucket.UNCOLLECTABLE),
-        "collection_errors": len(record.collection_errors),
+        "collection_errors": len(record.session.collection_errors),
         "baseline_total": judged.baseline_total,
         "baseline_failing": len(judged.baseline_failing),
         "consecutive_green_runs": streak,
@@ -85,9 +85,9 @@ def measure(
         "signals_premature": state.signals_premature,
         "run_complete": classified.kind is Kind.COMPLETE,
         "run_kind": str(classified.kind),
-        "duration_s": round(record.duration_s, 3),
-        **code_as_tested(green_tree, record.tree),
-        **record.evidence,
+        "duration_s": round(record.session.duration_s, 3),
+        **code_as_tested(green_tree, record.sources.tree),
+        **record.measured,
     }
     if phase.scope != "targets":
         metrics |= {
@@ -96,7 +96,7 @@ def measure(
             "red_seen": state.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(resolved_elsewhere(record)),
         }
-    metrics["outcomes_doubtful"] = len(record.doubts)
+    metrics["outcomes_doubtful"] = len(record.session.doubts)
     if phase.tests == "failing":
         metrics["tests_refused"] = len(refused_targets(record, judged))
     if iteration is not None:
@@ -109,7 +109,7 @@ def refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
     return {
         test_id: failure
         for test_id in sorted(judged.failing & judged.targets)
-        if not (failure := record.failures.get(test_id, _UNEXPLAINED)).is_accepted
+        if not (failure := record.session.failures.get(test_id, _UNEXPLAINED)).is_accepted
     }
 
 
@@ -130,12 +130,12 @@ def find_findings(
 
     :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
     """
-    unmoved = judged.passing & past.red.keys() if record.is_as_in_red else frozenset()
+    unmoved = judged.passing & past.red.keys() if record.sources.is_as_in_red else frozenset()
     unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
     return (
         *unfinished,
         *(() if phase.scope == "targets" else _frozen_findings(record, past, state, phase, unseen)),
-        *record.doubts,
+        *record.session.doubts,
         *(_refusals(record, judged) if phase.tests == "failing" else ()),
         *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
         *_new_skips(judged),
@@ -162,9 +162,9 @@ def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
     took, tests = before.get("duration_s"), before.get("tests_total")
     if not isinstance(took, (int, float)) or not isinstance(tests, int) or took < _TIME_TAKEN:
         return ()
-    if len(record.outcomes) < tests or record.duration_s * _SUDDENLY > took:
+    if len(record.session.outcomes) < tests or record.session.duration_s * _SUDDENLY > took:
         return ()
-    detail = f"the suite took {took:.1f} s last time and {record.duration_s:.2f} s now, with no test less"
+    detail = f"the suite took {took:.1f} s last time and {record.session.duration_s:.2f} s now, with no test less"
     return (Finding(slug="suite-too-fast", tier="advisory", detail=detail),)
 
 
@@ -247,7 +247,7 @@ def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRu
         return []
     return [
         test_id
-        for test_id, bucket in record.outcomes.items()
+        for test_id, bucket in record.session.outcomes.items()
         if test_id in past.latest.ids
         and bucket is not Bucket.NOT_RUN
         and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
@@ -265,16 +265,16 @@ def take_notes(record: RunRecord, judged: Judgement, classified: Classified, run
     notes = []
     if run.overlaps:
         notes.append("another run of this task was open at the same time: the streak is not extended")
-    if record.narrowed_by and classified.kind is Kind.COMPLETE:
-        notes.append(f"narrowed: {'; '.join(record.narrowed_by)}")
-    exempt = [record.outcomes[test_id] for test_id in judged.exempt - judged.excused]
+    if record.session.narrowed_by and classified.kind is Kind.COMPLETE:
+        notes.append(f"narrowed: {'; '.join(record.session.narrowed_by)}")
+    exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
     marked = len(exempt) - skipped
     shown = [
         count(number, noun)
         for number, noun in (
             (skipped, "known skip"),
-            (record.skipped_modules, "skipped module"),
+            (record.session.skipped_modules, "skipped module"),
             (marked, "known xfail"),
             (len(judged.known_failing), "known failure"),
         )

@@ -1,16 +1,15 @@
-"""Everything that one session showed us, as a value."""
+"""What one session showed, and what was found around it when it had ended, as values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Meaning
 from phase_gate.gate.inventory import Inventory
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Outcomes
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.test_parts import Parts
@@ -18,69 +17,9 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 
 
-class RunRecord(Value):
-    """Everything that one session showed us."""
-
-    run: str
-    outcomes: Outcomes
-    inventory: Inventory
-    audit: Audit
-    tree: str
-    root: str
-    exit_status: int
-    tally: Mapping[str, int]
-    duration_s: float
-    deselected: int = 0
-    #: The digest of what git or a walk shows, and the contents of imported files beside it: the tree is both.
-    shown: str = ""
-    beside: Mapping[str, str] = field(default_factory=dict)
-    #: The run began on the very files that RED left.
-    is_as_in_red: bool = False
-    collection_errors: tuple[str, ...] = ()
-    #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at their top.
-    skipped_modules: int = 0
-    #: How each failing test failed, in a phase that wants failing tests.
-    failures: Mapping[str, Failure] = field(default_factory=dict)
-    #: What failing tests said, in a line or two.
-    messages: Mapping[str, str] = field(default_factory=dict)
-    interrupted: str = ""
-    internal_error: bool = False
-    is_void: bool = False
-    changed_sources: tuple[str, ...] = ()
-    #: Files that changed since the last run that failed; None if that is not known.
-    changed_since: tuple[str, ...] | None = None
-    narrowed_by: tuple[str, ...] = ()
-    criteria: Criteria = field(default_factory=Criteria)
-    #: Which tests stand for which criteria.
-    links: Links = field(default_factory=Links)
-    #: What gives the tests their meaning; compared with the freeze, or frozen.
-    meaning: Meaning = field(default_factory=Meaning)
-    #: In the first phase: tests of the baseline that the sources do not have any more.
-    missing_since: tuple[str, ...] = ()
-    #: Platform, Python and packages that it ran with.
-    surroundings: str = ""
-    #: What is not as another task of the same root froze it.
-    altered_elsewhere: tuple[Finding, ...] = ()
-    #: Modules that a structural red missed, and the files they are found in now.
-    resolved: Mapping[str, str] = field(default_factory=dict)
-    #: What makes the outcomes doubtful.
-    doubts: tuple[Finding, ...] = ()
-    #: The project's own implementations of hooks that can change a result.
-    foreign_hooks: tuple[str, ...] = ()
-    #: What providers and plugins measured beside the tests.
-    evidence: Mapping[str, MetricValue] = field(default_factory=dict)
-    evidence_findings: tuple[Finding, ...] = ()
-    #: What the evidence of the next run is to be compared with.
-    evidence_memory: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-
-
-# --- what one session showed of itself, as a value: everything that nobody can find out once pytest has ended
-
-
 class SessionFacts(Value):
+    """What one session showed of itself: everything that nobody can find out once pytest has ended."""
+
     outcomes: Outcomes
     exit_status: int
     tally: Mapping[str, int]
@@ -92,8 +31,11 @@ class SessionFacts(Value):
     narrowed_files: frozenset[str] = frozenset()
     narrowed_by: tuple[str, ...] = ()
     collection_errors: tuple[str, ...] = ()
+    #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at their top.
     skipped_modules: int = 0
+    #: How each failing test failed, in a phase that wants failing tests.
     failures: Mapping[str, Failure] = field(default_factory=dict)
+    #: What failing tests said, in a line or two.
     messages: Mapping[str, str] = field(default_factory=dict)
     interrupted: str = ""
     internal_error: bool = False
@@ -112,11 +54,68 @@ class SessionFacts(Value):
     modules: Mapping[str, str] = field(default_factory=dict)
     #: Files of the project that were imported, from the root.
     imported: tuple[str, ...] = ()
+    #: What makes the outcomes doubtful.
     doubts: tuple[Finding, ...] = ()
+    #: The project's own implementations of hooks that can change a result.
     foreign_hooks: tuple[str, ...] = ()
     #: What plugins measured, and what has to be said about it.
     measured: Mapping[str, MetricValue] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
-    #: Platform, Python and packages.
+    #: Platform, Python and packages that it ran with.
     surroundings: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Sources(Value):
+    """The files of the project as the run left them."""
+
+    tree: str
+    #: The digest of what git or a walk shows, and the contents of imported files beside it: the tree is both.
+    shown: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    #: Files that changed while the run went on.
+    changed: tuple[str, ...] = ()
+    #: Files that changed since the last run that failed; None if that is not known.
+    changed_since: tuple[str, ...] | None = None
+    #: The run began on the very files that RED left.
+    is_as_in_red: bool = False
+
+
+class RunRecord(Value):
+    """One session and what was found around it: everything that a run's end is judged from."""
+
+    run: str
+    root: str
+    session: SessionFacts
+    sources: Sources
+    inventory: Inventory
+    audit: Audit
+    criteria: Criteria = field(default_factory=Criteria)
+    #: Which tests stand for which criteria.
+    links: Links = field(default_factory=Links)
+    #: What gives the tests their meaning; compared with the freeze, or frozen.
+    meaning: Meaning = field(default_factory=Meaning)
+    #: In the first phase: tests of the baseline that the sources do not have any more.
+    missing_since: tuple[str, ...] = ()
+    #: What is not as another task of the same root froze it.
+    altered_elsewhere: tuple[Finding, ...] = ()
+    #: Modules that a structural red missed, and the files they are found in now.
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    #: What providers measured beside the tests.
+    evidence: Measured = field(default_factory=Measured)
+    #: What is to be said of the run's start.
+    start_warnings: tuple[str, ...] = ()
+    start_notes: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> Mapping[str, MetricValue]:
+        """What plugins and providers measured beside the tests; a provider wins."""
+        return {**self.session.measured, **self.evidence.metrics}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.session.complaints, *self.evidence.warnings, *self.start_warnings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self.session.notes, *self.evidence.notes, *self.start_notes)

@@ -83,7 +83,7 @@ def finish_run(
         # This very run takes the freeze back: RED is about what changed since, from now on.
         past = replace(past, withdrawn=past.frozen.inventory)
     audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
-    judgement = judge_outcomes(record.outcomes, record.inventory, past, in_first_phase=in_first_phase)
+    judgement = judge_outcomes(record.session.outcomes, record.inventory, past, in_first_phase=in_first_phase)
     judgement = excuse_skips(judgement, state.waivers, at=at)
     classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
     if classified.kind in (Kind.VOID, Kind.NESTED):
@@ -105,13 +105,13 @@ def finish_run(
     counts = classified.kind is Kind.COMPLETE
     iteration = state.iteration + 1 if counts else None
     # An outcome that is not the test's own is no green, whatever it says.
-    green = Green.NOT_GREEN if record.internal_error or record.doubts else judgement.green
-    streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.tree)
+    green = Green.NOT_GREEN if record.session.internal_error or record.session.doubts else judgement.green
+    streak, _ = streak_after(state, run, kind=classified.kind, green=green, tree=record.sources.tree)
     traced = trace_criteria(
         record.criteria,
         record.links,
         judgement,
-        record.outcomes,
+        record.session.outcomes,
         in_first_phase=in_first_phase,
         waivers=state.waivers,
         at=at,
@@ -134,7 +134,7 @@ def finish_run(
                 traced=traced,
                 unseen=unseen,
             ),
-            *record.evidence_findings,
+            *record.evidence.findings,
         )
     )
     notes = (*record.notes, *take_notes(record, judgement, classified, run), *unseen)
@@ -144,11 +144,11 @@ def finish_run(
         data |= {
             "findings": findings_to_json(findings),
             "notes": list(notes),
-            "tables": tables_to_json(record.tables),
+            "tables": tables_to_json(record.evidence.tables),
             "criteria": _criteria_table(record, traced, phase.name, keep),
             "wants_green": phase.tests == "passing",
             "failures": _keep_messages(record, judgement, keep),
-            "remembered": {name: keep("evidence", memory) for name, memory in record.evidence_memory.items()},
+            "remembered": {name: keep("evidence", memory) for name, memory in record.evidence.remembered.items()},
             **_kept(record, judgement, past, in_first_phase=in_first_phase, keep=keep),
             **_frozen_now(
                 state, record, judgement, past, in_first_phase=in_first_phase, keep=keep, read_text=read_text
@@ -179,7 +179,7 @@ def finish_run(
         reading=reading,
         findings=findings,
         notes=notes,
-        tables=record.tables,
+        tables=record.evidence.tables,
         warnings=record.warnings,
         waivers=state.waivers,
         overrides=state.overrides,
@@ -202,10 +202,10 @@ def _see_run(record: RunRecord, judged: Judgement, evaluation: Evaluation, phase
     tests = judged.failing | (judged.passing & judged.targets) if phase.tests == "failing" else judged.failing
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.holds}
     return RunSeen(
-        tree=record.tree,
+        tree=record.sources.tree,
         obstacles=frozenset(tests | unmet),
         passing=len(judged.passing) if phase.tests == "passing" else 0,
-        errors=fingerprint(record.messages.get(test_id, "") for test_id in judged.failing),
+        errors=fingerprint(record.session.messages.get(test_id, "") for test_id in judged.failing),
         holds=evaluation.gate_1.satisfied,
         needs_person=evaluation.gate_2.answer in ("blocked", "test-wrong"),
     )
@@ -219,21 +219,21 @@ def _moved_on(state: State, run: OpenRun) -> str:
 
 
 def _facts(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> RunFacts:
-    buckets = list(record.outcomes.values())
+    buckets = list(record.session.outcomes.values())
     skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
     not_run = buckets.count(Bucket.NOT_RUN)
     uncollectable = buckets.count(Bucket.UNCOLLECTABLE)
     return RunFacts(
         collected=len(buckets) - uncollectable,
         executed=len(buckets) - uncollectable - skipped - not_run,
-        is_void=record.is_void,
+        is_void=record.session.is_void,
         is_nested=run.nested,
-        interrupted=record.interrupted or moved_on,
+        interrupted=record.session.interrupted or moved_on,
         not_run=not_run,
-        changed_sources=record.changed_sources,
+        changed_sources=record.sources.changed,
         unselected=len(audit.unselected),
         uncollectable=uncollectable,
-        narrowed_by=record.narrowed_by,
+        narrowed_by=record.session.narrowed_by,
     )
 
 
@@ -251,15 +251,15 @@ def _end_data(
         "why": classified.why,
         "green": judged.green,
         "iteration": iteration,
-        "exit_status": record.exit_status,
-        "tree": record.tree,
-        "beside": sorted(record.beside),
-        "tally": dict(record.tally),
+        "exit_status": record.session.exit_status,
+        "tree": record.sources.tree,
+        "beside": sorted(record.sources.beside),
+        "tally": dict(record.session.tally),
         "metrics": dict(metrics),
-        "narrowed_by": list(record.narrowed_by),
-        "foreign_hooks": list(record.foreign_hooks),
-        "duration_s": round(record.duration_s, 3),
-        "changed": None if record.changed_since is None else list(record.changed_since),
+        "narrowed_by": list(record.session.narrowed_by),
+        "foreign_hooks": list(record.session.foreign_hooks),
+        "duration_s": round(record.session.duration_s, 3),
+        "changed": None if record.sources.changed_since is None else list(record.sources.changed_since),
     }
 
 
@@ -270,14 +270,16 @@ def _criteria_table(record: RunRecord, traced: Traced, phase: str, keep: Keep) -
 def _keep_messages(record: RunRecord, judged: Judgement, keep: Keep) -> str | None:
     """Store how tests failed, for whoever wants to know later what was tried; not all, if they are many."""
     shown = sorted(judged.failing)[:_MESSAGES_KEPT]
-    messages = {test_id: record.messages.get(test_id, "") for test_id in shown}
+    messages = {test_id: record.session.messages.get(test_id, "") for test_id in shown}
     return keep("failures", messages) if messages else None
 
 
 def _kept(
     record: RunRecord, judged: Judgement, past: References, *, in_first_phase: bool, keep: Keep
 ) -> dict[str, Any]:
-    odd = {test_id: bucket for test_id, bucket in sorted(record.outcomes.items()) if bucket is not Bucket.PASSED}
+    odd = {
+        test_id: bucket for test_id, bucket in sorted(record.session.outcomes.items()) if bucket is not Bucket.PASSED
+    }
     inventory = keep("inventory", record.inventory)
     # In the first phase the known set follows the sources; afterwards it may only grow.
     grows = not in_first_phase and past.known is not None
@@ -292,7 +294,7 @@ def _kept(
         "known": known,
         "targets": keep("ids", sorted(judged.targets)) if in_first_phase else None,
         "recovered": sorted(judged.recovered),
-        "surroundings": record.surroundings,
+        "surroundings": record.session.surroundings,
         "outputs": keep("ids", sorted(record.meaning.written)) if record.meaning.written else None,
     }
 
@@ -320,11 +322,11 @@ def _frozen_now(
         kept["sources"] = keep("sources", {path: read_text(path) for path in paths})
         accepted = {
             test_id: failure
-            for test_id, failure in record.failures.items()
+            for test_id, failure in record.session.failures.items()
             if test_id in judged.failing and failure.is_accepted
         }
         bodies = {**past.red, **{test_id: record.inventory.body(test_id) for test_id in accepted}}
         modules = sorted({failure.missing for failure in accepted.values() if failure.missing})
-        files = {"tree": record.shown, "beside": dict(record.beside)}
+        files = {"tree": record.sources.shown, "beside": dict(record.sources.beside)}
         kept["red"] = keep("red", {"bodies": bodies, "modules": modules, **files})
     return kept

@@ -270,9 +270,7 @@ class RecordedRun:
             **self.request.start_facts,
         }
 
-    def references(
-        self, state: State, *, tree_files: Mapping[str, str], inventory: Inventory, surroundings: str
-    ) -> References:
+    def references(self, state: State, record: RunRecord, *, tree_files: Mapping[str, str]) -> References:
         assert self.phase is not None
         run = state.open_run(self.id)
         return load_references(
@@ -280,8 +278,8 @@ class RecordedRun:
             state,
             root=self.project.root,
             tree_files=tree_files,
-            inventory=inventory,
-            surroundings=surroundings,
+            inventory=record.inventory,
+            surroundings=record.session.surroundings,
             in_first_phase=self.phase.scope == "targets",
             rewinds=run is not None and run.rewinds and state.phase != run.phase,
         )
@@ -327,12 +325,11 @@ class RecordedRun:
         )
 
     def _finish(self, state: State, record: RunRecord, signals: SignalDesk, tree_files: Mapping[str, str]) -> Finished:
-        record = replace(record, warnings=(*record.warnings, *self.warnings), notes=(*record.notes, *self.notes))
         return finish_run(
             state,
             self.workflow,
             record,
-            self.references(state, tree_files=tree_files, inventory=record.inventory, surroundings=record.surroundings),
+            self.references(state, record, tree_files=tree_files),
             at=now(),
             keep=self.store.keep,
             read_signal=signals.read,

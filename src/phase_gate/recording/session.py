@@ -12,7 +12,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import split_id
-from phase_gate.gate.record import RunRecord, SessionFacts
+from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.test_parts import merge_parts
 from phase_gate.recording.collection import names_in_source
@@ -34,6 +34,7 @@ from phase_gate.storage import last_files
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.tree.beside import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import add_beside, changed_sources
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
@@ -169,30 +170,21 @@ def make_record(
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
     measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
     missing = missing_modules(run)
+    found = (*measured.findings, *look_for_oddities(root, after.files, inventory, since=frozen_at))
     record = RunRecord(
         run=run.id,
-        outcomes=outcomes,
+        root=str(root),
+        session=facts,
+        sources=Sources(
+            tree=after.digest,
+            shown=after.shown,
+            beside=after.beside,
+            changed=changed_sources(run.tree, after),
+            changed_since=last_files.changed_since(run.store.folder, after.files),
+            is_as_in_red=not in_first_phase and is_as_in_red(project, run.store.objects, looked, run.tree, began=began),
+        ),
         inventory=inventory,
         audit=audit,
-        tree=after.digest,
-        shown=after.shown,
-        beside=after.beside,
-        is_as_in_red=not in_first_phase and is_as_in_red(project, run.store.objects, looked, run.tree, began=began),
-        root=str(root),
-        exit_status=facts.exit_status,
-        tally=facts.tally,
-        duration_s=facts.duration_s,
-        deselected=len(facts.deselected),
-        collection_errors=facts.collection_errors,
-        skipped_modules=facts.skipped_modules,
-        failures=facts.failures,
-        messages=facts.messages,
-        interrupted=facts.interrupted,
-        internal_error=facts.internal_error,
-        is_void=facts.is_void,
-        changed_sources=changed_sources(run.tree, after),
-        changed_since=last_files.changed_since(run.store.folder, after.files),
-        narrowed_by=facts.narrowed_by,
         criteria=criteria,
         links=_take_links(criteria, facts, root=root, in_first_phase=in_first_phase),
         meaning=take_meaning(
@@ -207,20 +199,11 @@ def make_record(
             outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
         ),
         missing_since=missing_since,
-        surroundings=facts.surroundings,
         altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
-        doubts=facts.doubts,
-        foreign_hooks=facts.foreign_hooks,
-        evidence={**facts.measured, **measured.metrics},
-        evidence_findings=(
-            *measured.findings,
-            *look_for_oddities(root, after.files, inventory, since=frozen_at),
-        ),
-        evidence_memory=measured.remembered,
-        warnings=(*facts.complaints, *measured.warnings),
-        notes=(*facts.notes, *measured.notes),
-        tables=measured.tables,
+        evidence=replace(measured, findings=found),
+        start_warnings=tuple(run.warnings),
+        start_notes=tuple(run.notes),
     )
     return record, after.files
 
