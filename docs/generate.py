@@ -73,7 +73,7 @@ EVENTS: Mapping[str, str] = {
     "constitution-accepted": "A person accepted another constitution in the middle of a pipeline",
     "waived": "A person let a guard's findings pass: which ones, why, who, until when",
     "known-taken": "The tests that a task's verify command selected when it was taken: what it knows",
-    "task-taken": "`verify start` took a task of the verification gate: its text, limits, rules, and what git showed",
+    "task-taken": "`verify start` took a verify task: its text, limits, rules, and what git showed",
     "attempt-began": "An attempt of the task began; nothing of the one before counts in it",
     "executor-reported": "Step 1: the executor's report, by whom, on which files",
     "verify-started": "Step 2 began: the command, its time-out, the files that it begins with",

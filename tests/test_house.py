@@ -20,18 +20,6 @@ EXCEPTIONS: dict[str, str] = {
     "report.story.reading -> verification.overview": "small moves",
     "report.story.reading -> verification.show": "small moves",
     "source.checks -> gate.failures": "small moves",
-    "verification.board -> cli._answer": "services return results",
-    "verification.board -> cli._streams": "services return results",
-    "verification.bundle -> cli._answer": "services return results",
-    "verification.commit -> cli._answer": "services return results",
-    "verification.executor -> cli._answer": "services return results",
-    "verification.override -> cli._answer": "services return results",
-    "verification.override -> cli.force": "services return results",
-    "verification.review -> cli._answer": "services return results",
-    "verification.run -> cli._answer": "services return results",
-    "verification.run -> cli._streams": "services return results",
-    "verification.start -> cli._answer": "services return results",
-    "verification.start -> cli._streams": "services return results",
 }
 
 

@@ -75,7 +75,7 @@ class CriteriaError(PhaseGateError):
 
 
 class TaskFileError(PhaseGateError):
-    """A task of the verification gate can't be read."""
+    """A verify task can't be read."""
 
     slug = "bad-task-file"
 

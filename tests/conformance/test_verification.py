@@ -296,7 +296,7 @@ def test_an_approval_after_a_failed_verify_run_is_no_pass(gate: Gate) -> None:
         pytest.param({"attempt": 2}, "ann", "speaks of attempt 2, this is 1", id="another-attempt"),
         pytest.param({"evidence": "0123456789abcdef"}, "ann", "speaks of verify run 0123", id="another-run"),
         pytest.param({"tree": "git:0000"}, "ann", "speaks of tree git:0000", id="another-tree"),
-        pytest.param({"task_name": "Task 4: Other"}, "ann", "'Task 4: Other' is no task", id="another-task"),
+        pytest.param({"task_name": "Task 4: Other"}, "ann", "'Task 4: Other' is no verify task", id="another-task"),
     ],
 )
 def test_a_verdict_that_is_refused_changes_nothing(gate: Gate, verdict: dict[str, Any], by: str, said: str) -> None:
@@ -347,7 +347,7 @@ def test_an_edit_after_the_verify_run_makes_it_stale_and_a_new_attempt_goes_on(g
 def test_neither_a_signal_nor_a_file_nor_a_run_takes_the_reviewers_place(gate: Gate) -> None:
     gate.reviewing()
     for words in (("signal", "--reason", "done"), ("advance",), ("force", "--reason", "so it is", "--by", "mara")):
-        assert gate.call(*words, "--task", TASK).has("is a task of the verification gate")
+        assert gate.call(*words, "--task", TASK).has("is a verify task")
     gate.sample.write({f".phase-gate/tasks/{TASK}/exit-signal.yaml": "exit_signal: true\nreason: done\n"})
     ran = gate.sample.pytest("--phase=verification", "--phase-workflow=verification", f"--phase-task={TASK}")
     assert ran.code == 13

@@ -1,4 +1,4 @@
-"""A small project with one task of the verification gate, and the steps that tests take with it."""
+"""A small project with one verify task, and the steps that tests take with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of a task of the verification gate, one function each, for tables."""
+"""Events of a verify task, one function each, for tables."""
 
 from __future__ import annotations
 

@@ -72,13 +72,13 @@ class Call(Value):
 def require_task(project: Project, store: TaskStore, *, verification: bool = False) -> None:
     """Refuse to change a task that does not exist yet. Looks first: a refused command writes nothing.
 
-    :param verification: whether a task of the verification gate will do; its steps are those of `verify`.
+    :param verification: whether a verify task will do; its steps are those of `verify`.
     """
     state = store.look().state
     if state.phase is None:
         raise NotAllowedError(f"task {project.task} has no run yet", remedy=project.begin_command)
     if VERIFICATION in state.parts and not verification:
         raise NotAllowedError(
-            f"{project.task} is a task of the verification gate: executor, verify command and reviewer decide about it",
+            f"{project.task} is a verify task: executor, verify command and reviewer decide about it",
             remedy=f"phase-gate verify status --task {project.task}",
         )

@@ -1,4 +1,4 @@
-"""`phase-gate verify status`, `stats`, `failures`, `feedback` and `result`: they only look."""
+"""`phase-gate verify status`, `stats`, `failures`, `feedback` and `result`: read-only."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
+from phase_gate.cli._verify_steps import open_board
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import describe_difference
-from phase_gate.verification.board import Board, Desk
+from phase_gate.verification.board import TaskBoard, TaskSession
 from phase_gate.verification.feedback import feedback as feedback_text
 from phase_gate.verification.feedback import find_dependency
 from phase_gate.verification.model import FINISHED, Status, Verification
 from phase_gate.verification.overview import state_file
 from phase_gate.verification.result import evidence_chain, gate_result, is_complete
 from phase_gate.verification.rules import late
-from phase_gate.verification.show import failure_rows, stats_rows, task_rows
+from phase_gate.verification.show import failure_rows, stats_rows, step_rows, task_rows
 from phase_gate.verification.stats import failures_to_json, row_to_json, stats_to_json
 from phase_gate.visible import show_rows
 
 
 def status(call: Call) -> Answer:
-    board = Board(call)
+    board = open_board(call)
     task = board.named()
     if task is not None:
-        return _one(board.desk(task))
+        return _one(board.session(task))
     overview = board.overview
     if not overview.total:
         return Answer(
@@ -53,11 +54,16 @@ def status(call: Call) -> Answer:
     )
 
 
-def _one(desk: Desk) -> Answer:
-    verification = desk.verification()
-    rows = desk.rows(verification, None)
+def _one(session: TaskSession) -> Answer:
+    verification = session.verification()
+    status = session.status(verification)
+    rows = step_rows(status.task, verification, None, status.escalation)
     check = verification.check
-    if check is not None and check.how == "running" and is_free(desk.store.run_lock_file(check.id), desk.store.files):
+    if (
+        check is not None
+        and check.how == "running"
+        and is_free(session.store.run_lock_file(check.id), session.store.files)
+    ):
         rows.append("Note     the verify run was killed: the next command records it as interrupted")
     overdue = late(verification, now())
     if overdue:
@@ -65,13 +71,13 @@ def _one(desk: Desk) -> Answer:
     holds = verification.status in FINISHED
     return Answer(
         text=show_rows(rows),
-        document={**desk.document(verification), "late": overdue or None},
+        document={**status.document, "late": overdue or None},
         exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
     )
 
 
 def stats(call: Call) -> Answer:
-    board = Board(call)
+    board = open_board(call)
     return Answer(
         text=show_rows([*stats_rows(board.overview), *_audits(board)]),
         document={"gate_stats": stats_to_json(board.overview)},
@@ -79,17 +85,17 @@ def stats(call: Call) -> Answer:
     )
 
 
-def _looked(board: Board) -> int:
+def _looked(board: TaskBoard) -> int:
     """Return what a look at all tasks ends with: numbers that leave one out are not to be trusted."""
     return exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS
 
 
-def _audits(board: Board) -> list[str]:
+def _audits(board: TaskBoard) -> list[str]:
     return [f"  next: phase-gate audit --task {task}" for task in board.damaged[:1]]
 
 
 def failures(call: Call) -> Answer:
-    board = Board(call)
+    board = open_board(call)
     task = board.named()
     pairs = [pair for pair in board.overview.failures if task is None or pair[0].task == task]
     rows = failure_rows(pairs)
@@ -102,15 +108,15 @@ def failures(call: Call) -> Answer:
 
 
 def feedback(call: Call) -> Answer:
-    board = Board(call)
+    board = open_board(call)
     wanted = (Status.FAILED, Status.REJECTED, Status.BLOCKED)
-    desk = board.desk(board.named() or board.waiting(wanted, "its next attempt"))
-    verification = desk.verification()
-    changed = _changed_since(desk, verification)
+    session = board.session(board.named() or board.waiting(wanted, "its next attempt"))
+    verification = session.verification()
+    changed = _changed_since(session, verification)
     text = feedback_text(verification, changed=changed, overview=board.overview)
     last = verification.last_failure
     document: dict[str, Any] = {
-        "task": desk.task,
+        "task": session.task,
         "failure_type": None if last is None or not text else str(last.type),
         "feedback": text,
         "changed": changed,
@@ -126,25 +132,25 @@ def feedback(call: Call) -> Answer:
     if call.arguments.prompt:
         return Answer(text=text, document=document)
     if not text:
-        return Answer(text=f"{desk.task}: there is nothing to mend", document=document)
-    following = f"phase-gate verify executor FILE --task {desk.task}"
+        return Answer(text=f"{session.task}: there is nothing to mend", document=document)
+    following = f"phase-gate verify executor FILE --task {session.task}"
     return Answer(text=f"{text}\n\n  next: {following}", document=document)
 
 
-def _changed_since(desk: Desk, verification: Verification) -> list[str]:
+def _changed_since(session: TaskSession, verification: Verification) -> list[str]:
     if not verification.files:
         return []
-    before = desk.store.objects.load(verification.files)
-    found = describe_difference(before, desk.tree(verification.spec).files)
+    before = session.store.objects.load(verification.files)
+    found = describe_difference(before, session.tree(verification.spec).files)
     return sorted((*found.added, *found.removed, *found.changed))
 
 
 def result(call: Call) -> Answer:
-    board = Board(call)
-    desk = board.desk(board.named() or _latest(board))
-    verification = desk.verification()
-    output = desk.output(verification)
-    document = gate_result(verification, output, state_updated=state_file(desk.project).exists())
+    board = open_board(call)
+    session = board.session(board.named() or _latest(board))
+    verification = session.verification()
+    output = session.output(verification)
+    document = gate_result(verification, output, state_updated=state_file(session.project).exists())
     chain = evidence_chain(verification, output)
     holds = verification.status is Status.APPROVED and is_complete(chain)
     return Answer(
@@ -154,7 +160,7 @@ def result(call: Call) -> Answer:
     )
 
 
-def _latest(board: Board) -> str:
+def _latest(board: TaskBoard) -> str:
     rows = [row for row in board.overview.rows if row.last_step_at]
     if not rows:
         raise NotAllowedError("no task has begun yet", remedy="phase-gate verify start --task-file FILE")

@@ -129,7 +129,7 @@ def _look(call: Call) -> Answer:
 
 
 def _overview(call: Call, project: Project) -> Overview | None:
-    """Return the tasks of the verification gate; None where there are none, which is told at a glance."""
+    """Return the verify tasks; None where there are none, which is told at a glance."""
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
     from phase_gate.verification.overview import load_overview

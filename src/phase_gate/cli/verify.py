@@ -1,4 +1,4 @@
-"""`phase-gate verify`: tasks that pass executor, verify command and reviewer. Each action stands in its own file."""
+"""`phase-gate verify`: tasks that pass executor, verify command and reviewer. Only the called action is imported."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from phase_gate.gate.overrides import WORD
 
 #: Actions in the order of the steps: where each is, and its one line.
 ACTIONS: dict[str, tuple[str, str]] = {
-    "start": ("verification.start.run", "Take tasks from a file, or begin an attempt of one that waits"),
-    "executor": ("verification.executor.run", "Step 1: hand in the executor's report"),
-    "run": ("verification.run.run", "Step 2: run the task's verify command"),
-    "bundle": ("verification.bundle.run", "Print what the reviewer looks at"),
-    "review": ("verification.review.review", "Step 3: give the reviewer's verdict"),
-    "commit": ("verification.commit.run", "Commit the files of an approved task, and nothing else"),
-    "status": ("cli._verify_show.status", "Say where a task stands, or all of them"),
-    "stats": ("cli._verify_show.stats", "Show the statistics of all tasks"),
-    "failures": ("cli._verify_show.failures", "List what failed, the latest first"),
-    "feedback": ("cli._verify_show.feedback", "Print the text for the next attempt"),
-    "result": ("cli._verify_show.result", "Print the result of the gate with its evidence chain"),
-    "resume": ("verification.override.resume", "Go on after a halt: a person, with a reason"),
-    "skip": ("verification.override.skip", "Complete a task unverified: a person, with a kind and a reason"),
-    "force": ("verification.override.force", "Complete a task against everything: a person, with a word"),
+    "start": ("_verify_steps.start", "Take tasks from a file, or begin an attempt of one that waits"),
+    "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
+    "run": ("_verify_steps.run", "Step 2: run the task's verify command"),
+    "bundle": ("_verify_steps.bundle", "Print what the reviewer looks at"),
+    "review": ("_verify_steps.review", "Step 3: give the reviewer's verdict"),
+    "commit": ("_verify_steps.commit", "Commit the files of an approved task, and nothing else"),
+    "status": ("_verify_show.status", "Say where a task stands, or all of them"),
+    "stats": ("_verify_show.stats", "Show the statistics of all tasks"),
+    "failures": ("_verify_show.failures", "List what failed, the latest first"),
+    "feedback": ("_verify_show.feedback", "Print the text for the next attempt"),
+    "result": ("_verify_show.result", "Print the result of the gate with its evidence chain"),
+    "resume": ("_verify_overrides.resume", "Go on after a halt: a person, with a reason"),
+    "skip": ("_verify_overrides.skip", "Complete a task unverified: a person, with a kind and a reason"),
+    "force": ("_verify_overrides.force", "Complete a task against everything: a person, with a word"),
 }
 
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     module, _, function = ACTIONS[call.arguments.action][0].rpartition(".")
-    act: Callable[[Call], Answer] = getattr(importlib.import_module(f"phase_gate.{module}"), function)
+    act: Callable[[Call], Answer] = getattr(importlib.import_module(f"phase_gate.cli.{module}"), function)
     return act(call)
 
 

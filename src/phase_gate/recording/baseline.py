@@ -110,7 +110,7 @@ class BaselineRecorder:
             show_lines(self._config, [Line("phase gate: baseline", is_title=True), Line(self._says)])
 
 
-# --- collect only, and keep which tests a command selects: what a task of the verification gate knows from its start
+# --- collect only, and keep which tests a command selects: what a verify task knows from its start
 
 
 class KnownRecorder:

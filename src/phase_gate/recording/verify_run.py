@@ -31,13 +31,13 @@ def hide_from_tests(config: pytest.Config) -> Callable[[], None]:
 
 
 def refuse_outside_verify(state: State) -> None:
-    """Refuse a run in a task of the verification gate that its verify command did not start."""
+    """Refuse a run in a verify task that its verify command did not start."""
     verification = state.parts.get(VERIFICATION)
     if verification is None:
         return
     if verification.check is None or verification.check.how != "running":
         raise PhaseOrderError(
-            f"{state.task} is a task of the verification gate: only its verify command runs tests in it",
+            f"{state.task} is a verify task: only its verify command runs tests in it",
             remedy=f"phase-gate verify run --task {state.task}",
         )
 

@@ -1,15 +1,14 @@
-"""`phase-gate verify bundle`: what the reviewer looks at, in one piece. Only looks."""
+"""What the reviewer of a verify task looks at, in one piece. Read-only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError
-from phase_gate.verification.board import Board
+from phase_gate.verification.board import TaskSession, require_verification
 from phase_gate.verification.diff import render_diff
-from phase_gate.verification.model import Check, Status, Verification
+from phase_gate.verification.model import Check, Verification
 from phase_gate.verification.result import evidence_chain
 from phase_gate.verification.spec import spec_to_json
 
@@ -23,31 +22,31 @@ CHECKS = (
 )
 
 
-def run(call: Call) -> Answer:
-    board = Board(call)
-    desk = board.desk(board.named() or board.waiting((Status.REVIEWING,), "a review"))
-    verification = desk.verification()
+def make_bundle(session: TaskSession) -> dict[str, Any]:
+    """Return the bundle as a document. Raises NotAllowedError where there is nothing to review yet."""
+    state = session.state()
+    verification = require_verification(state, session.task)
     check = verification.check
     if verification.report is None or check is None or not check.has_ended:
         raise NotAllowedError(
-            f"{desk.task} has nothing to review yet: it is {verification.status}",
-            remedy=f"phase-gate verify status --task {desk.task}",
+            f"{session.task} has nothing to review yet: it is {verification.status}",
+            remedy=f"phase-gate verify status --task {session.task}",
         )
-    tree = desk.tree(verification.spec)
-    look = desk.look(desk.state(), verification, tree)
+    tree = session.tree(verification.spec)
+    changes = session.changes(state, verification, tree)
     # Files with tests come first: no flood of other lines may hide what became of them.
     diff = render_diff(
-        desk.changes(verification, look.own), first={test.partition("::")[0] for test, _ in check.altered}
+        session.text_changes(verification, changes.own), first={test.partition("::")[0] for test, _ in check.altered}
     )
-    document = {
+    return {
         "task": spec_to_json(verification.spec),
-        "executor_result": desk.store.objects.load(verification.report.kept),
-        "verify": evidence_chain(verification, desk.output(verification))["verify"],
-        "weak_because": [*verification.weak_because, *(() if verification.review else look.weak_because)],
-        "changed_files": list(look.changed or ()),
-        "unlisted_files": list(look.unlisted or ()),
-        "untracked_files": list(look.untracked),
-        "commits": list(look.commits),
+        "executor_result": session.store.objects.load(verification.report.kept),
+        "verify": evidence_chain(verification, session.output(verification))["verify"],
+        "weak_because": [*verification.weak_because, *(() if verification.review else changes.weak_because)],
+        "changed_files": list(changes.changed or ()),
+        "unlisted_files": list(changes.unlisted or ()),
+        "untracked_files": list(changes.untracked),
+        "commits": list(changes.commits),
         "fresh": check.after == tree.digest,
         "altered_tests": [{"test": test, "what": text} for test, text in check.altered],
         "diff": "\n".join(diff.lines),
@@ -55,7 +54,6 @@ def run(call: Call) -> Answer:
         "checks": list(CHECKS),
         "verdict_form": _form(verification, check),
     }
-    return Answer(text=_text(document), document=document)
 
 
 def _form(verification: Verification, check: Check) -> dict[str, Any]:
@@ -70,7 +68,8 @@ def _form(verification: Verification, check: Check) -> dict[str, Any]:
     }
 
 
-def _text(document: dict[str, Any]) -> str:
+def render_bundle(document: Mapping[str, Any]) -> str:
+    """Return the bundle for a reviewer to read."""
     verify = dict(document["verify"])
     output = str(verify.pop("output")).rstrip()
     files = ("changed_files", "unlisted_files", "untracked_files", "commits", "fresh")

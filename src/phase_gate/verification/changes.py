@@ -1,4 +1,4 @@
-"""What changed since a task of the verification gate was taken, from git, and whose changes those are.
+"""What changed since a verify task was taken, from git, and whose changes those are.
 
 Only looks. What an executor claims to have changed is compared with this, never used instead of it.
 """
@@ -15,7 +15,7 @@ from phase_gate.evidence.git import look_since
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs
 from phase_gate.storage.tree.git import try_git
 from phase_gate.verification.commits import OwnCommits, find_own_commits
-from phase_gate.verification.judging import Look
+from phase_gate.verification.judging import TaskChanges
 from phase_gate.verification.model import Status, Verification
 from phase_gate.verification.stats import Overview
 from phase_gate.verification.texts import remember_texts
@@ -25,7 +25,7 @@ _LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage
 
 
 def remember_files(scene: Scene, tree: Tree, files: Iterable[str]) -> dict[str, Any]:
-    """Return how things are when a task is taken, for `look_at` and `read_changes`.
+    """Return how things are when a task is taken, for `find_changes` and `read_changes`.
 
     :param files: what the task lists.
     """
@@ -41,9 +41,9 @@ def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
     return lambda path: path in plain or path.startswith(folders) or globs(path)
 
 
-def look_at(
+def find_changes(
     scene: Scene, verification: Verification, tree: Tree, before: Any, *, others: Callable[[], Overview]
-) -> Look:
+) -> TaskChanges:
     """Return what changed since the task was taken.
 
     :param before: what `remember_files` gave.
@@ -71,7 +71,7 @@ def look_at(
     changed = sorted({*net, *own.files})
     foreign = [path for path in changed if is_foreign(path)]
     untracked = _untracked(scene, foreign)
-    return Look(
+    return TaskChanges(
         tree=tree.digest,
         changed=tuple(changed),
         own=tuple(path for path in changed if is_listed(path) or path in foreign),

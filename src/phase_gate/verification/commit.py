@@ -1,4 +1,4 @@
-"""`phase-gate verify commit`: what was approved, and nothing else."""
+"""Commit what was approved of a verify task, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.tree.git_files import hash_files
-from phase_gate.verification.board import Board, Desk, require_verification, write_state
+from phase_gate.values import Value
+from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.changes import list_matcher
 from phase_gate.verification.commits import head_of
 from phase_gate.verification.judging import advise_task, holds_back
@@ -26,57 +26,58 @@ TRAILER = "Phase-Gate"
 _LIMIT = 300.0
 
 
-def run(call: Call) -> Answer:
-    board = Board(call)
-    desk = board.desk(board.named() or _waiting(board))
-    with desk.store.transaction() as change:
-        current = require_verification(change.state, desk.task)
-        _refuse(desk, current)
-        desk.refuse_halted(current)
-        root = desk.project.root
-        commit = _find_lost(root, current, desk.task) or _commit(desk, current)
+class Committed(Value):
+    status: TaskStatus
+    commit: str
+    files: tuple[str, ...]
+
+
+def commit_task(session: TaskSession, *, message: str | None = None) -> Committed:
+    """Commit the files of an approved task.
+
+    :param message: the first line of the commit's message; the task's name if there is none.
+    """
+    with session.store.transaction() as change:
+        current = require_verification(change.state, session.task)
+        _refuse(session, current)
+        session.refuse_halted(current)
+        root = session.project.root
+        commit = _find_lost(root, current, session.task) or _commit(session, current, message)
         change.record(Event(kind="committed", data={"commit": commit}))
-    board.forget()
-    write_state(board)
-    current = desk.verification()
-    files = _files_of(desk.project.root, commit)
-    advice = advise_task(current)
-    rows = [f"{desk.task}: committed as {commit[:10]}", *(f"  {name}" for name in files), f"  next: {advice.next}"]
-    return Answer(
-        text=show_rows(rows), document={**desk.document(current), "commit_sha": commit, "committed_files": files}
-    )
+    return Committed(status=session.end_step(change), commit=commit, files=tuple(_files_of(root, commit)))
 
 
-def _waiting(board: Board) -> str:
+def find_committable(board: TaskBoard) -> str:
+    """Return the one task that waits for its commit."""
     found = [row.task for row in board.overview.rows if row.status is Status.APPROVED and not row.commit]
     return found[0] if len(found) == 1 else board.waiting((Status.APPROVED,), "its commit")
 
 
-def _refuse(desk: Desk, current: Verification) -> None:
+def _refuse(session: TaskSession, current: Verification) -> None:
     if current.status is Status.SKIPPED:
         raise NotAllowedError(
-            f"{desk.task} is {current.word}: only what was approved is committed",
+            f"{session.task} is {current.word}: only what was approved is committed",
             remedy="commit it yourself, if you answer for it",
         )
     if current.status is not Status.APPROVED:
         advice = advise_task(current)
-        raise NotAllowedError(f"{desk.task} is {current.status}: only APPROVED commits", remedy=advice.next)
+        raise NotAllowedError(f"{session.task} is {current.status}: only APPROVED commits", remedy=advice.next)
     if current.commit:
         raise NotAllowedError(
-            f"{desk.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
+            f"{session.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
         )
     why = holds_back(current)
     if why:
         raise NotAllowedError(
-            f"{desk.task} is approved, but {why}: manual review", remedy="look at it, and commit it yourself"
+            f"{session.task} is approved, but {why}: manual review", remedy="look at it, and commit it yourself"
         )
 
 
-def _commit(desk: Desk, current: Verification) -> str:
+def _commit(session: TaskSession, current: Verification, message: str | None) -> str:
     """Commit the task's files that changed, as they were approved. Returns the commit's id."""
-    root = desk.project.root
+    root = session.project.root
     before = head_of(root)
-    tree = desk.tree(current.spec)
+    tree = session.tree(current.spec)
     if tree.digest != current.verified_tree:
         raise StaleSignalError(
             "files were changed after the approval: they are not what was verified",
@@ -84,14 +85,14 @@ def _commit(desk: Desk, current: Verification) -> str:
         )
     paths = _changed(root, current)
     if not paths:
-        raise _nothing_left(desk, current, tree)
+        raise _nothing_left(session, current, tree)
     approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)], ask=_hash)
     new = [path for path in paths if path in approved and not try_git(root, "ls-files", "-z", "--", path)]
     try:
         if new:
             _git(root, "add", "--intent-to-add", "--", *new)
         # --only: what else is staged stays staged, and out of it.
-        _git(root, "commit", "--quiet", "--only", "-m", _message(desk, current), "--", *paths)
+        _git(root, "commit", "--quiet", "--only", "-m", _message(session.task, current, message), "--", *paths)
     except NotAllowedError:
         if new:
             with contextlib.suppress(NotAllowedError):
@@ -99,7 +100,7 @@ def _commit(desk: Desk, current: Verification) -> str:
         raise
     commit = head_of(root)
     changed = _not_as_approved(root, commit, paths, approved)
-    if changed or desk.tree(current.spec).digest != current.verified_tree:
+    if changed or session.tree(current.spec).digest != current.verified_tree:
         _git(root, *(("reset", "--quiet", "--soft", before) if before else ("update-ref", "-d", "HEAD")))
         raise StaleSignalError(
             f"a hook of git changed what was approved ({', '.join(changed) or 'the files themselves'}); the commit was"
@@ -109,15 +110,15 @@ def _commit(desk: Desk, current: Verification) -> str:
     return commit
 
 
-def _nothing_left(desk: Desk, current: Verification, tree: Tree) -> NotAllowedError:
-    look = desk.look(desk.state(), current, tree)
-    if not look.commits:
+def _nothing_left(session: TaskSession, current: Verification, tree: Tree) -> NotAllowedError:
+    changes = session.changes(session.state(), current, tree)
+    if not changes.commits:
         return NotAllowedError(
-            f"git sees no change in the files of {desk.task}", remedy="they are committed already: git log tells"
+            f"git sees no change in the files of {session.task}", remedy="they are committed already: git log tells"
         )
-    again = f"{look.undo} keeps the files and takes that back; then phase-gate verify commit" if look.undo else ""
+    again = f"{changes.undo} keeps the files and takes that back; then phase-gate verify commit" if changes.undo else ""
     return NotAllowedError(
-        f"{desk.task} was committed before it was approved, as {look.commits_shown}",
+        f"{session.task} was committed before it was approved, as {changes.commits_shown}",
         remedy=f"{again}; or leave it as it is" if again else "leave it as it is: the approval stands",
     )
 
@@ -144,8 +145,7 @@ def _not_as_approved(root: Path, commit: str, paths: Sequence[str], approved: di
     return sorted({path for path in paths if there.get(path) != named.get(path)} | (touched - set(paths)))
 
 
-def _message(desk: Desk, current: Verification) -> str:
-    given = desk.call.arguments.message
+def _message(task: str, current: Verification, given: str | None) -> str:
     assert current.review is not None
     assert current.check is not None
     title = given or current.spec.name
@@ -153,7 +153,7 @@ def _message(desk: Desk, current: Verification) -> str:
         f"Verified: {current.spec.verify}",
         f"Reviewed-by: {current.review.by}",
         *(f"Weak: {why}" for why in current.weak_because),
-        f"{TRAILER}: {desk.task} {current.check.id}",
+        f"{TRAILER}: {task} {current.check.id}",
     ]
     return f"{title}\n\n{show_rows(rows)}"
 

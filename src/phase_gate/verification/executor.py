@@ -1,14 +1,13 @@
-"""`phase-gate verify executor`: step 1, the executor's report."""
+"""Step 1 of a verify task: the executor's report."""
 
 from __future__ import annotations
 
-from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import MalformedResultError, NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
-from phase_gate.verification.board import LONGEST, Board, Desk, paper_path, read_paper, require_verification
+from phase_gate.verification.board import LONGEST, Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.model import FINISHED, FailureType, Status, Verification
 from phase_gate.verification.rules import extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.verification.spec import ExecutorResult, result_to_json, task_slug
@@ -17,46 +16,44 @@ from phase_gate.verification.spec import ExecutorResult, result_to_json, task_sl
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)
 
 
-def run(call: Call) -> Answer:
+def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
+    """Record the executor's report. One that can't be read is a failed attempt."""
     from phase_gate.verification.result_files import read_executor_result
 
-    board = Board(call)
-    data, name, given = read_paper(call, call.arguments.file)
     result: ExecutorResult | None = None
     problem: MalformedResultError | None = None
     try:
-        result = read_executor_result(data, name)
+        result = read_executor_result(report.data, report.name)
     except MalformedResultError as error:
         problem = error
-    desk = board.desk(_which(board, result))
-    verification = desk.verification()
-    if result is not None and task_slug(result.task_name) != desk.task:
+    session = board.session(_which(board, result))
+    verification = session.verification()
+    if result is not None and task_slug(result.task_name) != session.task:
         raise NotAllowedError(
-            f"{name} speaks of {result.task_name!r}, and the task is {verification.spec.name!r}",
+            f"{report.name} speaks of {result.task_name!r}, and the task is {verification.spec.name!r}",
             remedy="hand in the report of this task, or name the other one with --task",
         )
-    by = call.author(name, "" if result is None else result.by)
-    tree = desk.tree(verification.spec)
-    paper = paper_path(desk.project, call, given)
-    with desk.store.transaction() as change:
-        desk.close_lost(change)
-        current = require_verification(change.state, desk.task)
-        desk.refuse_halted(current)
+    by = report.author("" if result is None else result.by)
+    tree = session.tree(verification.spec)
+    with session.store.transaction() as change:
+        session.close_lost(change)
+        current = require_verification(change.state, session.task)
+        session.refuse_halted(current)
         if result is not None and result.status == "success":
             refuse_unchanged(current, tree.digest)
         if current.status is not Status.EXECUTING:
-            begin_attempt(desk, change, tree)
+            begin_attempt(session, change, tree)
         if problem is not None:
             said = f"{problem.problem}; {problem.remedy}"
-            desk.fail(change, FailureType.MALFORMED, step=1, error=said, tree=tree)
+            session.fail(change, FailureType.MALFORMED, step=1, error=said, tree=tree)
         else:
             assert result is not None
-            _report(desk, change, result, tree, by=by, paper=paper)
-        evaluation = _judge(desk, change, tree)
-    return desk.answer(evaluation)
+            _report(session, change, result, tree, by=by, paper=report.path)
+        evaluation = _judge(session, change, tree)
+    return session.end_step(change, evaluation)
 
 
-def _which(board: Board, result: ExecutorResult | None) -> str:
+def _which(board: TaskBoard, result: ExecutorResult | None) -> str:
     named = board.named()
     if named is not None:
         return named
@@ -65,52 +62,54 @@ def _which(board: Board, result: ExecutorResult | None) -> str:
     return board.waiting(_WAITS, "an executor's report")
 
 
-def _report(desk: Desk, change: Transaction, result: ExecutorResult, tree: Tree, *, by: str, paper: str | None) -> None:
-    current = require_verification(change.state, desk.task)
+def _report(
+    session: TaskSession, change: Transaction, result: ExecutorResult, tree: Tree, *, by: str, paper: str | None
+) -> None:
+    current = require_verification(change.state, session.task)
     document = result_to_json(result)
-    kept = desk.store.keep("evidence", document)
+    kept = session.store.keep("evidence", document)
     short = {key: value[:LONGEST] if isinstance(value, str) else value for key, value in document.items()}
     overdue = late(current, change.at)
     if overdue:
         lines = tuple(str(document.get("evidence", "")).splitlines()[:5])
-        desk.fail(change, FailureType.TIMEOUT, step=1, error=overdue, tree=tree, lines=lines)
+        session.fail(change, FailureType.TIMEOUT, step=1, error=overdue, tree=tree, lines=lines)
         return
     data = {"result": short, "by": by, "tree": tree.digest, "kept": kept, "paper": paper}
     change.record(Event(kind="executor-reported", data=data))
     if result.status == "failure":
-        desk.fail(change, FailureType.EXECUTION_FAILURE, step=1, error=result.error, tree=tree)
+        session.fail(change, FailureType.EXECUTION_FAILURE, step=1, error=result.error, tree=tree)
     elif result.status == "blocked":
-        desk.fail(change, FailureType.BLOCKED, step=1, error=result.error, tree=tree, counts=False)
+        session.fail(change, FailureType.BLOCKED, step=1, error=result.error, tree=tree, counts=False)
     elif not result.done_criteria_met:
         error = "the executor reports success, but says that the done-criteria are not met"
-        desk.fail(change, FailureType.EXECUTION_FAILURE, step=1, error=error, tree=tree)
+        session.fail(change, FailureType.EXECUTION_FAILURE, step=1, error=error, tree=tree)
 
 
-def _judge(desk: Desk, change: Transaction, tree: Tree) -> Evaluation:
-    current = require_verification(change.state, desk.task)
-    return desk.judge(change, desk.look(change.state, current, tree))
+def _judge(session: TaskSession, change: Transaction, tree: Tree) -> Evaluation:
+    current = require_verification(change.state, session.task)
+    return session.judge(change, session.changes(change.state, current, tree))
 
 
 # --- begin an attempt of a task: what the executor's report and `verify start` share
 
 
-def begin_attempt(desk: Desk, change: Transaction, tree: Tree, *, head: str = "") -> None:
+def begin_attempt(session: TaskSession, change: Transaction, tree: Tree, *, head: str = "") -> None:
     """Record that an attempt begins. Raises NotAllowedError where it must not.
 
     :param head: the commit that the work begins on; empty where the work is done already.
     """
-    verification = require_verification(change.state, desk.task)
-    desk.refuse_halted(verification)
+    verification = require_verification(change.state, session.task)
+    session.refuse_halted(verification)
     if verification.status is Status.EXECUTING:
         raise NotAllowedError(
-            f"attempt {verification.attempt} of {desk.task} goes on since {verification.began_at}",
-            remedy=f"phase-gate verify executor FILE --task {desk.task}",
+            f"attempt {verification.attempt} of {session.task} goes on since {verification.began_at}",
+            remedy=f"phase-gate verify executor FILE --task {session.task}",
         )
     require_attempt(verification, tree=tree.digest, at=change.at)
-    _refuse_dependencies(desk, verification)
+    _refuse_dependencies(session, verification)
     if verification.status is Status.REVIEWING:
         # What was verified is not there any more: that attempt is over, and nobody has failed.
-        desk.fail(
+        session.fail(
             change,
             FailureType.VERIFY_FAILURE,
             step=3,
@@ -123,14 +122,14 @@ def begin_attempt(desk: Desk, change: Transaction, tree: Tree, *, head: str = ""
     change.record(Event(kind="attempt-began", data=data))
 
 
-def _refuse_dependencies(desk: Desk, verification: Verification) -> None:
+def _refuse_dependencies(session: TaskSession, verification: Verification) -> None:
     names = verification.spec.depends_on
     if not names:
         return
-    rows = {row.name: row for row in desk.board.overview.rows}
+    rows = {row.name: row for row in session.board.overview.rows}
     for name in names:
         row = rows.get(name)
         if row is None or row.status not in FINISHED:
             state = "is not known" if row is None else f"is {row.status}"
             remedy = "phase-gate verify start --task-file FILE, with that task" if row is None else "do that one first"
-            raise NotAllowedError(f"{desk.task} depends on {name!r}, which {state}", remedy=remedy)
+            raise NotAllowedError(f"{session.task} depends on {name!r}, which {state}", remedy=remedy)

@@ -1,4 +1,4 @@
-"""The verdict on a task of the verification gate: its metrics, its findings, and both gates.
+"""The verdict on a verify task: its metrics, its findings, and both gates.
 
 Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 the reviewer's word.
 """
@@ -18,8 +18,8 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 
 
-class Look(Value):
-    """What was seen of the project at one moment."""
+class TaskChanges(Value):
+    """What changed in the project since a task was taken, as things are at one moment."""
 
     tree: str
     #: Files that changed since the task was taken, as git shows it; None if that can't be told.
@@ -47,7 +47,7 @@ class Look(Value):
         return ", ".join(commit[:10] for commit in self.commits[:3]) + more
 
 
-def verification_values(verification: Verification, look: Look) -> dict[str, MetricValue]:
+def verification_values(verification: Verification, changes: TaskChanges) -> dict[str, MetricValue]:
     """Return what the records of the present attempt give; a name that is missing is unknown."""
     values: dict[str, MetricValue] = {"attempt": verification.attempt}
     if verification.report is not None:
@@ -56,19 +56,19 @@ def verification_values(verification: Verification, look: Look) -> dict[str, Met
     check = verification.check
     values["verify_ran"] = check is not None and check.has_ended
     if check is not None and check.has_ended:
-        values["verify_fresh"] = check.after == look.tree
+        values["verify_fresh"] = check.after == changes.tree
         values["verify_problems"] = len(check.problems)
         if check.exit_code is not None:
             values["verify_exit_code"] = check.exit_code
         if check.tests is not None:
             values["verify_tests"] = check.tests
-    if look.unlisted is not None:
-        values["files_unlisted"] = len(look.unlisted)
+    if changes.unlisted is not None:
+        values["files_unlisted"] = len(changes.unlisted)
     return values
 
 
 def judge(
-    state: State, workflow: Workflow, phase: Phase, reading: Reading, look: Look, *, at: str, root: str
+    state: State, workflow: Workflow, phase: Phase, reading: Reading, changes: TaskChanges, *, at: str, root: str
 ) -> Evaluation:
     """Return the verdict on the task as it stands: each step that somebody takes is an iteration."""
     verification = find_verification(state)
@@ -90,12 +90,12 @@ def judge(
         metrics={
             "iteration": iteration,
             "signals_premature": state.signals_premature,
-            **verification_values(verification, look),
+            **verification_values(verification, changes),
         },
         facts=state.facts,
         reading=reading,
-        findings=cap_findings(_findings(verification, look)),
-        notes=_notes(verification, look),
+        findings=cap_findings(_findings(verification, changes)),
+        notes=_notes(verification, changes),
         waivers=state.waivers,
         overrides=state.overrides,
     )
@@ -105,10 +105,10 @@ def judge(
     return replace(evaluation, reason=advice.reason, next=advice.next)
 
 
-def _findings(verification: Verification, look: Look) -> list[Finding]:
+def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
     found = [
         Finding(slug="files-listed", tier="hard", file=path, detail="it changed, and the task does not list it")
-        for path in look.unlisted or ()
+        for path in changes.unlisted or ()
     ]
     check = verification.check
     if check is not None:
@@ -120,34 +120,34 @@ def _findings(verification: Verification, look: Look) -> list[Finding]:
             Finding(slug="tests-unchanged", tier="advisory", id=test, file=test.partition("::")[0], detail=text)
             for test, text in check.altered
         ]
-        if check.has_ended and check.after != look.tree:
-            detail = f"verified was {check.after[:16]}, there is {look.tree[:16]}"
+        if check.has_ended and check.after != changes.tree:
+            detail = f"verified was {check.after[:16]}, there is {changes.tree[:16]}"
             found.append(Finding(slug="verify-fresh", tier="hard", detail=detail))
     return found
 
 
-def _notes(verification: Verification, look: Look) -> tuple[str, ...]:
-    notes = [f"changed by another task: {path} ({task})" for path, task in look.theirs[:5]]
-    if look.commits and verification.review is None:
-        undo = f": `{look.undo}` takes that back and keeps the files" if look.undo else ""
-        notes.append(f"committed before it was approved, which makes the pass weak: {look.commits_shown}{undo}")
-    if look.untracked:
-        shown = ", ".join(look.untracked[:5])
-        more = f" and {len(look.untracked) - 5} more" if len(look.untracked) > 5 else ""
+def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
+    notes = [f"changed by another task: {path} ({task})" for path, task in changes.theirs[:5]]
+    if changes.commits and verification.review is None:
+        undo = f": `{changes.undo}` takes that back and keeps the files" if changes.undo else ""
+        notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}{undo}")
+    if changes.untracked:
+        shown = ", ".join(changes.untracked[:5])
+        more = f" and {len(changes.untracked) - 5} more" if len(changes.untracked) > 5 else ""
         notes.append(f"new files that the task does not list and git does not track: {shown}{more}")
     report, check = verification.report, verification.check
     claimed = {} if report is None else report.result.get("verification", {})
     # A claim of another code than 0 is said among what makes the pass weak.
     if check is not None and check.exit_code and claimed.get("exit_code") == 0:
         notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
-    if look.changed is not None and report is not None:
-        missing = sorted(set(report.result.get("files_modified", ())) - set(look.changed))
+    if changes.changed is not None and report is not None:
+        missing = sorted(set(report.result.get("files_modified", ())) - set(changes.changed))
         if missing:
             notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")
     return (*notes, *(f"weak: {why}" for why in verification.weak_because))
 
 
-# --- what a verdict on a task of the verification gate says to people: one sentence, and the next command to type
+# --- what a verdict on a verify task says to people: one sentence, and the next command to type
 
 
 def command(words: str, task: str) -> str:

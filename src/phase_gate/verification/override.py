@@ -1,19 +1,20 @@
-"""`phase-gate verify skip`, `force` and `resume`: what a person decides about a task, on the record."""
+"""What a person decides about a verify task, on the record: skip it, force it, or go on after a halt."""
 
 from __future__ import annotations
 
-from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli.force import ask_for_word
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
-from phase_gate.gate.overrides import forced_events, override_record, refuse_excuse
+from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
-from phase_gate.values import replace
-from phase_gate.verification.board import Board, Desk, require_verification, write_state
+from phase_gate.storage.store import Transaction
+from phase_gate.values import Value, replace
+from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import FINISHED
 from phase_gate.verification.rules import escalate
-from phase_gate.visible import show_rows
 
 #: What a verify step may be skipped for; everything else is no reason.
 KINDS = {
@@ -23,45 +24,48 @@ KINDS = {
 }
 
 
-def skip(call: Call) -> Answer:
-    kind = call.arguments.kind
+class Overridden(Value):
+    status: TaskStatus
+    record: Mapping[str, Any]
+
+
+def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> Overridden:
+    """Complete a task unverified."""
     if kind not in KINDS:
         said = f"{kind!r} is no kind of skip" if kind else "a skip needs a kind"
         remedy = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
         raise UsageError(said, remedy=f"add --kind, with one of: {remedy}")
-    return _take_out(call, mark="unverified", kind=kind)
+    return _take_out(session, person, mark="unverified", kind=kind, what="a skip")
 
 
-def force(call: Call) -> Answer:
-    return _take_out(call, mark="forced", kind="")
+def force_task(session: TaskSession, person: Person, *, confirm: Callable[[], None]) -> Overridden:
+    """Complete a task whatever was measured.
+
+    :param confirm: asks for the word, and raises where it is not given.
+    """
+    return _take_out(session, person, mark="forced", kind="", what="a forced completion", confirm=confirm)
 
 
-def _take_out(call: Call, *, mark: str, kind: str) -> Answer:
-    board = Board(call)
-    task = board.named()
-    if task is None:
-        raise UsageError("which task?", remedy="add --task NAME")
-    desk = board.desk(task)
-    what = "a skip" if mark == "unverified" else "a forced completion"
-    with desk.store.transaction() as change:
-        desk.close_lost(change)
+def _take_out(
+    session: TaskSession, person: Person, *, mark: str, kind: str, what: str, confirm: Callable[[], None] | None = None
+) -> Overridden:
+    task = session.task
+    with session.store.transaction() as change:
+        session.close_lost(change)
         current = require_verification(change.state, task)
         if current.status in FINISHED:
             raise NotAllowedError(f"{task} is {current.word} already", remedy="phase-gate verify status")
-        call.require_person(desk.project, change.opened, what)
-        refuse_excuse(call.arguments.reason)
-        if mark == "forced":
-            ask_for_word(
-                call, f"This completes {task} whatever was measured, and every later report shows it.", what=what
-            )
-        given = call.arguments
+        person.require(change.opened.state, what)
+        refuse_excuse(person.reason)
+        if confirm is not None:
+            confirm()
         override = override_record(
-            "force" if mark == "forced" else "skip", change.state, reason=given.reason, by=given.by, at=change.at
+            "force" if mark == "forced" else "skip", change.state, reason=person.reason, by=person.by, at=change.at
         )
         record = {**override, "mark": mark, "skip_kind": kind, "attempt": current.attempt}
-        workflow, phase = desk.rules(change)
-        evaluation, events = forced_events(change.state, workflow, phase, record, root=str(desk.project.root))
-        data = {"mark": mark, "skip_kind": kind, "reason": given.reason, "by": given.by}
+        workflow, phase = session.rules(change)
+        evaluation, events = forced_events(change.state, workflow, phase, record, root=str(session.project.root))
+        data = {"mark": mark, "skip_kind": kind, "reason": person.reason, "by": person.by}
         skipped = Event(kind="verification-skipped", data=data, at=change.at)
         # The task's own words: what follows is no run of pytest.
         change.record(skipped)
@@ -69,67 +73,33 @@ def _take_out(call: Call, *, mark: str, kind: str) -> Answer:
         evaluation = replace(evaluation, reason=advice.reason, next=advice.next)
         judged = Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=change.at)
         change.record(*(judged if event.kind == "evaluated" else event for event in events))
-    answer = desk.answer(evaluation, code=0, more={"override": record})
-    warning = f"Warning  {task} is {desk.verification().word}: nothing shows that it works; it is not committed for you"
-    if kind == "time-pressure":
-        warning += f" (user risk: {call.arguments.by} answers for it)"
-    return replace(answer, text=f"{answer.text}\n{warning}")
+    return Overridden(status=session.end_step(change, evaluation), record=record)
 
 
-def resume(call: Call) -> Answer:
-    board = Board(call)
-    wave = call.arguments.wave
-    if wave is not None:
-        return _resume_wave(board, wave)
-    task = board.named()
-    if task is None:
-        raise UsageError("resume what?", remedy="--task NAME, or --wave NAME")
-    desk = board.desk(task)
-    level = escalate(desk.verification()).level
-    if level < 2:
-        raise NotAllowedError(f"{task} does not wait for a person", remedy="phase-gate verify status")
-    _record(desk, "task-resumed")
-    board.forget()
-    write_state(board)
-    verification = desk.verification()
-    return Answer(
-        text=show_rows(desk.rows(verification, None)),
-        document={**desk.document(verification), "resumed_by": call.arguments.by, "reason": call.arguments.reason},
-    )
+def resume_task(session: TaskSession, person: Person) -> TaskStatus:
+    """Let a task go on that waits for a person."""
+    if escalate(session.verification()).level < 2:
+        raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
+    return session.end_step(_record(session, "task-resumed", person))
 
 
-def _resume_wave(board: Board, name: str) -> Answer:
+def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
+    """Let a halted wave go on. Returns the tasks that failed in it."""
     wave = board.overview.wave(name)
     if wave is None or not wave.is_halted:
         known = "is not known" if wave is None else "is not halted"
         raise NotAllowedError(f"wave {name} {known}", remedy="phase-gate verify stats")
     for row in board.overview.rows:
         if row.task in wave.failing:
-            _record(board.desk(row.task), "wave-resumed", wave=name)
-    board.forget()
-    write_state(board)
-    call = board.call
-    return Answer(
-        text=show_rows(
-            (
-                f"wave {name} goes on, by {call.arguments.by}: {call.arguments.reason}",
-                "  next: phase-gate verify status",
-            )
-        ),
-        document={
-            "wave": name,
-            "resumed": list(wave.failing),
-            "by": call.arguments.by,
-            "reason": call.arguments.reason,
-        },
-    )
+            _record(board.session(row.task), "wave-resumed", person, wave=name)
+    board.refresh()
+    return tuple(wave.failing)
 
 
-def _record(desk: Desk, kind: str, **more: str) -> None:
-    call = desk.call
-    with desk.store.transaction() as change:
-        require_verification(change.state, desk.task)
-        call.require_person(desk.project, change.opened, "going on after a halt")
-        refuse_excuse(call.arguments.reason)
-        data = {"reason": call.arguments.reason, "by": call.arguments.by, **more}
-        change.record(Event(kind=kind, data=data))
+def _record(session: TaskSession, kind: str, person: Person, **more: str) -> Transaction:
+    with session.store.transaction() as change:
+        require_verification(change.state, session.task)
+        person.require(change.opened.state, "going on after a halt")
+        refuse_excuse(person.reason)
+        change.record(Event(kind=kind, data={"reason": person.reason, "by": person.by, **more}))
+    return change

@@ -1,4 +1,4 @@
-"""All tasks of the verification gate in a state folder, as one overview.
+"""All verify tasks in a state folder, as one overview.
 
 A file beside the tree's cache remembers what each task's files said, by their size and times, so that a thousand tasks
 cost a thousand looks and no thousand files. It is only a cache: without it everything is read.
@@ -142,7 +142,7 @@ def _write_cache(path: Path, tasks: dict[str, Any]) -> None:
         write_atomically(REAL, path, data, durable=False)
 
 
-# --- sTATE.md: the tasks of the verification gate for people, written after every step and never read back
+# --- STATE.md: the verify tasks for people, written after every step and never read back
 
 
 FILE_NAME = "STATE.md"

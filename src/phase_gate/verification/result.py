@@ -1,4 +1,4 @@
-"""A task of the verification gate as documents: its status, its evidence chain, and the result of the gate.
+"""A verify task as documents: its status, its evidence chain, and the result of the gate.
 
 Pure. The names are the source document's; ours come behind them.
 """

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 
-from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
@@ -13,63 +11,59 @@ from phase_gate.names import same_name
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import replace
-from phase_gate.verification.board import Board, Desk, paper_path, read_paper, require_verification
-from phase_gate.verification.judging import Look
+from phase_gate.verification.board import Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
+from phase_gate.verification.judging import TaskChanges
 from phase_gate.verification.model import FailureType, Status, Verification
 from phase_gate.verification.rules import late
 from phase_gate.verification.spec import Verdict, task_slug, verdict_to_json
 
 
-def review(call: Call) -> Answer:
+def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
+    """Record the reviewer's verdict. One that can't be read is a failed attempt."""
     from phase_gate.verification.result_files import read_verdict
 
-    board = Board(call)
-    data, name, given = read_paper(call, call.arguments.file)
     verdict: Verdict | None = None
     problem: MalformedResultError | None = None
     try:
-        verdict = read_verdict(data, name)
+        verdict = read_verdict(attachment.data, attachment.name)
     except MalformedResultError as error:
         problem = error
-    desk = board.desk(_which(board, verdict))
-    looked = desk.verification()
-    if verdict is not None and task_slug(verdict.task_name) != desk.task:
+    session = board.session(_which(board, verdict))
+    looked = session.verification()
+    if verdict is not None and task_slug(verdict.task_name) != session.task:
         raise NotAllowedError(
-            f"{name} speaks of {verdict.task_name!r}, and the task is {looked.spec.name!r}",
+            f"{attachment.name} speaks of {verdict.task_name!r}, and the task is {looked.spec.name!r}",
             remedy="hand in the verdict on this task, or name the other one with --task",
         )
-    paper = paper_path(desk.project, call, given)
-    by = call.author(name, "" if verdict is None else verdict.by)
-    with desk.store.transaction() as change:
-        desk.close_lost(change)
-        current = require_verification(change.state, desk.task)
-        desk.refuse_halted(current)
-        _refuse_status(desk, current)
+    paper = attachment.path
+    by = attachment.author("" if verdict is None else verdict.by)
+    with session.store.transaction() as change:
+        session.close_lost(change)
+        current = require_verification(change.state, session.task)
+        session.refuse_halted(current)
+        _refuse_status(session, current)
         # Taken within the lock: what is edited from now on is seen by the commit.
-        tree = desk.tree(current.spec)
+        tree = session.tree(current.spec)
         # The verdict itself is no work of the executor's.
         papers = (*current.papers, *((paper,) if paper else ()))
-        look = desk.look(change.state, replace(current, papers=papers), tree)
+        changes = session.changes(change.state, replace(current, papers=papers), tree)
         reading = Reading()
         if problem is not None:
             said = f"{problem.problem}; {problem.remedy}"
-            desk.fail(change, FailureType.MALFORMED, step=3, error=said, tree=tree)
+            session.fail(change, FailureType.MALFORMED, step=3, error=said, tree=tree)
         else:
             assert verdict is not None
             _refuse_reviewer(current, by)
-            _refuse_other_evidence(
-                current, verdict, tree, None if given is None else os.stat(call.start / given).st_mtime
-            )
+            _refuse_other_evidence(current, verdict, tree, attachment.written)
             if verdict.is_approved:
-                _refuse_open_ends(desk, change, verdict, look)
-            flags = look.weak_because if verdict.is_approved else ()
-            reading = _record(desk, change, verdict, by=by, tree=tree, paper=paper, flags=flags)
-        evaluation = desk.judge(change, look, reading)
-    status = desk.verification().status
-    return desk.answer(evaluation, code=0 if status is Status.APPROVED else 10)
+                _refuse_open_ends(session, change, verdict, changes)
+            flags = changes.weak_because if verdict.is_approved else ()
+            reading = _record(session, change, verdict, by=by, tree=tree, paper=paper, flags=flags)
+        evaluation = session.judge(change, changes, reading)
+    return session.end_step(change, evaluation)
 
 
-def _which(board: Board, verdict: Verdict | None) -> str:
+def _which(board: TaskBoard, verdict: Verdict | None) -> str:
     named = board.named()
     if named is not None:
         return named
@@ -78,13 +72,13 @@ def _which(board: Board, verdict: Verdict | None) -> str:
     return board.waiting((Status.REVIEWING,), "a verdict")
 
 
-def _refuse_status(desk: Desk, current: Verification) -> None:
+def _refuse_status(session: TaskSession, current: Verification) -> None:
     if current.status is Status.REVIEWING:
         return
     if current.status is Status.APPROVED:
         assert current.review is not None
         raise NotAllowedError(
-            f"{desk.task} was approved by {current.review.by} already", remedy="phase-gate verify status"
+            f"{session.task} was approved by {current.review.by} already", remedy="phase-gate verify status"
         )
     missing = {
         Status.PENDING: ("its executor has not reported", "phase-gate verify executor FILE"),
@@ -94,8 +88,8 @@ def _refuse_status(desk: Desk, current: Verification) -> None:
     }
     why, following = missing.get(current.status, ("this attempt has failed", "phase-gate verify executor FILE"))
     raise NotAllowedError(
-        f"{desk.task} is {current.status}: there is no evidence to review, {why}",
-        remedy=f"{following} --task {desk.task}",
+        f"{session.task} is {current.status}: there is no evidence to review, {why}",
+        remedy=f"{following} --task {session.task}",
     )
 
 
@@ -131,34 +125,34 @@ def _refuse_other_evidence(current: Verification, verdict: Verdict, tree: Tree, 
         raise StaleSignalError("the verdict is older than the evidence that it is about", remedy=again)
 
 
-def _refuse_open_ends(desk: Desk, change: Transaction, verdict: Verdict, look: Look) -> None:
+def _refuse_open_ends(session: TaskSession, change: Transaction, verdict: Verdict, changes: TaskChanges) -> None:
     """Refuse an approval with something open: blockers of the reviewer's own, or a Gate 1 that is closed."""
     if verdict.blockers:
         raise NotAllowedError(
             f"APPROVED with open blockers: {'; '.join(verdict.blockers[:3])}",
             remedy="say REJECTED, or take out what is not open any more",
         )
-    for problem, remedy in _unmet(desk, change, change.state, look):
+    for problem, remedy in _unmet(session, change, change.state, changes):
         raise NotAllowedError(f"APPROVED, but Gate 1 is closed: {problem}", remedy=remedy)
 
 
-def _unmet(desk: Desk, change: Transaction, state: State, look: Look) -> list[tuple[str, str]]:
+def _unmet(session: TaskSession, change: Transaction, state: State, changes: TaskChanges) -> list[tuple[str, str]]:
     from phase_gate.gate.signals import ABSENT
     from phase_gate.verification.judging import judge
 
-    workflow, phase = desk.rules(change)
-    verdict = judge(state, workflow, phase, ABSENT, look, at=change.at, root=str(desk.project.root))
+    workflow, phase = session.rules(change)
+    verdict = judge(state, workflow, phase, ABSENT, changes, at=change.at, root=str(session.project.root))
     gate = verdict.gate_1
     if gate.satisfied:
         return []
     rows = [(f"{guard.name}: {guard.detail}", guard.remedy) for guard in gate.guards if not guard.holds]
     clauses = [clause.text for clause in gate.clauses if clause.satisfied is not True]
-    again = f"phase-gate explain --task {desk.task}"
+    again = f"phase-gate explain --task {session.task}"
     return [*rows, *((f"{text} is not met", again) for text in clauses)]
 
 
 def _record(
-    desk: Desk,
+    session: TaskSession,
     change: Transaction,
     verdict: Verdict,
     *,
@@ -167,11 +161,11 @@ def _record(
     paper: str | None,
     flags: tuple[str, ...],
 ) -> Reading:
-    current = require_verification(change.state, desk.task)
+    current = require_verification(change.state, session.task)
     document = verdict_to_json(verdict)
     overdue = late(current, change.at)
     if overdue:
-        desk.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
+        session.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
         return Reading()
     data = {"verdict": document, "by": by, "tree": tree.digest, "paper": paper}
     change.record(Event(kind="reviewed", data={**data, "flags": list(flags)} if flags else data))
@@ -181,7 +175,7 @@ def _record(
     issues = tuple(_unnumbered(line) for line in said) or (*verdict.blockers, *verdict.concerns)
     if len(issues) > 1 and issues[0].endswith(":"):
         issues = issues[1:]
-    desk.fail(
+    session.fail(
         change, FailureType.ARCHITECT_REJECTION, step=3, error="; ".join(issues) or "rejected", tree=tree, lines=issues
     )
     return Reading(answer="not-done", reason="; ".join(issues)[:500], by=by)

@@ -1,27 +1,25 @@
-"""`phase-gate verify run`: step 2. We run the verify command, whatever the executor says that it gave."""
+"""Step 2 of a verify task: we run the verify command, whatever the executor says that it gave."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
-from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._streams import draw, raw_output, say_aside
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
-from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
-from phase_gate.values import replace
+from phase_gate.values import Value, replace
 from phase_gate.verification.altered_tests import DOUBTFUL, WORDS, find_altered_tests
-from phase_gate.verification.board import Board, Desk, check_event, require_verification
+from phase_gate.verification.board import TaskSession, TaskStatus, check_event, require_verification
 from phase_gate.verification.feedback import first_failures
-from phase_gate.verification.judging import Look
+from phase_gate.verification.judging import TaskChanges
 from phase_gate.verification.model import PHASE, Check, FailureType, Status, Verification
 from phase_gate.verification.rules import check_limit, time_left
 from phase_gate.verification.weigh import weigh
@@ -32,29 +30,50 @@ KEPT = 256 * 1024
 KEPT_TESTS, SHOWN = 200, 5
 
 
-def run(call: Call) -> Answer:
-    board = Board(call)
-    desk = board.desk(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
-    verify = VerifyRun(desk)
-    begun = verify.begin()
+class Display(Value):
+    """What shows a run while it goes on."""
+
+    #: Prints a line.
+    show: Callable[[str], None]
+    #: Gets the seconds that have passed, and those that the run has.
+    tick: Callable[[float, float], None]
+    #: Where the command's own output goes.
+    stream: BinaryIO | None = None
+
+
+class VerifyRunResult(Value):
+    status: TaskStatus
+    #: The file with the output; empty where there was no time left to begin.
+    log: str = ""
+    #: Whether the command came to its end.
+    has_ended: bool = True
+
+
+def run_verify(session: TaskSession, display: Display, *, timeout: float | None = None) -> VerifyRunResult:
+    """Run the task's verify command and record what it gave.
+
+    :param timeout: seconds for this run; None: the task's.
+    """
+    verify = _VerifyRun(session, display)
+    begun = verify.begin(timeout)
     if begun is not None:
-        return desk.answer(begun)
+        return VerifyRunResult(status=begun)
     try:
         verify.execute()
-        evaluation = verify.end()
+        status = verify.end()
     finally:
         verify.release()
-    answer = desk.answer(evaluation, more={"log": verify.log_name})
-    return replace(answer, exit_code=10) if verify.check.how in ("interrupted", "not-started") else answer
+    has_ended = verify.check.how not in ("interrupted", "not-started")
+    return VerifyRunResult(status=status, log=verify.log_name, has_ended=has_ended)
 
 
-class VerifyRun:
+class _VerifyRun:
     """One run of the verify command, from its start record to its end record."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.verification: Verification = desk.verification()
-        self.before: Tree = desk.tree(self.verification.spec)
+    def __init__(self, session: TaskSession, display: Display) -> None:
+        self.session, self.display = session, display
+        self.verification: Verification = session.verification()
+        self.before: Tree = session.tree(self.verification.spec)
         self.check = Check(
             id=os.urandom(8).hex(), command=self.verification.spec.verify, at="", tree=self.before.digest
         )
@@ -65,50 +84,57 @@ class VerifyRun:
 
     @property
     def log(self) -> Path:
-        return self.desk.store.folder / "verify" / f"{self.check.id}.log"
+        return self.session.store.folder / "verify" / f"{self.check.id}.log"
 
     @property
     def log_name(self) -> str:
-        return os.path.relpath(self.log, self.desk.project.root).replace(os.sep, "/")
+        return os.path.relpath(self.log, self.session.project.root).replace(os.sep, "/")
 
     # --- before --------------------------------------------------------------------------------------------------
 
-    def begin(self) -> Evaluation | None:
-        """Write the start record; returns a verdict where there is no time left to begin at all."""
-        desk, store = self.desk, self.desk.store
+    def begin(self, timeout: float | None) -> TaskStatus | None:
+        """Write the start record; returns where the task stands if there is no time left to begin at all."""
+        session, store = self.session, self.session.store
         with store.transaction() as change:
-            desk.close_lost(change)
-            current = self.verification = require_verification(change.state, desk.task)
+            session.close_lost(change)
+            current = self.verification = require_verification(change.state, session.task)
             self._refuse(current)
-            desk.refuse_halted(current)
-            look = desk.look(change.state, current, self.before)
-            if look.unlisted:
+            session.refuse_halted(current)
+            changes = session.changes(change.state, current, self.before)
+            if changes.unlisted:
                 raise NotAllowedError(
-                    f"{desk.task} changed files that it does not list: {', '.join(look.unlisted[:5])} (files-listed)",
+                    f"{session.task} changed files that it does not list:"
+                    f" {', '.join(changes.unlisted[:5])} (files-listed)",
                     remedy="take the change back, or let a person list the file:"
                     ' phase-gate verify start --task-file FILE --reason "..." --by NAME',
                 )
             left = time_left(current, change.at)
-            if left <= 0:
+            if left > 0:
+                limit = min(current.limits["verify"] if timeout is None else check_limit("verify", timeout), left)
+                self._record_start(change, limit)
+            else:
                 error = "the gate has 1800 s in all, and they are over"
-                desk.fail(change, FailureType.TIMEOUT, step=2, error=error, tree=self.before)
-                return desk.judge(change, look)
-            given = desk.call.arguments.timeout
-            limit = min(current.limits["verify"] if given is None else check_limit("verify", given), left)
-            self.check = replace(self.check, limit=limit, at=change.at)
-            data = {"id": self.check.id, "command": self.check.command, "tree": self.before.digest, "limit": limit}
-            change.record(Event(kind="verify-started", data=data))
-            make_folder(store.files, store.folder / "runs")
-            make_folder(store.files, store.folder / "verify")
-            self._lock = RunLock(store.run_lock_file(self.check.id), store.files)
-            self._lock.acquire()
+                session.fail(change, FailureType.TIMEOUT, step=2, error=error, tree=self.before)
+                evaluation = session.judge(change, changes)
+        if left <= 0:
+            return session.end_step(change, evaluation)
         self._serial = store.look().serial
         return None
+
+    def _record_start(self, change: Transaction, limit: float) -> None:
+        store = self.session.store
+        self.check = replace(self.check, limit=limit, at=change.at)
+        data = {"id": self.check.id, "command": self.check.command, "tree": self.before.digest, "limit": limit}
+        change.record(Event(kind="verify-started", data=data))
+        make_folder(store.files, store.folder / "runs")
+        make_folder(store.files, store.folder / "verify")
+        self._lock = RunLock(store.run_lock_file(self.check.id), store.files)
+        self._lock.acquire()
 
     def _refuse(self, current: Verification) -> None:
         if current.status is Status.VERIFYING:
             return
-        task = self.desk.task
+        task = self.session.task
         waits = {
             Status.REVIEWING: f"phase-gate verify review FILE --task {task}",
             Status.APPROVED: f"phase-gate verify commit --task {task}",
@@ -127,9 +153,9 @@ class VerifyRun:
         ended = self._run_once()
         if ended.how == "ended" and ended.code != 0 and spec.flaky:
             first = ended.code
-            say_aside(f"it ended with {first}; declared flaky ({spec.flaky}), so it runs once more")
+            self.display.show(f"it ended with {first}; declared flaky ({spec.flaky}), so it runs once more")
             # What the first one recorded is not what this one is worth.
-            self._serial = self.desk.store.look().serial
+            self._serial = self.session.store.look().serial
             ended = self._run_once()
             if ended.how == "ended" and ended.code == 0:
                 self.flags.append(f"flaky: it ended with {first} first, and passed when it was run once more")
@@ -140,16 +166,15 @@ class VerifyRun:
             exit_code=ended.code if ended.how == "ended" else None,
             seconds=round(ended.seconds, 3),
             why=ended.problem or _why(ended, self.check.limit),
-            output=self.desk.store.keep(
+            output=self.session.store.keep(
                 "output", {"output": self.output, "stdout": _read(ended.stdout), "stderr": _read(ended.stderr)}
             ),
             summary=_summary(self.output),
         )
 
     def _run_once(self) -> Ended:
-        desk, check = self.desk, self.check
-        project = desk.project
-        say_aside(f"$ {check.command}  (at most {check.limit:g} s; {self.log_name})")
+        check, project, show = self.check, self.session.project, self.display.show
+        show(f"$ {check.command}  (at most {check.limit:g} s; {self.log_name})")
         environment = {
             **project.environment,
             "PHASE_GATE_TASK": project.task,
@@ -164,25 +189,36 @@ class VerifyRun:
             timeout=check.limit,
             log=self.log,
             limit=KEPT,
-            # Standard output is for our own answer where somebody reads it as JSON.
-            stream=raw_output(aside=desk.call.arguments.json),
-            tick=self._tick,
+            stream=self.display.stream,
+            tick=lambda seconds: self.display.tick(seconds, check.limit),
         )
         said = "" if ended.code is None else f" with {ended.code}"
-        say_aside(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
+        show(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
         return ended
-
-    def _tick(self, seconds: float) -> None:
-        if sys.stderr is not None and sys.stderr.isatty():
-            draw(f"\r{seconds:.0f} s of {self.check.limit:g} s \r", sys.stderr)
 
     # --- after ---------------------------------------------------------------------------------------------------
 
-    def end(self) -> Evaluation:
+    def end(self) -> TaskStatus:
         """Write the end record: what it gave, and what that is worth."""
-        desk, spec = self.desk, self.verification.spec
-        after = desk.tree(spec)
-        weighed = weigh(desk.store, self.output, since=self._serial)
+        session = self.session
+        after = session.tree(self.verification.spec)
+        self._weigh(after)
+        with session.store.transaction() as change:
+            current = require_verification(change.state, session.task)
+            if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
+                raise NotAllowedError(
+                    f"{session.task} moved on while its verify command ran", remedy="phase-gate verify status"
+                )
+            changes = session.changes(change.state, current, after)
+            self._compare_tests(current, changes)
+            change.record(check_event(self.check))
+            self._fail(after, change)
+            evaluation = session.judge(change, changes)
+        return session.end_step(change, evaluation)
+
+    def _weigh(self, after: Tree) -> None:
+        """Keep what the run is worth: the files that it changed, and the tests that it ran."""
+        weighed = weigh(self.session.store, self.output, since=self._serial)
         changed = describe_difference(self.before.files, after.files)
         names = (*changed.added, *changed.removed, *changed.changed)
         if names:
@@ -195,21 +231,11 @@ class VerifyRun:
             problems=weighed.problems if self.check.exit_code == 0 else (),
             flags=(*self.flags, *weighed.flags),
         )
-        with desk.store.transaction() as change:
-            current = require_verification(change.state, desk.task)
-            if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
-                raise NotAllowedError(
-                    f"{desk.task} moved on while its verify command ran", remedy="phase-gate verify status"
-                )
-            look = desk.look(change.state, current, after)
-            self._compare_tests(current, look)
-            change.record(check_event(self.check))
-            self._fail(after, change)
-            return desk.judge(change, look)
 
-    def _compare_tests(self, current: Verification, look: Look) -> None:
+    def _compare_tests(self, current: Verification, changes: TaskChanges) -> None:
         """Keep what became of the tests that were there; one that checks nothing any more makes the pass weak."""
-        found = find_altered_tests(self.desk.changes(current, [path for path in look.own if path.endswith(".py")]))
+        paths = [path for path in changes.own if path.endswith(".py")]
+        found = find_altered_tests(self.session.text_changes(current, paths))
         doubtful = [each.text for each in found if each.kind in DOUBTFUL]
         more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
         self.check = replace(
@@ -219,19 +245,19 @@ class VerifyRun:
         )
 
     def _fail(self, after: Tree, change: Transaction) -> None:
-        check, desk = self.check, self.desk
+        check, session = self.check, self.session
         command = check.command if len(check.command) <= 60 else f"{check.command[:59]}…"
         lines = first_failures(self.output)
         if check.how == "timed-out":
-            desk.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines)
+            session.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines)
         elif check.how == "ended" and check.problems:
             said = tuple(text for _, text in check.problems)
             error = f"`{command}` ended with 0 and proves nothing: {said[0]}"
-            desk.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=said)
+            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=said)
         elif check.how == "ended" and check.exit_code != 0:
             first = f": {lines[0]}" if lines else ""
             error = f"`{command}` ended with {check.exit_code}{first}"
-            desk.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines)
+            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines)
 
     def release(self) -> None:
         if self._lock is not None:

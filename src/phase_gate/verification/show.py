@@ -1,4 +1,4 @@
-"""Tasks of the verification gate for people: the progress bar, the step list, and tables of many tasks.
+"""Verify tasks for people: the progress bar, the step list, and tables of many tasks.
 
 Draws values; decides nothing.
 """
@@ -160,7 +160,7 @@ def step_rows(
     return [*rows, f"Verdict  {advice.reason}", f"Next     {following}"]
 
 
-# --- tasks of the verification gate in a task's story: the same numbers as everywhere, as sections of a report
+# --- verify tasks in a task's story: the same numbers as everywhere, as sections of a report
 
 
 def sections_of(overview: Overview, verification: Verification | None) -> tuple[Section, ...]:

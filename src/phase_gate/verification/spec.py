@@ -1,6 +1,6 @@
-"""A task of the verification gate as its author wrote it: what to do, how to verify it, when it is done.
+"""A verify task as its author wrote it: what to do, how to verify it, when it is done.
 
-Pure: values, and what follows from them alone. The files are read in `rules.task_files`.
+Pure: values, and what follows from them alone. The files are read in `verification.task_files`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All tasks of the verification gate together: one value, from which everything that shows numbers draws.
+"""All verify tasks together: one value, from which everything that shows numbers draws.
 
 Pure. What is kept of a task here is little, so that a thousand of them can be read from one file.
 """

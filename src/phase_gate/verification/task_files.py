@@ -1,4 +1,4 @@
-"""Read tasks of the verification gate: the XML form of its document, or YAML."""
+"""Read verify tasks: the XML form of its document, or YAML."""
 
 from __future__ import annotations
 

@@ -1,0 +1,53 @@
+"""`phase-gate verify skip`, `force` and `resume`: what a person decides about a verify task."""
+
+from __future__ import annotations
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._verify_steps import answer_status, answer_step, open_board
+from phase_gate.cli.force import ask_for_word
+from phase_gate.errors import UsageError
+from phase_gate.values import replace
+from phase_gate.verification.board import TaskSession
+from phase_gate.verification.override import Overridden, force_task, resume_task, resume_wave, skip_task
+from phase_gate.visible import show_rows
+
+
+def skip(call: Call) -> Answer:
+    answer = _answer_override(skip_task(_named(call), call.person(), kind=call.arguments.kind))
+    risk = f" (user risk: {call.arguments.by} answers for it)" if call.arguments.kind == "time-pressure" else ""
+    return replace(answer, text=f"{answer.text}{risk}")
+
+
+def force(call: Call) -> Answer:
+    session = _named(call)
+    warning = f"This completes {session.task} whatever was measured, and every later report shows it."
+    return _answer_override(
+        force_task(session, call.person(), confirm=lambda: ask_for_word(call, warning, what="a forced completion"))
+    )
+
+
+def _named(call: Call, question: str = "which task?", remedy: str = "add --task NAME") -> TaskSession:
+    board = open_board(call)
+    task = board.named()
+    if task is None:
+        raise UsageError(question, remedy=remedy)
+    return board.session(task)
+
+
+def _answer_override(done: Overridden) -> Answer:
+    answer = answer_step(done.status, code=exit_codes.HOLDS, more={"override": done.record})
+    word = done.status.verification.word
+    warning = f"Warning  {done.status.task} is {word}: nothing shows that it works; it is not committed for you"
+    return replace(answer, text=f"{answer.text}\n{warning}")
+
+
+def resume(call: Call) -> Answer:
+    given = call.arguments
+    if given.wave is not None:
+        resumed = resume_wave(open_board(call), given.wave, call.person())
+        rows = (f"wave {given.wave} goes on, by {given.by}: {given.reason}", "  next: phase-gate verify status")
+        document = {"wave": given.wave, "resumed": list(resumed), "by": given.by, "reason": given.reason}
+        return Answer(text=show_rows(rows), document=document)
+    status = resume_task(_named(call, "resume what?", "--task NAME, or --wave NAME"), call.person())
+    return answer_status(status, more={"resumed_by": given.by, "reason": given.reason})

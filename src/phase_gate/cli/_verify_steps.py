@@ -1,0 +1,198 @@
+"""`phase-gate verify start`, `executor`, `run`, `bundle`, `review` and `commit`: the steps of a verify task."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phase_gate import exit_codes
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
+from phase_gate.errors import UsageError
+from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.project import Project, who_am_i
+from phase_gate.verification.board import Attachment, TaskBoard, TaskStatus
+from phase_gate.verification.judging import advise_task
+from phase_gate.verification.model import NOT_PASSED, Status
+from phase_gate.verification.show import step_rows
+from phase_gate.visible import show_rows
+
+if TYPE_CHECKING:
+    from phase_gate.verification.start import TakenTask
+
+
+def open_board(call: Call) -> TaskBoard:
+    wanted = call.arguments.task
+    # A task may be named as people name it: the project would take that for a folder's name.
+    environment = {name: value for name, value in call.environment.items() if name != "PHASE_GATE_TASK"}
+    return TaskBoard(
+        Project.find(call.start, environment=environment, folder=call.arguments.dir),
+        wanted=call.environment.get("PHASE_GATE_TASK") if wanted is None else wanted,
+        owner=f"phase-gate {call.arguments.command}",
+    )
+
+
+# --- the steps
+
+
+def start(call: Call) -> Answer:
+    from phase_gate.verification.start import StartOptions, begin, choose_specs, take_tasks
+
+    given, board = call.arguments, open_board(call)
+    if given.task_file is None:
+        if not given.task:
+            raise UsageError("which task?", remedy="phase-gate verify start --task-file FILE, or --task NAME")
+        return answer_status(begin(board.session(board.find(given.task))))
+    from phase_gate.verification.task_files import read_task_file
+
+    specs = choose_specs(
+        read_task_file(call.start / given.task_file, given.task_file),
+        file=given.task_file,
+        task=given.task,
+        wave=given.wave,
+    )
+    options = StartOptions(
+        person=call.person(),
+        show=say_aside,
+        timeouts={"executor": given.timeout_executor, "verify": given.timeout_verify, "review": given.timeout_review},
+        untimed=given.untimed,
+        file=_path_from_root(call, board.project, given.task_file),
+    )
+    return _answer_taken(take_tasks(board, specs, options))
+
+
+def _answer_taken(taken: Sequence[TakenTask]) -> Answer:
+    if len(taken) == 1:
+        status = taken[0].status
+        spec, rows = status.verification.spec, step_rows(status.task, status.verification, None, status.escalation)
+        rows[1:1] = [f"  files   {', '.join(spec.files)}", f"  verify  {spec.verify}", f"  done    {spec.done}"]
+        return Answer(text=show_rows(rows), document=status.document)
+    rows = []
+    for each in taken:
+        task, verification = each.status.task, each.status.verification
+        rows.append(f"{task}  {verification.status}{'' if each.is_new else ' (it was there already)'}")
+        rows += [f"  flagged: {flag}" for flag in verification.flags]
+    pending = [each.status.task for each in taken if each.status.verification.status is Status.PENDING]
+    following = f"phase-gate verify start --task {pending[0]}" if pending else "phase-gate verify status"
+    document = {"tasks": [each.status.document for each in taken]}
+    return Answer(text=show_rows([*rows, f"  next: {following}"]), document=document)
+
+
+def executor(call: Call) -> Answer:
+    from phase_gate.verification.executor import report_execution
+
+    board = open_board(call)
+    return answer_step(report_execution(board, _read_attachment(call, board.project)))
+
+
+def run(call: Call) -> Answer:
+    from phase_gate.verification.run import Display, run_verify
+
+    board = open_board(call)
+    session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
+    # Standard output is for our own answer where a program reads it as JSON.
+    display = Display(show=say_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
+    ran = run_verify(session, display, timeout=call.arguments.timeout)
+    return answer_step(
+        ran.status,
+        code=None if ran.has_ended else exit_codes.GATE_CLOSED,
+        more={"log": ran.log} if ran.log else None,
+    )
+
+
+def _draw_clock(seconds: float, limit: float) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        draw(f"\r{seconds:.0f} s of {limit:g} s \r", sys.stderr)
+
+
+def bundle(call: Call) -> Answer:
+    from phase_gate.verification.bundle import make_bundle, render_bundle
+
+    board = open_board(call)
+    document = make_bundle(board.session(board.named() or board.waiting((Status.REVIEWING,), "a review")))
+    return Answer(text=render_bundle(document), document=document)
+
+
+def review(call: Call) -> Answer:
+    from phase_gate.verification.review import review
+
+    board = open_board(call)
+    status = review(board, _read_attachment(call, board.project))
+    is_approved = status.verification.status is Status.APPROVED
+    return answer_step(status, code=exit_codes.HOLDS if is_approved else exit_codes.GATE_CLOSED)
+
+
+def commit(call: Call) -> Answer:
+    from phase_gate.verification.commit import commit_task, find_committable
+
+    board = open_board(call)
+    done = commit_task(board.session(board.named() or find_committable(board)), message=call.arguments.message)
+    following = advise_task(done.status.verification).next
+    rows = [f"{done.status.task}: committed as {done.commit[:10]}", *(f"  {name}" for name in done.files)]
+    return Answer(
+        text=show_rows([*rows, f"  next: {following}"]),
+        document={**done.status.document, "commit_sha": done.commit, "committed_files": list(done.files)},
+    )
+
+
+# --- what is handed in
+
+
+def _read_attachment(call: Call, project: Project) -> Attachment:
+    """Return a report or a verdict. Raises UsageError where it can't be read."""
+    given, by, user = call.arguments.file, call.arguments.by, who_am_i(call.environment)
+    if given == "-":
+        return Attachment(data=read_input(), name="standard input", by=by, user=user)
+    path = call.start / given
+    try:
+        data, written = path.read_bytes(), path.stat().st_mtime
+    except OSError as error:
+        raise UsageError(
+            f"{given}: {error.strerror or error}", remedy="name a file that can be read, or - for input"
+        ) from None
+    return Attachment(
+        data=data,
+        name=Path(given).name,
+        path=_path_from_root(call, project, given),
+        written=written,
+        by=by,
+        user=user,
+    )
+
+
+def _path_from_root(call: Call, project: Project, given: str) -> str | None:
+    """Return a handed-in file's path from the root; None for one that lies elsewhere."""
+    path = os.path.relpath(os.path.realpath(call.start / given), os.path.realpath(project.root)).replace(os.sep, "/")
+    return None if path.startswith("../") else path
+
+
+# --- answers
+
+
+def answer_status(status: TaskStatus, more: Mapping[str, Any] | None = None) -> Answer:
+    """Return where a task stands."""
+    return Answer(text=_text(status), document={**status.document, **(more or {})})
+
+
+def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[str, Any] | None = None) -> Answer:
+    """Return what a step led to.
+
+    :param code: what the command exits with, unless a person has to look; None: 0 if the step passed, else 10.
+    """
+    assert status.evaluation is not None, "a step is judged"
+    verification, document = status.verification, status.document
+    if code is None:
+        code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.HOLDS
+    if code == exit_codes.GATE_CLOSED and status.escalation.level >= 2:
+        code = exit_codes.CIRCUIT_OPEN  # an agent that goes on by itself stops here
+    if verification.status is Status.BLOCKED:
+        code = exit_codes.CIRCUIT_OPEN
+    document = {**document, **(more or {}), "evaluation": evaluation_to_json(status.evaluation)}
+    return Answer(text=_text(status), document=document, exit_code=code)
+
+
+def _text(status: TaskStatus) -> str:
+    return show_rows(step_rows(status.task, status.verification, status.evaluation, status.escalation))
