@@ -17,8 +17,6 @@ EXCEPTIONS: dict[str, str] = {
     "project -> verification.spec": "task.py opens a task",
     "recording -> shards.recorder": "small moves",
     "recording.worker -> shards.split": "small moves",
-    "report.story.reading -> verification.overview": "small moves",
-    "report.story.reading -> verification.show": "small moves",
     "source.checks -> gate.failures": "small moves",
 }
 

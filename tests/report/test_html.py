@@ -11,11 +11,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Section, Table
 from phase_gate.report.html import render_html
 from phase_gate.report.html.timeline import signs_in
 from phase_gate.report.labels import headline
-from phase_gate.report.story.model import Happening, LedgerCheck, Section, Story
+from phase_gate.report.story.model import Happening, LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 from tests.report.hostile import build_hostile

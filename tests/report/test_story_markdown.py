@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from markdown_it import MarkdownIt
 
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Section, Table
 from phase_gate.report.story.markdown import render_story
-from phase_gate.report.story.model import LedgerCheck, Section, Story
+from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.history import History
 from tests.report.hostile import build_hostile

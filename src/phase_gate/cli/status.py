@@ -134,7 +134,9 @@ def _overview(call: Call, project: Project) -> Overview | None:
         return None
     from phase_gate.verification.overview import load_overview
 
-    found = load_overview(project.state_folder, lambda task: call.store(replace(project, task=task)), key=project.key)
+    found = load_overview(
+        project.state_folder, lambda task: call.store(replace(project, task=task)).look_if_begun(), key=project.key
+    )
     return found if found.total else None
 
 

@@ -79,6 +79,14 @@ class Table(Value):
     rows: tuple[tuple[str, ...], ...]
 
 
+class Section(Value):
+    """What a feature tells in the story of a task: text and tables, shown behind the rest."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
 def tables_to_json(tables: Iterable[Table]) -> list[dict[str, Any]]:
     return [
         {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from phase_gate.gate.evaluation import Evaluation
-    from phase_gate.gate.measured import Remembered
+    from phase_gate.gate.measured import Remembered, Section
     from phase_gate.gate.order import Entry
     from phase_gate.gate.standing import Standing
     from phase_gate.gate.state import Event, Json, State
@@ -74,6 +76,17 @@ class Part:
     def standing(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
         """Return where the task stands; None where that is said by its phases and runs."""
         return None
+
+    def sections(
+        self, value: Any, *, folder: Path, look: Callable[[str], State | None], key: bytes | None
+    ) -> tuple[Section, ...]:
+        """Return what the part tells in the story of a task; `value` is None for a task without the part.
+
+        :param folder: the state folder, with all tasks.
+        :param look: returns the state of a task; None for one that never began.
+        :param key: the key that is set.
+        """
+        return ()
 
     def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
         """Return which phase follows once this one has exited, and how it is entered; None: the workflow says it."""

@@ -185,6 +185,15 @@ class TaskStore:
         seen = self._memory.recall()
         return seen is not None and seen.cycle_is_open and (state.cycle == 0 or state.cycle < seen.cycle)
 
+    def look_if_begun(self) -> State | None:
+        """Return the state; None for a task that never began. Raises StateError for one removed in mid-cycle."""
+        opened = self.look()
+        if opened.exists:
+            return opened.state
+        if self.has_lost_cycle(opened.state):
+            raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
+        return None
+
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object that the state names is gone or damaged."""
         snapshots = [snapshot for snapshot in (state.baseline, state.first, state.latest) if snapshot is not None]

@@ -84,7 +84,9 @@ class TaskBoard:
     @property
     def overview(self) -> Overview:
         if self._overview is None:
-            self._overview = load_overview(self.project.state_folder, self.store, key=self.project.key)
+            self._overview = load_overview(
+                self.project.state_folder, lambda task: self.store(task).look_if_begun(), key=self.project.key
+            )
         return self._overview
 
     @property

@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.errors import StateError, StorageError, TamperedError
+from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below
-from phase_gate.storage.store import TaskStore
 from phase_gate.verification.model import Verification, find_verification
 from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import escalate
@@ -42,9 +41,10 @@ _SCHEMA = 1
 _GONE = [0, 0]
 
 
-def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore], *, key: bytes | None) -> Overview:
+def load_overview(state_folder: Path, look: Callable[[str], State | None], *, key: bytes | None) -> Overview:
     """Return all tasks in the order in which they were taken, and those that can't be trusted.
 
+    :param look: returns the state of a task; None for one that never began.
     :param key: the key that is set: nothing vouches for the cache, so with one every ledger is opened.
     """
     cache_file = state_folder / "cache" / _CACHE
@@ -58,7 +58,7 @@ def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore], *, k
             found[name] = known
             continue
         try:
-            state = _look(store_of(name))
+            state = look(name)
         except StateError as error:
             # What was no task of the gate when it could be read is none now.
             if key is not None or known is None or known["row"] is not None:
@@ -82,16 +82,6 @@ def load_overview(state_folder: Path, store_of: Callable[[str], TaskStore], *, k
     ]
     ordered: tuple[TaskRow, ...] = tuple(row for _, _, row in sorted(rows, key=lambda entry: entry[:2]))
     return Overview(rows=ordered, untrusted=tuple(untrusted))
-
-
-def _look(store: TaskStore) -> State | None:
-    """Return a task's state; None if it never began. Raises StateError for one that was removed in mid-cycle."""
-    opened = store.look()
-    if opened.exists:
-        return opened.state
-    if store.has_lost_cycle(opened.state):
-        raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
-    return None
 
 
 def _untrusted(name: str, known: Mapping[str, Any] | None, problem: str) -> Untrusted:

@@ -1,10 +1,13 @@
-"""What a verify task owns of its state, for the table of `gate.parts`. Pure."""
+"""What a verify task owns of its state, for the table of `gate.parts`. Pure, but for the story of all tasks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from phase_gate.gate.forked import LATE
+from phase_gate.gate.measured import Section
 from phase_gate.gate.parts import PARTS, VERIFICATION, Part
 from phase_gate.gate.standing import Standing, by_verdict
 from phase_gate.gate.state import Event, Json, State
@@ -38,6 +41,17 @@ class VerificationPart(Part):
             reason = "files were changed after the verify run: its evidence is stale"
             return Standing(holds=False, reason=reason, next=look)
         return by_verdict(evaluation, gate_1_only=gate_1_only)
+
+    def sections(
+        self, value: Verification | None, *, folder: Path, look: Callable[[str], State | None], key: bytes | None
+    ) -> tuple[Section, ...]:
+        if not (folder / "tasks").is_dir():
+            return ()
+        # Here, not above: only reports draw all tasks.
+        from phase_gate.verification.overview import load_overview
+        from phase_gate.verification.show import sections_of
+
+        return sections_of(load_overview(folder, look, key=key), value)
 
 
 PART = VerificationPart()

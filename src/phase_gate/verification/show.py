@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from phase_gate.gate.evaluation import Evaluation
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.runs import count
-from phase_gate.report.story.model import Section
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.verification.result import architect_status, executor_status, verify_status

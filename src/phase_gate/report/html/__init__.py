@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 from phase_gate._version import __version__
+from phase_gate.gate.measured import Section
 from phase_gate.gate.runs import count
 from phase_gate.report.html.charts import render_calibration, render_trend
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
@@ -19,7 +20,7 @@ from phase_gate.report.html.runs import render_legend, render_runs, runs_data
 from phase_gate.report.html.tests import CELLS, render_criteria_table, render_tests
 from phase_gate.report.html.timeline import render_timeline
 from phase_gate.report.labels import headline, short_time
-from phase_gate.report.story.model import Section, Story
+from phase_gate.report.story.model import Story
 
 #: Happenings that are listed; the newest tell most.
 _HAPPENINGS_LISTED = 200

@@ -13,10 +13,11 @@ from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.calibration import calibrate, judge_claims
 from phase_gate.gate.events import apply
 from phase_gate.gate.forked import say_forked
+from phase_gate.gate.measured import Section
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.waivers import describe_override
-from phase_gate.report.story.model import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Section, Series, Story
+from phase_gate.report.story.model import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
 from phase_gate.report.story.tests import COMPARED, Sampled, tell_tests
 from phase_gate.values import replace
 

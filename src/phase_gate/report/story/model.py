@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.calibration import Calibration
-from phase_gate.gate.measured import Table
+from phase_gate.gate.measured import Section
 from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
@@ -134,14 +134,6 @@ class LedgerCheck(Value):
     @property
     def is_intact(self) -> bool:
         return not self.problem
-
-
-class Section(Value):
-    """A part that only some workflows have: text and tables, shown behind the others."""
-
-    title: str
-    lines: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
 
 
 class Story(Value):

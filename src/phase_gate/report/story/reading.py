@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import StateError, StorageError
-from phase_gate.gate.parts import VERIFICATION
+from phase_gate.gate.parts import PARTS, load_part
 from phase_gate.gate.standing import Standing, assess
 from phase_gate.project import Project, next_commands
 from phase_gate.report.story.builder import Teller
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -50,28 +50,25 @@ def read_story(project: Project, store: TaskStore) -> Story:
     story = teller.tell(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
-    return _with_damage(_with_tasks(project, story, teller.state), damaged)
+    return _with_damage(_with_parts(project, story, teller.state), damaged)
 
 
-def _with_tasks(project: Project, story: Story, state: State) -> Story:
-    """Return the story with the tasks of the verification gate, if there are any."""
-    if not os.path.isdir(project.state_folder / "tasks"):
-        return story
-    from phase_gate.values import replace
-    from phase_gate.verification.overview import load_overview
-    from phase_gate.verification.show import sections_of
+def _with_parts(project: Project, story: Story, state: State) -> Story:
+    """Return the story with what the features of the project tell."""
 
-    overview = load_overview(
-        project.state_folder, lambda task: replace(project, task=task).store("phase-gate report"), key=project.key
-    )
-    return replace(story, more=(*story.more, *sections_of(overview, state.parts.get(VERIFICATION))))
+    def look(task: str) -> State | None:
+        return replace(project, task=task).store("phase-gate report").look_if_begun()
+
+    told = [
+        load_part(name).sections(state.parts.get(name), folder=project.state_folder, look=look, key=project.key)
+        for name in PARTS
+    ]
+    return replace(story, more=(*story.more, *(section for sections in told for section in sections)))
 
 
 def _with_damage(story: Story, damaged: list[StateError]) -> Story:
     if not damaged:
         return story
-    from phase_gate.values import replace
-
     first = damaged[0]
     check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
     return replace(story, ledger=check, standing=Standing(holds=False, reason=first.problem, next=first.remedy))
