@@ -6,9 +6,11 @@ and compiled parts do not survive a second import.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import complexipy
@@ -17,6 +19,7 @@ import pytest
 import yaml  # noqa: F401
 
 from tests.support import WITHOUT_EXTRAS, Sample
+from tests.warm import WarmServer
 
 #: Have environments of their own in tox, and need what is installed there.
 collect_ignore = ["browser"]
@@ -34,6 +37,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(folder))
         patch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
+        # A run waits for the disk a dozen times. Whether it does, tests/faults and tests/storage ask `FileSystem`.
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield folder
 
 
@@ -66,9 +71,26 @@ def quality_extra(clean_environment: pytest.MonkeyPatch) -> None:
     clean_environment.setenv("PYTHONPATH", os.environ["PYTHONPATH"].removeprefix(WITHOUT_EXTRAS).lstrip(os.pathsep))
 
 
+@pytest.fixture(scope="session")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], WarmServer]]:
+    """Return a function that gives the warm server of this session, which starts when it is first asked for."""
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def start() -> WarmServer:
+            return stack.enter_context(contextlib.closing(WarmServer(tmp_path_factory.mktemp("children"))))
+
+        yield start
+
+
 @pytest.fixture
-def sample(pytester: pytest.Pytester, clean_environment: pytest.MonkeyPatch, home: Path) -> Sample:
+def sample(
+    pytester: pytest.Pytester,
+    clean_environment: pytest.MonkeyPatch,
+    home: Path,
+    children: Callable[[], WarmServer],
+) -> Sample:
     """An empty project."""
     # pytester makes the project itself the home folder, and then no subfolder of it would find the project.
     clean_environment.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(home))
-    return Sample(pytester, clean_environment)
+    return Sample(pytester, clean_environment, children)

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 import phase_gate
 from phase_gate.values import Value
+from tests.warm import WarmServer
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.
@@ -27,6 +28,14 @@ LOADED = tuple(
 
 #: In front of `PYTHONPATH`, this takes the extras away.
 WITHOUT_EXTRAS = str(Path(__file__).parent / "data" / "absent")
+
+
+def is_plain(environment: Mapping[str, str]) -> bool:
+    """Tell whether Python starts there as it does for most tests: without extras and without options of its own."""
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    names = {name for name in environment if name.startswith("PYTHON")}
+    return WITHOUT_EXTRAS in paths and names <= {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+
 
 #: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.
 OURS = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider")
@@ -51,11 +60,17 @@ class Ran(Value):
 
 
 class Sample:
-    """A project in a temporary folder."""
+    """A project in a temporary folder.
 
-    def __init__(self, pytester: pytest.Pytester, environment: pytest.MonkeyPatch) -> None:
+    :param children: gives the warm server that runs pytest and the command in processes of their own.
+    """
+
+    def __init__(
+        self, pytester: pytest.Pytester, environment: pytest.MonkeyPatch, children: Callable[[], WarmServer]
+    ) -> None:
         self.pytester, self.environment = pytester, environment
         self.root: Path = pytester.path
+        self._children = children
 
     def write(self, files: Mapping[str, str] | None = None, /, **modules: str) -> Sample:
         """Write files by path, or modules by name (`calc="..."` is calc.py)."""
@@ -78,11 +93,18 @@ class Sample:
     def pytest_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Ran:
         """Run pytest in a process of its own: for workers, crashes, signals and exit codes."""
         chosen = [word for name in plugins for word in ("-p", name)]
-        return self.process(sys.executable, "-m", "pytest", *OURS, *chosen, *arguments, **environment)
+        return self._module("pytest", *OURS, *chosen, *arguments, **environment)
 
     def gate(self, *arguments: str, **environment: str) -> Ran:
         """Run the command in a process of its own."""
-        return self.process(sys.executable, "-m", "phase_gate.cli", *arguments, **environment)
+        return self._module("phase_gate.cli", *arguments, **environment)
+
+    def _module(self, *words: str, **environment: str) -> Ran:
+        """Run `python -m ...`: forked from a warm process, if the interpreter itself need not start otherwise."""
+        if any(name.startswith("PYTHON") for name in environment) or not is_plain(os.environ):
+            return self.process(sys.executable, "-m", *words, **environment)
+        code, out, err = self._children().run(self.root, words, {**os.environ, **environment})
+        return Ran(code=code, out=out, err=err)
 
     def process(self, *command: str, **environment: str) -> Ran:
         done = subprocess.run(

@@ -20,7 +20,7 @@ class WarmServer:
     :param script: a file with a function `prepare(order)`, which the child calls before it becomes its command.
     """
 
-    def __init__(self, folder: Path, script: str) -> None:
+    def __init__(self, folder: Path, script: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._out, self._err = folder / "out.txt", folder / "err.txt"
         # A file of its own, not `-m tests...`: nothing of this project may be importable in the children.
@@ -36,18 +36,27 @@ class WarmServer:
         self, root: Path, words: tuple[str, ...], environment: dict[str, str], **more: object
     ) -> tuple[int, str, str]:
         """Run `pytest ...` or `phase-gate ...` in a forked child; return its exit code, output and errors."""
-        order = {"root": str(root), "words": words, "environment": environment, **more}
-        order |= {"out": str(self._out), "err": str(self._err)}
+        code = self._order(root=str(root), words=words, environment=environment, **more)
+        return code, _text_of(self._out), _text_of(self._err)
+
+    def run_mixed(self, root: Path, words: tuple[str, ...], environment: dict[str, str]) -> tuple[int, str]:
+        """Do the same with output and errors in one, as at a terminal."""
+        code = self._order(root=str(root), words=words, environment=environment, err=str(self._out))
+        return code, _text_of(self._out)
+
+    def _order(self, **order: object) -> int:
         requests, answers = cast(IO[str], self._server.stdin), cast(IO[str], self._server.stdout)
-        print(json.dumps(order), file=requests, flush=True)
-        code = int(answers.readline())
-        out, err = (path.read_text(encoding="utf-8", errors="replace") for path in (self._out, self._err))
-        return code, out, err
+        print(json.dumps({"out": str(self._out), "err": str(self._err), **order}), file=requests, flush=True)
+        return int(answers.readline())
 
     def close(self) -> None:
         cast(IO[str], self._server.stdin).close()
         cast(IO[str], self._server.stdout).close()
         self._server.wait()
+
+
+def _text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def load_file(path: Path) -> Any:
@@ -77,6 +86,7 @@ def _serve(script: str) -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation, without extras
+    os.fsync = lambda fd: None  # nobody pulls the plug here
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
     gc.collect()
     gc.freeze()
@@ -102,11 +112,13 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
         given = os.open(os.devnull, os.O_RDONLY)
     os.dup2(given, 0)
     for name, number in (("out", 1), ("err", 2)):
-        file = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        # Both may be one file: neither writes over what the other wrote.
+        file = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
         os.dup2(file, number)
         os.close(file)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
-    load_file(Path(script)).prepare(order)
+    if script:
+        load_file(Path(script)).prepare(order)
     program, *arguments = order["words"]
     sys.argv = [program, *arguments]
     sys.path.insert(0, os.getcwd())

@@ -24,11 +24,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.values import Value
 from tests.support import WITHOUT_EXTRAS
+from tests.warm import WarmServer
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -40,6 +41,8 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _ANY_LINES = "..."
 _ANY_TEXT = "[...]"
 _LAST_STATUS = "echo $?"
+#: What a shell does not take as it stands, even where a quote would protect it.
+_FOR_A_SHELL = re.compile(r"[$&|;<>()*?\[\]#~`\\\\\n]")
 _EXTRAS = "<!-- installed: quality -->"
 _PLUGINS = re.compile(r"<!-- plugins: (\S+) -->")
 
@@ -147,16 +150,24 @@ class Session:
     :param packages: a folder with packages that are installed besides.
     :param extras: whether our extras are.
     :param plugins: plugins of pytest besides ours.
+    :param children: gives a warm server, which runs plain calls of pytest and the command without a shell.
     """
 
     def __init__(
-        self, base: Path, *, packages: Path | None = None, extras: bool = False, plugins: Iterable[str] = ()
+        self,
+        base: Path,
+        *,
+        packages: Path | None = None,
+        extras: bool = False,
+        plugins: Iterable[str] = (),
+        children: Callable[[], WarmServer] | None = None,
     ) -> None:
         self.folder = base / "project"
         self._plugins = ("phase_gate.plugin", *plugins)
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
         self._status = 0
+        self._children = None if packages or extras else children
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
         for name, call in (("pytest", "-m pytest"), ("phase-gate", "-m phase_gate.cli"), ("python", "")):
@@ -193,6 +204,9 @@ class Session:
 
     def type(self, line: str) -> tuple[int, str]:
         """Run one line in a shell that knows how the line before it ended; return the status and what was said."""
+        if self._children is not None and (words := plain_call(line)):
+            self._status, said = self._children().run_mixed(self.folder, words, self.environment())
+            return self._status, said
         done = subprocess.run(
             ["sh", "-c", f"(exit {self._status})\n{line}"],
             cwd=self.folder,
@@ -206,6 +220,12 @@ class Session:
         )
         self._status = done.returncode
         return done.returncode, done.stdout
+
+
+def plain_call(line: str) -> tuple[str, ...]:
+    """Return the words of a call of pytest or the command that a shell would only pass on; nothing for other lines."""
+    words = () if _FOR_A_SHELL.search(line) else tuple(shlex.split(line))
+    return words if words[:1] in (("pytest",), ("phase-gate",)) else ()
 
 
 def wants_extras(page: Path) -> bool:

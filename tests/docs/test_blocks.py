@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,13 @@ from tests.docs.blocks import (
     blocks_of,
     matches,
     pages,
+    plain_call,
     run_page,
     unsaid_statuses,
     wanted_plugins,
     wants_extras,
 )
+from tests.warm import WarmServer
 
 #: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
 SET_UP = (
@@ -102,8 +105,9 @@ CHECKS = {
 
 @needs_a_shell
 @pytest.mark.parametrize("page", [page for page in pages() if runs_commands(page)], ids=name)
-def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
-    ran = list(run_page(page, Session(tmp_path, extras=wants_extras(page), plugins=wanted_plugins(page))))
+def test_a_page_shows_what_happens(page: Path, tmp_path: Path, children: Callable[[], WarmServer]) -> None:
+    session = Session(tmp_path, extras=wants_extras(page), plugins=wanted_plugins(page), children=children)
+    ran = list(run_page(page, session))
     for each in ran:
         assert each.matches, (
             f"{name(page)}:{each.command.line}: $ {each.command.typed}\n"
@@ -151,6 +155,23 @@ def test_the_readme_begins_with_both_set_up_commands() -> None:
 )
 def test_wildcards(expected: list[str], output: list[str], is_same: bool) -> None:
     assert matches(expected, output) is is_same
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("pytest --phase=red", ("pytest", "--phase=red")),
+        ("phase-gate signal --reason 'it fails'", ("phase-gate", "signal", "--reason", "it fails")),
+        ("phase-gate check || echo closed", ()),
+        ("pytest test_*.py", ()),
+        ("phase-gate status > status.txt", ()),
+        ("phase-gate signal --reason $REASON", ()),
+        ("CI=true pytest", ()),
+        ("git status", ()),
+    ],
+)
+def test_what_needs_no_shell(line: str, words: tuple[str, ...]) -> None:
+    assert plain_call(line) == words
 
 
 @needs_a_shell

@@ -6,13 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.docs.blocks import ROOT, Session
+from tests.warm import WarmServer
 
 EXAMPLES = ROOT / "examples"
 
@@ -58,8 +59,8 @@ class Example:
 
 
 @pytest.fixture
-def example(tmp_path: Path) -> Example:
-    return Example(Session(tmp_path))
+def example(tmp_path: Path, children: Callable[[], WarmServer]) -> Example:
+    return Example(Session(tmp_path, children=children))
 
 
 def test_every_example_is_driven_and_explained() -> None:

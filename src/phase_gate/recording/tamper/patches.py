@@ -222,13 +222,17 @@ def _is_replaced(before: object, now: object, homes: Homes) -> bool:
     return not any(_is_of_another(file) for file in homes_of(now))
 
 
+#: For the files of pytest, which stay where they are: asking the disk anew for each change took a tenth of a short run.
+_real_path = functools.cache(os.path.realpath)
+
+
 def _is_of_another(file: str) -> bool:
     """Tell whether an installed distribution has the file, and it is none of those that are looked at.
 
     One part of pytest may change another: its `legacypath` does. A part that decides about outcomes never does.
     """
     path = os.path.realpath(file)
-    looked_at = {os.path.realpath(sys.modules[name].__file__ or "") for name in _MODULES if name in sys.modules}
+    looked_at = {_real_path(sys.modules[name].__file__ or "") for name in _MODULES if name in sys.modules}
     is_elsewhere = os.path.isfile(path) and path not in looked_at and not path.startswith(_OURS)
     return is_elsewhere and (path.startswith(_PYTEST) or is_distributed(path))
 
