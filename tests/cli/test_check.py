@@ -89,7 +89,9 @@ def test_what_it_says(begin: Begin) -> None:
         "phase": "GREEN",
         "holds": False,
         "reason": "Gate 1 holds; Gate 2 waits for the exit signal",
-        "next": 'phase-gate signal --reason "..."',
+        "status": "waiting",
+        "next_command": 'phase-gate signal --reason "..."',
+        "next_hint": "",
         "forced_exit": False,
     }
-    assert desk.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {document['next']}\n"
+    assert desk.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {document['next_command']}\n"

@@ -304,7 +304,7 @@ def test_a_folder_without_state(begin: Begin, name: str) -> None:
 def test_the_installed_command_is_this_one(sample: Sample) -> None:
     script = os.path.join(os.path.dirname(sys.executable), "phase-gate")
     ran = sample.process(script, "status", "--json")
-    assert (ran.code, ran.document["next"]) == (10, "pytest --phase=red")
+    assert (ran.code, ran.document["next_command"]) == (10, "pytest --phase=red")
 
 
 @pytest.mark.parametrize(

@@ -24,17 +24,17 @@ def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     desk.sample.write({"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"})
     assert desk.gate("advance").has("2 of 3 documents written or changed in this cycle; not counted:", "docs/todo.md:1")
     desk.sample.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
-    assert desk.json("advance")["reason"] == "go on: there is no diagram in the documents"
+    assert desk.json("advance")["reason"] == "there is no diagram in the documents"
     desk.sample.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
     broken = desk.gate("advance")
     assert broken.has("1 of 1 diagram is broken: docs/architecture.md:7", "macro: Human [diagram-broken]")
     desk.sample.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
     no_record = "there is no architecture decision record, like docs/adr/0001-title.md"
-    assert desk.json("advance")["reason"] == f"go on: {no_record}"
+    assert desk.json("advance")["reason"] == f"{no_record}"
     desk.sample.write({"docs/adr/0001-cents.md": DECISION.replace("Accepted", "TBD")})
-    assert desk.json("advance")["reason"] == f"go on: {no_record}; incomplete: docs/adr/0001-cents.md"
+    assert desk.json("advance")["reason"] == f"{no_record}; incomplete: docs/adr/0001-cents.md"
     desk.sample.write({"docs/adr/0001-cents.md": DECISION})
-    assert desk.json("advance")["reason"] == "go on: there is no C4 diagram, like one that begins with C4Context"
+    assert desk.json("advance")["reason"] == "there is no C4 diagram, like one that begins with C4Context"
     desk.sample.write({"docs/architecture.md": CONTEXT})
     held = desk.gate("advance")
     assert (held.code, held.has(WAITS, "Note     documents that count: docs/adr/0001-cents.md,")) == (10, True)

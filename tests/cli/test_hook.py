@@ -353,7 +353,7 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
     event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
     document = hook(desk, "pre-tool", "--json", event=event).document
     assert document["reason"] == "test_calc.py::test_sub is frozen, and would change (GREEN)"
-    assert document["next"] == 'phase-gate rewind red --reason "...", then change it'
+    assert document["next_hint"] == 'phase-gate rewind red --reason "...", then change it'
     assert desk.gate("rewind", "red", "--reason", "test_sub is wrong").code == 0
     assert use(desk, hook, tool, **given) == ("allow", "")
 
@@ -405,7 +405,7 @@ def test_with_a_damaged_state_nothing_is_written(begin: Begin, hook: Hook) -> No
     event = {"tool_name": "Write", "tool_input": {"file_path": "calc.py", "content": ""}, "cwd": str(desk.root)}
     document = hook(desk, "pre-tool", "--json", event=event).document
     assert document["verdict"] == "deny"
-    assert "audit --repair" in document["next"]
+    assert "audit --repair" in document["next_hint"]
     assert use(desk, hook, "Bash", command="phase-gate audit")[0] == "allow", "the way to repair stays open"
     assert use(desk, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
 

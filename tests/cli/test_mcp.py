@@ -59,7 +59,7 @@ def test_status_is_the_command_s_without_the_verdict_in_full(begin: Begin) -> No
 
 def test_status_where_nothing_has_run(begin: Begin) -> None:
     found = show_status(ask_in(begin("")))
-    assert (found["phase"], found["holds"], found["next"]) == (None, False, "pytest --phase=red")
+    assert (found["phase"], found["holds"], found["next_command"]) == (None, False, "pytest --phase=red")
 
 
 def test_an_explanation_has_both_gates_and_the_text(begin: Begin) -> None:

@@ -30,12 +30,15 @@ def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
     )
     status = pipe.gate("status", "--json")
     jsonschema.validate(status.document, json.loads((SCHEMAS / "status.schema.json").read_text()))
-    assert (status.document["reason"], status.document["next"]) == ("no verdict on INTAKE yet", "phase-gate advance")
+    assert (status.document["reason"], status.document["next_command"]) == (
+        "no verdict on INTAKE yet",
+        "phase-gate advance",
+    )
 
 
 def test_where_tests_are_asked_for_the_next_step_is_a_run(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
-    assert pipe.gate("status", "--json").document["next"] == "pytest --phase=qa_validation"
+    assert pipe.gate("status", "--json").document["next_command"] == "pytest --phase=qa_validation"
     ran = pipe.gate("advance")
     assert ran.code == 13
     assert "pytest --phase=qa_validation" in ran.err
@@ -157,7 +160,7 @@ def test_a_pipeline_of_another_task_stands_by_itself(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     assert pipe.gate("advance", "--task", "other").code == 0
     verdict = pipe.gate("signal", "--task", "other", "--reason", "x", "--json").document
-    assert verdict["next"] == "phase-gate pipeline recover --task other"
+    assert verdict["next_command"] == "phase-gate pipeline recover --task other"
     assert pipe.phase == "INTAKE"
 
 

@@ -16,6 +16,7 @@ from phase_gate.cli._answer import Answer
 from phase_gate.cli._dispatch import call_in
 from phase_gate.cli._mcp_tools import explain, show_status
 from phase_gate.gate.standing import Standing
+from phase_gate.gate.status import show_verdict
 from phase_gate.project import Project
 from phase_gate.report.story.reading import read_story
 from tests.cli.conftest import Begin, Desk
@@ -32,11 +33,11 @@ class Asker:
 
     def command(self, name: str) -> tuple[int, str]:
         ran = self._desk.gate(name, "--json", f"--task={self._task}")
-        return ran.code, ran.document["reason"]
+        return ran.code, show_verdict(ran.document["status"], ran.document["reason"])
 
     def mcp(self, tool: Callable[..., dict[str, Any]]) -> tuple[int, str]:
         document = tool(self._ask, task=self._task)
-        return document["exit_code"], document["reason"]
+        return document["exit_code"], show_verdict(document["status"], document["reason"])
 
     def watch(self) -> tuple[int, str]:
         def interrupt(seconds: float) -> NoReturn:
@@ -51,11 +52,11 @@ class Asker:
     def report(self) -> tuple[int, str]:
         project = Project.find(self._desk.root, environment=dict(os.environ), task=self._task)
         standing: Standing = read_story(project, project.store("phase-gate report")).standing
-        return standing.exit_code, standing.reason
+        return standing.exit_code, standing.verdict
 
     def badge(self) -> int:
         """A badge has no room for a reason."""
-        document = self._desk.json("badge", f"--task={self._task}")
+        document = self._desk.json("ci", "badge", f"--task={self._task}")
         if document["isError"]:
             return 12
         return 0 if document["color"] in ("brightgreen", "yellow") else 10
@@ -65,7 +66,7 @@ class Asker:
         return self._desk.json("hook", "stop", f"--task={self._task}")
 
     def prompt(self) -> str:
-        return str(self._desk.json("prompt", f"--task={self._task}")["phase"])
+        return str(self._desk.json("agent", "prompt", f"--task={self._task}")["phase"])
 
     def _ask(self, *words: str) -> Answer:
         return call_in(self._desk.root, list(words), environment=dict(os.environ), interactive=False)
@@ -159,10 +160,11 @@ def test_every_command_says_the_same(
     task = play(begin, sample, *more)
     asker = Asker(begin(""), monkeypatch, task)
     told = {name: (exits, _without_clock(reason)) for name, ask in ASKERS.items() for exits, reason in (ask(asker),)}
-    reason = told["check"][1]
-    assert told == dict.fromkeys(ASKERS, (code, reason))
+    verdict = told["check"][1]
+    assert told == dict.fromkeys(ASKERS, (code, verdict))
     assert asker.badge() == code
-    phase = begin("").json("check", f"--task={task}")["phase"]
+    checked = begin("").json("check", f"--task={task}")
+    phase, reason = checked["phase"], verdict if code == 12 else checked["reason"]
     if phase not in (None, "DONE", "STUCK"):
         assert asker.prompt() == phase
     _assert_stop(asker, code, reason, phase=phase)
@@ -178,7 +180,7 @@ def _assert_stop(asker: Asker, code: int, reason: str, *, phase: str | None) -> 
         assert (answer["verdict"], answer["needs_person"]) == ("allow", True)
         assert said.startswith(reason)
     elif code == 10:
-        assert (answer["verdict"], said) == ("block", f"not done: {reason.removeprefix('go on: ')}")
+        assert (answer["verdict"], said) == ("block", f"not done: {reason}")
     elif answer["verdict"] == "block":
         assert said == f"not done: {phase} has exited, and the cycle goes on"
     else:

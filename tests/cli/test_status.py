@@ -16,13 +16,19 @@ from tests.cli.conftest import Begin, Desk
         pytest.param(
             "",
             10,
-            {"phase": None, "cycle": 0, "exited": False, "next": "pytest --phase=red", "workflow": "tdd"},
+            {"phase": None, "cycle": 0, "exited": False, "next_command": "pytest --phase=red", "workflow": "tdd"},
             id="nothing-was-run",
         ),
         pytest.param(
             "red",
             10,
-            {"phase": "RED", "cycle": 1, "iteration": 1, "exited": False, "next": 'phase-gate signal --reason "..."'},
+            {
+                "phase": "RED",
+                "cycle": 1,
+                "iteration": 1,
+                "exited": False,
+                "next_command": 'phase-gate signal --reason "..."',
+            },
             id="red-without-a-signal",
         ),
         pytest.param("red-exited", 0, {"phase": "RED", "exited": True, "holds": True}, id="red-has-exited"),
@@ -57,8 +63,8 @@ def test_the_text_says_it_all(begin: Begin) -> None:
         "fact": f"refactoring_complete = true, declared by ann at {fact['at']}: tidy"
         " (not judged yet: run again, or signal)",
         "signal": "waiting for the next evaluation",
-        "verdict": desk.json("status")["reason"],
-        "next": desk.json("status")["next"],
+        "verdict": f"go on: {desk.json('status')['reason']}",
+        "next": desk.json("status")["next_command"],
     }
 
 

@@ -199,7 +199,7 @@ def test_the_second_tally_is_pytest_s_own_summary(sample: Sample, phase: str, ve
     assert kinds <= set(run["counts"])
     assert ("subtests passed" in run["counts"]) is (verbosity[-1] == "1" and hasattr(pytest, "Subtests"))
     assert verdict["gate_1"]["satisfied"] is False
-    assert verdict["reason"].startswith("go on: ")
+    assert verdict["status"] == "closed"
 
 
 @pytest.mark.criterion("DC-01")
@@ -394,7 +394,7 @@ def test_gate_1_is_reported_next_to_the_signal_file(
 
 def comparable(verdict: Any) -> Any:
     """Return a verdict without what differs between any two runs."""
-    left_out = ("run", "task", "next", "timestamp")
+    left_out = ("run", "task", "next_command", "timestamp")
     rest = {name: value for name, value in verdict.items() if name not in left_out}
     rest["metrics"] = {name: value for name, value in rest["metrics"].items() if name != "duration_s"}
     return rest
@@ -596,7 +596,7 @@ def test_the_next_cycle_asks_for_a_new_failing_test(sample: Sample) -> None:
     assert sample.pytest("--phase=green", "--exit-signal=passes", "--phase-exit=dual").code == 0
     ran, verdict = judge(sample, "--phase=red")
     assert (ran.code, verdict["cycle"]) == (10, 2)
-    assert verdict["reason"] == "go on: no new or changed test: write the test for this step first"
+    assert verdict["reason"] == "no new or changed test: write the test for this step first"
     sample.write(test_steps=step_tests(2))
     ran, verdict = judge(sample, "--phase=red")
     assert (ran.code, verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (0, 1, 2)
@@ -674,8 +674,8 @@ def test_hooks_of_a_conftest_measure_and_guard(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 10
     assert unmet_guards(verdict) == ["well-covered"]
-    assert verdict["reason"] == "go on: well-covered: only 79.5 percent are covered"
-    assert verdict["next"] == "cover the rest"
+    assert verdict["reason"] == "well-covered: only 79.5 percent are covered"
+    assert verdict["next_hint"] == "cover the rest"
     assert ran.has("guard   well-covered: only 79.5 percent are covered")
     assert (verdict["metrics"]["coverage_percent"], verdict["metrics"]["measured_in"]) == (79.5, "RED")
     # A signal that comes later is judged by the same rules, though the command loads no conftest.
@@ -690,7 +690,7 @@ def test_hooks_of_a_conftest_measure_and_guard(sample: Sample) -> None:
     sample.write({"coverage.txt": "101"})
     ran, verdict = judge(sample, "--phase=red")
     assert (ran.code, unmet_clauses(verdict)) == (10, ["coverage_percent <= 100"])
-    assert verdict["reason"] == "go on: coverage_percent <= 100 is not met (101.0)"
+    assert verdict["reason"] == "coverage_percent <= 100 is not met (101.0)"
 
 
 @pytest.mark.criterion("DC-07")
@@ -735,7 +735,7 @@ def test_what_a_hook_does_not_measure_is_unknown_and_closes_the_gate(sample: Sam
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["coverage_percent > 0"]
-    assert verdict["reason"] == "go on: not measured: coverage_percent"
+    assert verdict["reason"] == "not measured: coverage_percent"
     assert ran.has("1 failed", "not measured", said)
 
 
@@ -767,7 +767,7 @@ def test_two_hooks_that_disagree_make_a_metric_unknown(sample: Sample) -> None:
     )
     sample.environment.syspath_prepend(sample.root)
     ran, verdict = judge(sample, "--phase=red", plugins=("other",))
-    assert (ran.code, verdict["reason"]) == (10, "go on: not measured: coverage_percent")
+    assert (ran.code, verdict["reason"]) == (10, "not measured: coverage_percent")
     assert "has two values" in " ".join(verdict["warnings"])
 
 

@@ -46,7 +46,7 @@ ONE_MORE = "one more green run on this tree is needed: run again"
 @pytest.mark.parametrize(
     ("runs", "signal", "code", "reason"),
     [
-        pytest.param(1, False, 10, f"go on: {ONE_MORE}", id="neither-gate"),
+        pytest.param(1, False, 10, f"{ONE_MORE}", id="neither-gate"),
         pytest.param(1, True, 10, f"signal came too early: {ONE_MORE}", id="only-gate-2"),
         pytest.param(2, False, 10, WAITS, id="only-gate-1"),
         pytest.param(2, True, 0, "both gates hold: GREEN has exited", id="both-gates"),
@@ -75,11 +75,11 @@ def test_only_both_gates_together_let_a_phase_end(
 @pytest.mark.parametrize(
     ("done", "answer", "code", "reason"),
     [
-        pytest.param(1, "--not-done", 10, "go on: 1 test already passes, but a new test must fail first", id="neither"),
+        pytest.param(1, "--not-done", 10, "1 test already passes, but a new test must fail first", id="neither"),
         pytest.param(
             1, "", 10, "signal came too early: 1 test already passes, but a new test must fail first", id="only-gate-2"
         ),
-        pytest.param(0, "--not-done", 10, "go on: Gate 1 holds, but the signal says not done (look)", id="only-gate-1"),
+        pytest.param(0, "--not-done", 10, "Gate 1 holds, but the signal says not done (look)", id="only-gate-1"),
         pytest.param(0, "", 0, "both gates hold: RED has exited", id="both"),
     ],
 )
@@ -103,14 +103,10 @@ def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: 
     [
         pytest.param(2, 0, 1, 0, WAITS, id="more-tests-than-criteria"),
         pytest.param(2, 0, 2, 0, WAITS, id="as-many-tests-as-criteria"),
-        pytest.param(2, 0, 3, 10, "go on: 2 tests for 3 criteria", id="one-test-short"),
-        pytest.param(
-            2, 1, 2, 10, "go on: 1 test already passes, but a new test must fail first", id="one-passes-already"
-        ),
-        pytest.param(2, 2, 2, 10, "go on: 2 tests already pass, but a new test must fail first", id="all-pass-already"),
-        pytest.param(
-            10, 1, 9, 10, "go on: 1 test already passes, but a new test must fail first", id="nine-of-ten-fail"
-        ),
+        pytest.param(2, 0, 3, 10, "2 tests for 3 criteria", id="one-test-short"),
+        pytest.param(2, 1, 2, 10, "1 test already passes, but a new test must fail first", id="one-passes-already"),
+        pytest.param(2, 2, 2, 10, "2 tests already pass, but a new test must fail first", id="all-pass-already"),
+        pytest.param(10, 1, 9, 10, "1 test already passes, but a new test must fail first", id="nine-of-ten-fail"),
     ],
 )
 def test_red_wants_a_failing_test_for_each_criterion(
@@ -135,7 +131,7 @@ def test_red_without_a_test_is_closed(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red", "--exit-signal=done")
     assert ran.code == 5  # pytest's own: nothing was collected
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["iteration"]) == (False, False, None)
-    assert verdict["reason"] == "go on: this run does not count (empty): no test was collected"
+    assert verdict["reason"] == "this run does not count (empty): no test was collected"
     assert "tests_total > 0" in unmet_clauses(verdict)
 
 
@@ -144,7 +140,7 @@ def test_red_counts_only_the_new_tests_of_an_old_suite(sample: Sample) -> None:
     sample.write(test_steps=step_tests(2), steps=steps(2)).commit_all()
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 10
-    assert verdict["reason"] == "go on: no new or changed test: write the test for this step first"
+    assert verdict["reason"] == "no new or changed test: write the test for this step first"
     assert verdict["metrics"]["suite_passing"] == 2
 
     sample.write(test_steps=step_tests(3))
@@ -170,10 +166,10 @@ def marked_tests(*marks: str) -> str:
         pytest.param(["'AC-1', 'AC-2'", "'AC-3'", "'AC-3'"], WAITS, id="as-many-tests-one-of-which-shows-two"),
         pytest.param(
             ["'AC-1'", "'AC-2'", "'AC-2'"],
-            "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-3)",
+            "criteria-covered: no test shows 1 of the acceptance criteria (AC-3)",
             id="as-many-tests-and-one-criterion-left",
         ),
-        pytest.param(["'AC-1'", "'AC-2', 'AC-3'"], "go on: 2 tests for 3 criteria", id="one-test-short"),
+        pytest.param(["'AC-1'", "'AC-2', 'AC-3'"], "2 tests for 3 criteria", id="one-test-short"),
     ],
 )
 def test_red_wants_a_failing_test_for_each_criterion_in_a_list(sample: Sample, marks: list[str], reason: str) -> None:
@@ -190,7 +186,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
     sample.write({"criteria.yaml": "AC-1: Step 1\nAC-2: Step 2\n"})
     sample.write(test_steps=marked_tests("'AC-1'"), steps=steps(1)).commit_all()
     _, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.yaml")
-    assert verdict["reason"] == "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
+    assert verdict["reason"] == "criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
     sample.write(test_steps=marked_tests("'AC-1'", "'AC-2'"))
     _, verdict = judge(sample, "--phase=red")
     assert verdict["reason"] == WAITS
@@ -214,7 +210,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
             1,
             10,
             ["consecutive_green_runs >= required_green_runs"],
-            f"go on: {ONE_MORE}",
+            f"{ONE_MORE}",
             id="one-green-run",
         ),
         pytest.param(2, 2, 0, [], WAITS, id="two-green-runs"),
@@ -228,7 +224,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
                 "tests_passing == tests_total",
                 "consecutive_green_runs >= required_green_runs",
             ],
-            "go on: 1 of 2 tests fails",
+            "1 of 2 tests fails",
             id="one-test-fails-twice",
         ),
         pytest.param(
@@ -240,7 +236,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
                 "tests_passing == tests_total",
                 "consecutive_green_runs >= required_green_runs",
             ],
-            "go on: 2 of 2 tests fail",
+            "2 of 2 tests fail",
             id="nothing-is-written",
         ),
     ],
@@ -295,7 +291,7 @@ def test_green_runs_count_on_one_tree_only(sample: Sample) -> None:
 # --- DG-04 -------------------------------------------------------------------------------------------------------
 
 ONE_OF = (
-    "go on: one of these has to hold: refactoring_complete == true, iteration >= max_refactor_iterations,"
+    "one of these has to hold: refactoring_complete == true, iteration >= max_refactor_iterations,"
     " no_more_improvements_identified == true"
 )
 
@@ -335,7 +331,7 @@ def test_refactor_ends_when_a_tool_finds_no_more_improvements_and_not_before(sam
     sample.write(test_steps=step_tests(2), steps=f"import os\n{steps(2)}")
     ran, verdict = judge(sample, "--phase=refactor")
     assert (ran.code, verdict["gate_1"]["satisfied"]) == (10, False)
-    assert verdict["reason"] == f"go on: 1 place could still be better; or {ONE_OF.removeprefix('go on: ')}"
+    assert verdict["reason"] == f"1 place could still be better; or {ONE_OF}"
     sample.write(steps=steps(2))
     ran, verdict = judge(sample, "--phase=refactor")
     assert (ran.code, verdict["iteration"], verdict["reason"]) == (0, 2, WAITS)
@@ -455,14 +451,12 @@ def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
     [
         pytest.param(None, "absent", 10, WAITS, id="no-file"),
         pytest.param("exit_signal: true\n", "done", 0, "both gates hold: RED has exited", id="true"),
-        pytest.param(
-            "exit_signal: false\n", "not-done", 10, "go on: Gate 1 holds, but the signal says not done", id="false"
-        ),
+        pytest.param("exit_signal: false\n", "not-done", 10, "Gate 1 holds, but the signal says not done", id="false"),
         pytest.param(
             "exit_signal: blocked\nreason: no key\n",
             "blocked",
             10,
-            "stop: needs a person (blocked): no key",
+            "needs a person (blocked): no key",
             id="blocked",
         ),
         pytest.param("exit_signal: True\n", "malformed", 10, "exit_signal is 'True'", id="capital-true"),
@@ -940,8 +934,8 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(sample: Sample) -> None:
         ran, verdict = judge(sample, "--phase=green")
         seen.append((ran.code, verdict["metrics"]["consecutive_green_runs"], verdict["gate_1"]["satisfied"]))
         if ran.code == 1:
-            assert verdict["reason"] == "go on: 1 of 1 test fails"
-            assert verdict["next"] == "pytest --phase=green"
+            assert verdict["reason"] == "1 of 1 test fails"
+            assert verdict["next_command"] == "pytest --phase=green"
             assert ran.has("another outcome on the same tree", "0 >= 2")
     assert seen == [(10, 1, False), (1, 0, False), (10, 1, False), (0, 2, True)]
 
@@ -1248,7 +1242,7 @@ def test_a_later_run_opens_an_exited_phase_again(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["iteration"], verdict["can_exit"]) == (2, False)
-    assert verdict["reason"] == "go on: 1 test already passes, but a new test must fail first"
+    assert verdict["reason"] == "1 test already passes, but a new test must fail first"
     assert (status(sample)["exited"], command(sample, "check").code) == (False, 10)
     refused = sample.pytest("--phase=green")
     assert refused.code == 13
@@ -1336,28 +1330,28 @@ def wrong_test(sample: Sample) -> Ran:
                 "  - tests_failing == 0",
                 "  - tests_passing == tests_total",
             ],
-            "go on: 1 of 2 tests fails",
+            "1 of 2 tests fails",
             id="failing-test",
         ),
         pytest.param(
             streak_too_short,
             10,
             ["closed", "  - consecutive_green_runs >= required_green_runs", "1 >= 2"],
-            f"go on: {ONE_MORE}",
+            f"{ONE_MORE}",
             id="short-streak",
         ),
         pytest.param(
             one_test_deleted,
             10,
             ["closed", "guard   tests-kept: 1 known test(s) are no longer in the sources"],
-            "go on: tests-kept: 1 known test(s) are no longer in the sources (test_steps.py::test_step_2)",
+            "tests-kept: 1 known test(s) are no longer in the sources (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(
             part_of_the_suite,
             10,
             ["closed", "guard   complete-run:"],
-            "go on: this run does not count (partial): 1 known test did not run (-k 'step_1')",
+            "this run does not count (partial): 1 known test did not run (-k 'step_1')",
             id="partial-run",
         ),
         pytest.param(no_signal, 10, ["Gate 2  Explicit exit signal", "absent"], WAITS, id="no-signal"),
@@ -1372,14 +1366,14 @@ def wrong_test(sample: Sample) -> Ran:
             blocked_signal,
             10,
             ["Gate 2  Explicit exit signal", "blocked"],
-            "stop: needs a person (blocked): no licence",
+            "needs a person (blocked): no licence",
             id="blocked",
         ),
         pytest.param(
             wrong_test,
             10,
             ["Gate 2  Explicit exit signal", "test wrong"],
-            "stop: needs a person (test-wrong): 2 is not 3",
+            "needs a person (test-wrong): 2 is not 3",
             id="test-wrong",
         ),
     ],
@@ -1468,7 +1462,7 @@ def test_a_condition_is_added_to_the_gate(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["suite_total >= 3"]
-    assert verdict["reason"] == "go on: suite_total >= 3 is not met (2)"
+    assert verdict["reason"] == "suite_total >= 3 is not met (2)"
     sample.write(test_steps=step_tests(3), steps=steps(1))
     ran, verdict = judge(sample, "--phase=red")
     # The workflow's own clauses still hold.
@@ -1534,7 +1528,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     sample.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
     sample.write(test_steps=step_tests(2))
     ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
-    assert (ran.code, verdict["reason"]) == (10, "go on: 2 tests for 3 criteria")
+    assert (ran.code, verdict["reason"]) == (10, "2 tests for 3 criteria")
     ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "holds")
@@ -1545,7 +1539,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT)
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["consecutive_green_runs >= 2"]
-    assert verdict["reason"] == "go on: consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in verdict["reason"]
+    assert verdict["reason"] == "consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in verdict["reason"]
     ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT, "--phase-exit=dual", "--exit-signal=both pass")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("Gate 1  All Tests Passing (Stable)")

@@ -79,7 +79,7 @@ def test_first_cycle(example: Example) -> None:
 
     example.copy("first-cycle/green")
     example.type("pytest --phase=green", ends_with=10)
-    assert example.reason() == "go on: one more green run on this tree is needed: run again"
+    assert example.reason() == "one more green run on this tree is needed: run again"
     example.type("pytest --phase=green")
     example.type("phase-gate signal --reason 'four years, twice'")
     assert example.reason() == "both gates hold: GREEN has exited"
@@ -124,7 +124,7 @@ def test_refactor_session(tmp_path: Path) -> None:
     said = example.type("pytest --phase=refactor", ends_with=10)
     assert "parcel.py:1 F401 `os` imported but unused [could-improve]" in said
     assert "parcel.py:32 8 statements stand at parcel.py:13, too [could-improve]" in said
-    assert example.reason().startswith("go on: 2 places could still be better")
+    assert example.reason().startswith("2 places could still be better")
 
     example.copy("refactor-session/refactor")
     said = example.type("pytest --phase=refactor")

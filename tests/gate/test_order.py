@@ -24,8 +24,8 @@ def at(phase: str, *, exited: bool = False, **fields: Any) -> State:
     return replace(NEW_STATE, phase=phase, exited=exited, cycle=1, workflow="tdd", visited=(phase,), **fields)
 
 
-def verdict(phase: str, reason: str = "go on: 1 of 2 tests fails", following: str = "pytest --phase=x") -> Any:
-    return {"phase": phase, "reason": reason, "next": following}
+def verdict(phase: str, reason: str = "1 of 2 tests fails", following: str = "pytest --phase=x") -> Any:
+    return {"phase": phase, "reason": reason, "next_command": following, "next_hint": ""}
 
 
 def phase(name: str) -> Phase:
@@ -79,7 +79,7 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
         pytest.param(
             at("RED", evaluation=verdict("RED", following="pytest --phase=red")),
             "green",
-            "GREEN can't begin: RED has not exited (go on: 1 of 2 tests fails)",
+            "GREEN can't begin: RED has not exited (1 of 2 tests fails)",
             "pytest --phase=red",
             id="it-says-what-the-last-verdict-missed",
         ),
@@ -310,7 +310,7 @@ def test_an_exit_to_done_moves_the_task_there() -> None:
 
 
 def test_what_to_do_is_the_verdicts_next_step_while_that_holds() -> None:
-    state = at("GREEN", evaluation=verdict("GREEN", "go on: x", "do this"))
-    assert (what_is_missing(state), what_to_do(state, phase("GREEN"))) == ("go on: x", "do this")
+    state = at("GREEN", evaluation=verdict("GREEN", "x", "do this"))
+    assert (what_is_missing(state), what_to_do(state, phase("GREEN"))) == ("x", "do this")
     stale = replace(state, evaluation_is_stale=True)
     assert what_to_do(stale, phase("GREEN")) == "pytest --phase=green"

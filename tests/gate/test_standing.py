@@ -21,8 +21,10 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **fields: Any) -> dic
         "run": "r1",
         "can_exit": can_exit,
         "gate_1": {"satisfied": gate_1},
+        "status": "open",
         "reason": "both gates hold: GREEN has exited",
-        "next": "pytest --phase=refactor",
+        "next_command": "pytest --phase=refactor",
+        "next_hint": "",
         "metrics": {},
         **fields,
     }
@@ -37,7 +39,8 @@ DOCUMENT = replace(NEW_STATE, phase="DOCUMENT", tree="partial-run-left", green_t
 def test_an_exited_phase_holds() -> None:
     standing = assess(EXITED, tree=TREE, at=AT)
     assert (standing.holds, standing.exit_code) == (True, 0)
-    assert (standing.reason, standing.next) == ("both gates hold: GREEN has exited", "pytest --phase=refactor")
+    assert (standing.status, standing.next_command) == ("open", "pytest --phase=refactor")
+    assert standing.reason == "both gates hold: GREEN has exited"
 
 
 @pytest.mark.parametrize(
@@ -113,16 +116,26 @@ def test_an_exited_phase_holds() -> None:
             id="the-next-command-names-the-task",
         ),
         pytest.param(
-            replace(EXITED, evaluation=verdict(can_exit=False, reason="Gate 1 holds; Gate 2 waits", next="signal")),
+            replace(
+                EXITED,
+                evaluation=verdict(
+                    can_exit=False, reason="Gate 1 holds; Gate 2 waits", status="waiting", next_command="signal"
+                ),
+            ),
             TREE,
             "Gate 1 holds; Gate 2 waits",
             "signal",
             id="gate-2-is-missing",
         ),
         pytest.param(
-            replace(EXITED, evaluation=verdict(can_exit=False, gate_1=False, reason="go on: 1 fails", next="mend")),
+            replace(
+                EXITED,
+                evaluation=verdict(
+                    can_exit=False, gate_1=False, status="closed", reason="1 fails", next_command="", next_hint="mend"
+                ),
+            ),
             TREE,
-            "go on: 1 fails",
+            "1 fails",
             "mend",
             id="gate-1-is-closed",
         ),
@@ -138,7 +151,7 @@ def test_an_exited_phase_holds() -> None:
 def test_closed(state: State, tree: str, reason: str, following: str) -> None:
     standing = assess(state, tree=tree, at=AT)
     assert (standing.holds, standing.exit_code) == (False, 10)
-    assert (standing.reason, standing.next) == (reason, following)
+    assert (standing.reason, standing.next_step) == (reason, following)
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,10 @@ def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
         "iteration": "1",
         "streak": "1",
         "run-kind": "complete",
-        "reason": "go on: one more green run on this tree is needed: run again",
-        "next": "pytest --phase=green",
+        "reason": "one more green run on this tree is needed: run again",
+        "status": "open",
+        "next-command": "pytest --phase=green",
+        "next-hint": "",
         "report-path": str(sample.root / "verdict.json"),
     }
 
@@ -165,7 +167,7 @@ def test_the_junit_report_of_the_tests_has_the_verdict(
     found = {each.attrib["name"]: each.attrib["value"] for each in suite.findall("properties/property")}
     assert found["phase-gate.phase"] == "GREEN"
     assert found["phase-gate.gate1"] == "false"
-    assert found["phase-gate.reason"] == "go on: 1 of 2 tests fails"
+    assert found["phase-gate.reason"] == "1 of 2 tests fails"
 
 
 def test_the_junit_report_of_a_shard_says_which_one(sample: Sample, github: Runner) -> None:

@@ -210,9 +210,9 @@ def test_what_was_typed_once_holds_for_the_cycle(sample: Sample) -> None:
     assert unmet_guards(verdict) == ["criteria-covered"]
     # A number is remembered, too.
     _, verdict = judge(sample, "--phase=red", "--phase-criteria=5")
-    assert verdict["reason"] == "go on: 1 test for 5 criteria"
+    assert verdict["reason"] == "1 test for 5 criteria"
     _, verdict = judge(sample, "--phase=red")
-    assert verdict["reason"] == "go on: 1 test for 5 criteria"
+    assert verdict["reason"] == "1 test for 5 criteria"
 
     sample.write({"test_leap.py": TESTS})
     sample.pytest("--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both")
@@ -284,7 +284,7 @@ def test_a_criterion_without_a_test_is_named_with_its_place(sample: Sample) -> N
     ran, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.md")
     assert ran.code == 10
     assert unmet_guards(verdict) == ["criteria-covered"]
-    assert verdict["reason"] == "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
+    assert verdict["reason"] == "criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
     assert ran.has(
         "      AC-2 no test is marked with it",
         "advisory: test_leap.py::test_century is marked with AC-7, which is not in criteria.md [criterion-unknown]",
@@ -304,7 +304,7 @@ def test_a_copy_shows_nothing_more(sample: Sample) -> None:
     )
     _, verdict = judge(sample, "--phase=red", "--phase-criteria=2")
     assert verdict["reason"] == (
-        "go on: criteria-covered: no test shows 1 of the acceptance criteria"
+        "criteria-covered: no test shows 1 of the acceptance criteria"
         " (2 criteria, and 1 different test: a copy of a test shows nothing more)"
     )
 
@@ -313,13 +313,13 @@ def test_one_test_for_all_is_too_few(sample: Sample) -> None:
     one = TESTS.partition('@pytest.mark.criterion("AC-2")')[0].replace('"AC-1"', '"AC-1", "AC-2"')
     _, verdict = judge(project(sample, one), "--phase=red", "--phase-criteria=criteria.md")
     assert (unmet_guards(verdict), unmet_clauses(verdict)) == ([], ["tests_total >= criteria_count"])
-    assert verdict["reason"] == "go on: 1 test for 2 criteria"
+    assert verdict["reason"] == "1 test for 2 criteria"
 
 
 def test_a_test_that_fails_in_green_is_the_tests_business(sample: Sample) -> None:
     leave_red(sample).write(leap="def is_leap(year):\n    return year % 4 == 0\n")
     _, verdict = judge(sample, "--phase=green")
-    assert verdict["reason"] == "go on: 1 of 2 tests fails"
+    assert verdict["reason"] == "1 of 2 tests fails"
     assert unmet_guards(verdict) == []
     assert standings(sample) == {"AC-1": "passing", "AC-2": "failing"}
 

@@ -74,8 +74,8 @@ def test_the_probe_opens_the_gate(sample: Sample) -> None:
     assert code == 10
     assert "- no_more_improvements_identified == true          false (measured)" in out
     assert "advisory: price.py:1 F401 `os` imported but unused [could-improve]" in out
-    assert verdict["reason"].startswith("go on: 1 place could still be better; or one of these has to hold: ")
-    assert verdict["next"] == "pytest --phase=refactor"
+    assert verdict["reason"].startswith("1 place could still be better; or one of these has to hold: ")
+    assert verdict["next_command"] == "pytest --phase=refactor"
     assert verdict["metrics"]["quality_delta"] == 0
 
     sample.write(price=TIDY)
@@ -174,7 +174,7 @@ def test_a_project_may_ask_for_no_worse_code(sample: Sample) -> None:
     code, out, verdict = refactor(sample.write(price=UGLY))
     assert code == 10
     assert "- quality_delta >= 0                                 -4" in out
-    assert verdict["reason"] == "go on: quality_delta >= 0 is not met (-4)"
+    assert verdict["reason"] == "quality_delta >= 0 is not met (-4)"
 
 
 def test_the_limits_are_frozen_with_the_tests(sample: Sample) -> None:

@@ -118,7 +118,7 @@ def test_a_hook_keeps_the_gate_closed(foreign: Sample, capsys: pytest.CaptureFix
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"] == "block"
     assert f"the root {foreign.root} belongs to " in answer["reason"]
-    assert f"PHASE_GATE_TRUST_ROOT={foreign.root}" in answer["next"]
+    assert f"PHASE_GATE_TRUST_ROOT={foreign.root}" in answer["next_hint"]
 
 
 @posix_only

@@ -50,5 +50,5 @@ def build_hostile() -> Story:
         )
     story = history.story()
     assert story.evaluation is not None
-    standing = replace(story.standing, reason=TEXTS["ends-the-script"], next=TEXTS["an-image"])
+    standing = replace(story.standing, reason=TEXTS["ends-the-script"], next_command=TEXTS["an-image"])
     return replace(story, task=TEXTS["svg"], standing=standing)

@@ -39,7 +39,9 @@ def document(**changes: Any) -> dict[str, Any]:
         "can_exit": True,
         "forced_exit": False,
         "reason": "both gates hold",
-        "next": "pytest --phase=refactor",
+        "status": "open",
+        "next_command": "pytest --phase=refactor",
+        "next_hint": "",
         "findings": [],
         "metrics": {"consecutive_green_runs": 2},
         "gate_1": {**gate_1, **changes.pop("gate_1", {})},
@@ -48,7 +50,7 @@ def document(**changes: Any) -> dict[str, Any]:
     return {**made, **changes}
 
 
-CLOSED: Any = {"gate_1": {"satisfied": False}, "can_exit": False, "reason": "go on: 1 test fails"}
+CLOSED: Any = {"gate_1": {"satisfied": False}, "can_exit": False, "status": "closed", "reason": "1 test fails"}
 ABSENT: Any = {"gate_2": {"satisfied": False, "answer": "absent", "reason": "", "by": ""}, "can_exit": False}
 BLOCKED: Any = {"gate_2": {"satisfied": False, "answer": "blocked", "reason": "no key"}, "can_exit": False}
 
@@ -101,7 +103,7 @@ def test_no_text_can_leave_its_annotation() -> None:
     findings = [finding("tests-kept", file=HOSTILE, id=HOSTILE)]
     gate_1 = {"satisfied": False, "guards": [guard("tests-kept", satisfied=False)]}
     rows = annotate(
-        document(reason=HOSTILE, next=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
+        document(reason=HOSTILE, next_command=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
     )
     for row in rows:
         assert "\n" not in row
@@ -147,7 +149,7 @@ def test_a_summary_is_cut_in_whole_lines(room: int, expected: str) -> None:
 
 
 def test_dotenv_has_one_plain_variable_a_line() -> None:
-    text = render_dotenv(document(reason=HOSTILE, next="n" * 10_000))
+    text = render_dotenv(document(reason=HOSTILE, next_command="n" * 10_000))
     rows = text.split("\n")
     assert rows.pop() == ""
     assert all(row.partition("=")[0].replace("_", "").isalnum() for row in rows)
@@ -207,19 +209,19 @@ def test_no_text_can_leave_the_xml() -> None:
         pytest.param(State(phase="GREEN"), {"holds": True}, "GREEN holds", "brightgreen", id="holds"),
         pytest.param(State(phase="GREEN", forced=True), {"holds": True}, "GREEN forced", "yellow", id="forced"),
         pytest.param(
-            State(phase="GREEN"), {"holds": False, "is_halted": True}, "GREEN stuck", "critical", id="circuit-open"
+            State(phase="GREEN"), {"holds": False, "status": "halted"}, "GREEN stuck", "critical", id="circuit-open"
         ),
         pytest.param(State(phase="DONE"), {"holds": True}, "DONE holds", "brightgreen", id="done"),
     ],
 )
 def test_a_badge_is_what_shields_reads(state: State, standing: Any, message: str, color: str) -> None:
-    badge = render_badge(state, Standing(reason="", next="", **standing), label="phase gate")
+    badge = render_badge(state, Standing(reason="", **{"status": "closed", **standing}), label="phase gate")
     assert badge == {
         "schemaVersion": 1,
         "label": "phase gate",
         "message": message,
         "color": color,
-        "isError": standing.get("is_halted", False),
+        "isError": standing.get("status") == "halted",
     }
 
 

@@ -131,8 +131,8 @@ def make_evidence(
         ),
         pytest.param(make_evidence(metrics={"consecutive_green_runs": 1}), "the streak is 1", id="streak-too-short"),
         pytest.param(
-            make_evidence(gate_1={"satisfied": False}, reason="go on: run again"),
-            "Gate 1 is closed: go on: run again",
+            make_evidence(gate_1={"satisfied": False}, reason="run again"),
+            "Gate 1 is closed: run again",
             id="gate-closed",
         ),
         pytest.param(make_evidence(said=(make_said(), make_said(code=11))), "pytest ended with 11", id="not-stored"),

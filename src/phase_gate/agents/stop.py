@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
+from phase_gate.gate.status import show_next
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import Until
@@ -20,7 +21,8 @@ Verdict = Literal["allow", "block", "ask", "deny"]
 class HookAnswer(Value):
     verdict: Verdict
     reason: str = ""
-    next: str = ""
+    next_command: str = ""
+    next_hint: str = ""
     #: It may stop, though nothing is done: somebody has to look.
     needs_person: bool = False
 
@@ -29,7 +31,8 @@ class HookAnswer(Value):
         """What to say, to the agent or to a person; empty if there is nothing to say."""
         if not self.reason:
             return ""
-        return show_rows((f"phase-gate: {self.reason}", *((f"Next: {self.next}",) if self.next else ())))
+        step = show_next(self.next_command, self.next_hint)
+        return show_rows((f"phase-gate: {self.reason}", *((f"Next: {step}",) if step else ())))
 
 
 class Stop(Value):
@@ -62,31 +65,35 @@ def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, m
     if state.phase is None or state.is_done or stop.is_broken_off or stop.is_helper:
         return ALLOW
     if standing.is_halted:
-        return _needs_person(standing.reason, standing.next)
-    waiting = _waits_for_person(state)
-    if waiting is not None:
-        return waiting
+        said = standing.verdict if standing.status == "stuck" else f"{standing.verdict}; a person is needed"
+        return _needs_person(said, standing.next_command, standing.next_hint)
+    verdict = _waits_for_person(state)
+    if verdict is not None:
+        return _needs_person(verdict["reason"], verdict["next_command"], verdict["next_hint"])
     if standing.holds and (until == "phase" or may_end_cycle):
         return ALLOW
     reason = standing.reason if not standing.holds else f"{state.phase} has exited, and the cycle goes on"
     if stop.is_near_limit:
-        return _needs_person(f"{reason}; the agent was sent on as often as it lets itself be sent on", standing.next)
-    return HookAnswer(verdict="block", reason=f"not done: {reason.removeprefix('go on: ')}", next=standing.next)
+        said = f"{reason}; the agent was sent on as often as it lets itself be sent on; a person is needed"
+        return _needs_person(said, standing.next_command, standing.next_hint)
+    return HookAnswer(
+        verdict="block",
+        reason=f"not done: {reason}",
+        next_command=standing.next_command,
+        next_hint=standing.next_hint,
+    )
 
 
-def _waits_for_person(state: State) -> HookAnswer | None:
-    """Return the answer where somebody said that a person is needed, and nothing ran since."""
+def _waits_for_person(state: State) -> Mapping[str, Any] | None:
+    """Return the verdict where it asks for a person, and nothing ran since."""
     evaluation: Mapping[str, Any] | None = state.evaluation
     if evaluation is None or state.evaluation_is_stale or evaluation["phase"] != state.phase:
         return None
-    if evaluation["gate_2"]["answer"] not in ("blocked", "test-wrong"):
-        return None
-    return _needs_person(str(evaluation["reason"]).removeprefix("stop: "), str(evaluation["next"]))
+    return evaluation if evaluation["status"] == "needs-person" else None
 
 
-def _needs_person(reason: str, following: str) -> HookAnswer:
-    said = reason if "needs a person" in reason else f"{reason}; a person is needed"
-    return HookAnswer(verdict="allow", reason=said, next=following, needs_person=True)
+def _needs_person(reason: str, command: str, hint: str) -> HookAnswer:
+    return HookAnswer(verdict="allow", reason=reason, next_command=command, next_hint=hint, needs_person=True)
 
 
 def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
@@ -95,5 +102,5 @@ def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
         return ALLOW
     reason = f"the gate is closed, for its state can't be trusted: {problem}"
     if stop.again or stop.is_near_limit:
-        return _needs_person(reason, remedy)
-    return HookAnswer(verdict="block", reason=reason, next=remedy)
+        return _needs_person(f"{reason}; a person is needed", "", remedy)
+    return HookAnswer(verdict="block", reason=reason, next_hint=remedy)

@@ -69,7 +69,7 @@ def decide_writes_in_doubt(writes: Iterable[Write], scene: Scene, problem: str, 
             return ours
         if not write.path.startswith(("/", "../")):
             reason = f"{write.path} is not written now, for the gate's state can't be trusted: {problem}"
-            return HookAnswer(verdict="deny", reason=reason, next=remedy)
+            return HookAnswer(verdict="deny", reason=reason, next_hint=remedy)
     return ALLOW
 
 
@@ -79,7 +79,9 @@ def _decide(write: Write, scene: Scene) -> HookAnswer:
         return ours
     if any(_covers(write.path, file) for file in scene.hook_files):
         reason = f"{write.path} tells the agent to ask the gate; a person decides whether it changes"
-        return HookAnswer(verdict="ask", reason=reason, next="phase-gate doctor shows whether the hook still answers")
+        return HookAnswer(
+            verdict="ask", reason=reason, next_hint="phase-gate doctor shows whether the hook still answers"
+        )
     if scene.frozen is not None:
         return _decide_frozen(write, scene, scene.frozen)
     return _decide_early(write, scene) if scene.is_red else ALLOW
@@ -92,7 +94,9 @@ def _decide_about_state(write: Write, scene: Scene) -> HookAnswer | None:
         return None
     reason = f"{write.path} holds the gate's own record: only the gate writes it"
     return HookAnswer(
-        verdict="deny", reason=reason, next='phase-gate signal --reason "..." gives a signal; phase-gate status looks'
+        verdict="deny",
+        reason=reason,
+        next_hint='phase-gate signal --reason "..." gives a signal; phase-gate status looks',
     )
 
 
@@ -115,8 +119,8 @@ def _refuse(write: Write, scene: Scene, reason: str) -> HookAnswer:
     way_back = f'phase-gate rewind {scene.first.lower()} --reason "...", then change it'
     if write.is_put_back:
         # It may be the honest way to take a change back, and it may lose the tests of this cycle.
-        return HookAnswer(verdict="ask", reason=f"{reason}; git would put {write.path} back", next=way_back)
-    return HookAnswer(verdict="deny", reason=f"{reason} ({scene.phase})", next=way_back)
+        return HookAnswer(verdict="ask", reason=f"{reason}; git would put {write.path} back", next_hint=way_back)
+    return HookAnswer(verdict="deny", reason=f"{reason} ({scene.phase})", next_hint=way_back)
 
 
 def _is_settings(write: Write) -> bool:
@@ -126,7 +130,7 @@ def _is_settings(write: Write) -> bool:
 def _decide_shared(write: Write, scene: Scene) -> HookAnswer:
     if write.after is None:
         reason = f"{write.path} may set options of pytest, which must stay as they are ({scene.phase})"
-        return HookAnswer(verdict="ask", reason=reason, next="leave pytest's section as it is")
+        return HookAnswer(verdict="ask", reason=reason, next_hint="leave pytest's section as it is")
     if pytest_section(write.path, write.before or "") == pytest_section(write.path, write.after):
         return ALLOW
     return _refuse(write, scene, f"{write.path} sets options of pytest, and tests are frozen with them")
@@ -219,7 +223,9 @@ def _decide_early(write: Write, scene: Scene) -> HookAnswer:
         if only_adds_stubs(write.before, write.after):
             return ALLOW
     reason = f"{scene.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
-    return HookAnswer(verdict="ask", reason=reason, next=f"pytest --phase={scene.phase.lower()} shows the tests fail")
+    return HookAnswer(
+        verdict="ask", reason=reason, next_hint=f"pytest --phase={scene.phase.lower()} shows the tests fail"
+    )
 
 
 def _covers(written: str, file: str) -> bool:

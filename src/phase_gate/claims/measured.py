@@ -93,7 +93,7 @@ def _tests_pass(state: State, tree: str, store: TaskStore) -> _Known:
         return True, f"Gate 1 holds in iteration {verdict['iteration']}"
     if _holds_but_for_claims(verdict):
         return True, f"Gate 1 waits for nothing but a claim in iteration {verdict['iteration']}"
-    return False, f"Gate 1 is closed: {str(verdict['reason']).removeprefix('go on: ')}"
+    return False, f"Gate 1 is closed: {verdict['reason']}"
 
 
 def _holds_but_for_claims(verdict: Json) -> bool:

@@ -22,8 +22,8 @@ MOST = 500
 
 INSTRUCTIONS = (
     "Where a test-driven task stands, measured inside pytest. A phase may end only if `holds` is true: both gates hold,"
-    " the metrics and an explicit exit signal. These tools only look. Tests are run with the command in `next`; the"
-    " signal is given in a shell, on purpose, and can't be given here."
+    " the metrics and an explicit exit signal. These tools only look. Tests are run with the command in `next_command`;"
+    " the signal is given in a shell, on purpose, and can't be given here."
 )
 
 

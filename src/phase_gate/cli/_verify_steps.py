@@ -130,7 +130,7 @@ def commit(call: Call) -> Answer:
 
     board = open_board(call)
     done = commit_task(board.session(board.named() or find_committable(board)), message=call.arguments.message)
-    following = advise_task(done.status.verification).next
+    following = advise_task(done.status.verification).next_step
     rows = [f"{done.status.task}: committed as {done.commit[:10]}", *(f"  {name}" for name in done.files)]
     return Answer(
         text=show_rows([*rows, f"  next: {following}"]),

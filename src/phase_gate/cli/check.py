@@ -34,12 +34,11 @@ def run(call: Call) -> Answer:
         "root": str(project.root),
         "phase": opened.state.phase,
         "holds": standing.holds,
-        "reason": standing.reason,
-        "next": standing.next,
+        **standing.document,
         "forced_exit": opened.state.forced,
     }
     phase = opened.state.phase or "no phase"
     forced = " (forced)" if opened.state.forced else ""
     word = "holds" if standing.holds else "closed"
-    text = show_rows((f"{phase}: {word}{forced}: {standing.reason}", f"  next: {standing.next}"))
+    text = show_rows((f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"))
     return Answer(text=text, document=document, exit_code=standing.exit_code)

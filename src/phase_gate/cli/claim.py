@@ -17,6 +17,7 @@ from phase_gate.cli.signal import give_signal
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.signals import Signal
+from phase_gate.gate.status import show_next
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import replace
@@ -157,19 +158,20 @@ def _answer(
 ) -> Answer:
     state = store.look().state
     phase = state.phase if verdict is None else verdict.subject.phase
+    hint = "" if verdict is None else verdict.next_hint
     if verdict is not None:
-        following = verdict.next
+        following = verdict.next_command
     elif decision.outcome is Outcome.COMPLETE:
         following = signal_command(project.task)
     elif decision.outcome in (Outcome.HALTED, Outcome.ASK):
         following = "phase-gate breaker status"
     else:
         following = run_command("auto", project.task)
-    text = render_claim(decision, phase=str(phase), next_step=following)
+    text = render_claim(decision, phase=str(phase), next_step=show_next(following, hint))
     code = decision.exit_code
     if verdict is not None:
         code = exit_codes.HOLDS if verdict.can_exit else code or exit_codes.GATE_CLOSED
-        text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.reason}')}"
+        text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.verdict}')}"
     elif asked:
         text += "\n  signal: none was given"
     document = {
@@ -178,7 +180,8 @@ def _answer(
         "phase": phase,
         "iteration": state.iteration,
         **decision_to_json(decision),
-        "next": following,
+        "next_command": following,
+        "next_hint": hint,
         "evaluation": None if verdict is None else evaluation_to_json(verdict),
     }
     return Answer(text=text, document=document, exit_code=code)

@@ -60,17 +60,15 @@ def run(call: Call) -> Answer:
     if call.arguments.gate_result and state.evaluation is not None:
         return _gate_result(call, state.evaluation, standing)
     if state.evaluation is None:
-        document = {"evaluation": None, "reason": standing.reason, "next": standing.next}
-        text = show_rows((standing.reason, f"  next: {standing.next}"))
-        return Answer(text=text, document=document, exit_code=standing.exit_code)
+        text = show_rows((standing.verdict, f"  next: {standing.next_step}"))
+        return Answer(text=text, document={"evaluation": None, **standing.document}, exit_code=standing.exit_code)
     verdict: dict[str, Any] = {
         "evaluation": state.evaluation,
         "holds": standing.holds,
-        "reason": standing.reason,
-        "next": standing.next,
+        **standing.document,
     }
     return Answer(
-        text=_verdict_text(state.evaluation, standing.reason, standing.next),
+        text=_verdict_text(state.evaluation, standing.verdict, standing.next_step),
         document=verdict,
         exit_code=standing.exit_code,
     )

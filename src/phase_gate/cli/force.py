@@ -69,6 +69,6 @@ def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State
         evaluation, events = forced_events(state, workflow, phase, record, root=str(project.root))
         change.record(*events)
     return Answer(
-        text=show_rows((evaluation.reason, f"  next: {evaluation.next}")),
+        text=show_rows((evaluation.verdict, f"  next: {evaluation.next_step}")),
         document={"override": record, "evaluation": evaluation_to_json(evaluation)},
     )

@@ -148,13 +148,13 @@ def _may_end_cycle(project: Project, store: TaskStore, opened: Opened) -> bool:
 def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer:
     if event is None:
         reason = "the event on standard input can't be read, so nobody can tell what would be written"
-        return HookAnswer(verdict="deny", reason=reason, next="phase-gate doctor")
+        return HookAnswer(verdict="deny", reason=reason, next_command="phase-gate doctor")
     tool = agent.read_tool(event)
     try:
         return _judge_tool(call, event, tool)
     except Exception as error:
         fault = _fault(error)
-        return HookAnswer(verdict="deny", reason=f"the gate is closed: {fault.problem}", next=fault.remedy)
+        return HookAnswer(verdict="deny", reason=f"the gate is closed: {fault.problem}", next_hint=fault.remedy)
 
 
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:

@@ -17,6 +17,7 @@ from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.rejudging import evaluate_again, evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from phase_gate.gate.state import Measurement, State
+from phase_gate.gate.status import show_next
 from phase_gate.project import Project, rules_of
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.files import make_folder
@@ -192,7 +193,10 @@ def _refuse_stale(state: State, phase: Phase, tree: str) -> Measurement:
 
 
 def _what_follows(state: State, phase: Phase) -> str:
-    return str(state.evaluation["next"]) if state.evaluation is not None else f"pytest --phase={phase.next.lower()}"
+    verdict = state.evaluation
+    if verdict is None:
+        return f"pytest --phase={phase.next.lower()}"
+    return show_next(verdict["next_command"], verdict["next_hint"])
 
 
 def answer_with(evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:

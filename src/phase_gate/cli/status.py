@@ -79,8 +79,7 @@ def _look(call: Call) -> Answer:
         "forced_exit": state.forced,
         "streak": state.streak,
         "holds": standing.holds,
-        "reason": standing.reason,
-        "next": standing.next,
+        **standing.document,
         "facts": [
             {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
             for fact in state.facts
@@ -119,7 +118,7 @@ def _look(call: Call) -> Answer:
         rows.append(("signal", waiting.problem or "waiting for the next evaluation"))
     if overview is not None:
         rows.append(("tasks", overview.summary))
-    rows += [("verdict", standing.reason), ("next", standing.next)]
+    rows += [("verdict", standing.verdict), ("next", standing.next_step)]
     text = show_rows(f"{name:9}{value}" for name, value in rows)
     route = _draw(project, store, opened, standing)
     if route is not None:
@@ -182,4 +181,4 @@ def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str
     """Return the last verdict as it stands now: one that something came after does not let anybody exit."""
     if standing.holds or not evaluation["can_exit"]:
         return dict(evaluation)
-    return {**evaluation, "can_exit": False, "reason": standing.reason, "next": standing.next}
+    return {**evaluation, "can_exit": False, **standing.document}

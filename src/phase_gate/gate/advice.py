@@ -1,4 +1,4 @@
-"""What a verdict says to people: the reason in one sentence, and the next command to type.
+"""What follows from a verdict: its status, the reason in one sentence, the next command to type or a hint.
 
 Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks say the same.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from phase_gate.gate.breaker import Breaker, describe_wait
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
+from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
@@ -27,8 +28,22 @@ _NAMED = 3
 
 
 class Advice(Value, kw_only=False):
+    status: Status
     reason: str
-    next: str
+    #: Something that can be typed as it stands, or empty.
+    next_command: str = ""
+    #: A sentence for people, or empty: what to do where nothing can be typed, or what the command is good for.
+    next_hint: str = ""
+
+    @property
+    def next_step(self) -> str:
+        """The next command, the hint, or both, in one line."""
+        return show_next(self.next_command, self.next_hint)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        return show_verdict(self.status, self.reason)
 
 
 def advise(
@@ -43,63 +58,64 @@ def advise(
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
     again = look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
     if subject.iteration is None:
-        return Advice(f"go on: this run does not count ({subject.kind}): {subject.why}", again)
+        return Advice("void", f"this run does not count ({subject.kind}): {subject.why}", again)
     if reading.answer in ("blocked", "test-wrong"):
-        return Advice(
-            f"stop: needs a person ({reading.answer}): {reading.reason}", _way_out(workflow, reading, subject)
-        )
+        reason = f"needs a person ({reading.answer}): {reading.reason}"
+        return Advice("needs-person", reason, *_way_out(workflow, reading, subject))
     if not gate_1.satisfied:
-        reason, following = what_gate_1_misses(phase, gate_1, metrics, again, findings)
-        prefix = "signal came too early" if reading.is_done else "go on"
-        return Advice(f"{prefix}: {reason}", following)
+        missing = what_gate_1_misses(phase, gate_1, metrics, again, findings)
+        return Advice("early" if reading.is_done else "closed", *missing)
     if reading.is_done:
-        return Advice(*_both_hold(workflow, phase, subject))
+        return Advice("open", *_both_hold(workflow, phase, subject))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
-        return Advice(f"go on: Gate 1 holds, but the signal says not done{said}", again)
-    if reading.answer == "absent":
-        return Advice("Gate 1 holds; Gate 2 waits for the exit signal", signal_command(subject.task))
+        return Advice("waiting", f"Gate 1 holds, but the signal says not done{said}", again)
     if reading.answer == "held":
-        return Advice("Gate 1 holds; the signal goes with the last confirming run", again)
-    return Advice(
-        f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}", signal_command(subject.task)
-    )
+        return Advice("waiting", "Gate 1 holds; the signal goes with the last confirming run", again)
+    reason = "Gate 1 holds; Gate 2 waits for the exit signal"
+    if reading.answer != "absent":
+        reason = f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}"
+    return Advice("waiting", reason, signal_command(subject.task))
 
 
-def advise_halt(breaker: Breaker, subject: Subject, otherwise: str) -> Advice:
-    """Return what an open circuit says to people."""
+def advise_halt(breaker: Breaker, subject: Subject, otherwise: Advice) -> Advice:
+    """Return what an open circuit says to people.
+
+    :param otherwise: what would be said if it was closed.
+    """
     task = "" if subject.task == "default" else f" --task={subject.task}"
     wait = describe_wait(breaker, subject.at)
-    reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed"
-    return Advice(f"{reason}, or {wait} of rest. Else: {otherwise}", f"phase-gate breaker status{task}")
+    reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed, or {wait} of rest"
+    return Advice("halted", f"{reason}. Else: {otherwise.verdict}", f"phase-gate breaker status{task}")
 
 
-def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str]:
+def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
+    """Return reason, command and hint."""
     first = run_command(workflow.first.name, subject.task)
     if phase.next == DONE:
-        return f"both gates hold: {phase.name} has exited, the cycle is done", f"{first} starts the next cycle"
-    following = run_command(phase.next, subject.task)
-    if phase.may_end_cycle:
-        following = f"{following}, or {first} for the next cycle"
-    return f"both gates hold: {phase.name} has exited", following
+        return f"both gates hold: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
+    hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
+    return f"both gates hold: {phase.name} has exited", run_command(phase.next, subject.task), hint
 
 
-def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> str:
+def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> tuple[str, str]:
+    """Return command and hint."""
     if reading.answer == "test-wrong":
-        return f"{run_command(workflow.first.name, subject.task)} after correcting the test"
-    return f"help, then {run_command(subject.phase, subject.task)}"
+        return run_command(workflow.first.name, subject.task), "after correcting the test"
+    return run_command(subject.phase, subject.task), "once a person has helped"
 
 
 def what_gate_1_misses(
     phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
-) -> tuple[str, str]:
-    """Return what keeps Gate 1 closed, the first of it, and what to type."""
+) -> tuple[str, str, str]:
+    """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
     for guard in gate_1.guards:
         if not guard.holds:
-            return f"{guard.name}: {guard.detail}{_names(guard.name, findings)}", guard.remedy or again
+            reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"
+            return reason, "" if guard.remedy else again, guard.remedy
     for clause in gate_1.clauses:
         if clause.satisfied is not True and clause.group is None:
-            return _explain_clause(phase, clause, metrics, findings), _declare_or_run([clause], again)
+            return _explain_clause(phase, clause, metrics, findings), *_declare_or_run([clause], again)
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
@@ -107,9 +123,9 @@ def what_gate_1_misses(
         if isinstance(places, int) and places > 0 and any("no_more_improvements" in clause.text for clause in groups):
             # A tool has just said that there is something to do: nobody is asked to declare that there is not.
             found = f"{count(places, 'place')} could still be better"
-            return f"{found}; or one of these has to hold: {ways}", again
-        return f"one of these has to hold: {ways}", _declare_or_run(groups, again)
-    return f"{gate_1.name} is not met", again
+            return f"{found}; or one of these has to hold: {ways}", again, ""
+        return f"one of these has to hold: {ways}", *_declare_or_run(groups, again)
+    return f"{gate_1.name} is not met", again, ""
 
 
 def _names(guard: str, findings: tuple[Finding, ...]) -> str:
@@ -130,14 +146,15 @@ def _first(named: list[str]) -> str:
     return f"{', '.join(named[:_NAMED])}{more}"
 
 
-def _declare_or_run(clauses: list[Clause], again: str) -> str:
+def _declare_or_run(clauses: list[Clause], again: str) -> tuple[str, str]:
+    """Return command and hint."""
     for clause in clauses:
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
-            return "phase-gate claim FILE, with what the agent printed"
+            return "", "phase-gate claim FILE, with what the agent printed"
         name, _, rest = clause.text.partition(" == ")
         if rest == "true" and name in clause.unknown and name not in METRIC_TYPES:
-            return f'phase-gate declare {name}=true --reason "..."'
-    return again
+            return f'phase-gate declare {name}=true --reason "..."', ""
+    return again, ""
 
 
 def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:

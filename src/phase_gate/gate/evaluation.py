@@ -14,6 +14,7 @@ from phase_gate.gate.findings import Finding, findings_to_json
 from phase_gate.gate.measured import Table, tables_to_json, wanted_names
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Fact, State
+from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import Value, as_dict, field, replace
 from phase_gate.workflow.conditions import Clause
@@ -93,8 +94,10 @@ class Evaluation(Value):
     subject: Subject
     gate_1: Gate1Result
     gate_2: Reading
+    status: Status
     reason: str
-    next: str
+    next_command: str
+    next_hint: str
     metrics: Metrics
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -117,6 +120,16 @@ class Evaluation(Value):
     @property
     def is_premature(self) -> bool:
         return self.gate_2.is_done and not self.gate_1.satisfied
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        return show_verdict(self.status, self.reason)
+
+    @property
+    def next_step(self) -> str:
+        """The next command, the hint, or both, in one line."""
+        return show_next(self.next_command, self.next_hint)
 
 
 def evaluate(
@@ -152,8 +165,7 @@ def evaluate(
         subject=subject,
         gate_1=gate_1,
         gate_2=reading,
-        reason=advice.reason,
-        next=advice.next,
+        **as_dict(advice),
         metrics=metrics,
         warnings=tuple(warnings),
         notes=tuple(notes),
@@ -169,8 +181,13 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     evaluation = replace(evaluation, breaker=breaker)
     if not breaker.is_open or evaluation.gate_2.answer in ("blocked", "test-wrong"):
         return evaluation
-    advice = advise_halt(breaker, evaluation.subject, evaluation.reason)
-    return replace(evaluation, reason=advice.reason, next=advice.next)
+    otherwise = Advice(evaluation.status, evaluation.reason)
+    return with_advice(evaluation, advise_halt(breaker, evaluation.subject, otherwise))
+
+
+def with_advice(evaluation: Evaluation, advice: Advice) -> Evaluation:
+    """Return the verdict with another status, reason and next step."""
+    return replace(evaluation, **as_dict(advice))
 
 
 def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[Said, ...]:
@@ -324,8 +341,10 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         },
         "can_exit": evaluation.can_exit,
         "forced_exit": evaluation.forced_exit,
+        "status": evaluation.status,
         "reason": evaluation.reason,
-        "next": evaluation.next,
+        "next_command": evaluation.next_command,
+        "next_hint": evaluation.next_hint,
         "warnings": list(evaluation.warnings),
         "notes": list(evaluation.notes),
         "findings": findings_to_json(evaluation.findings),

@@ -14,6 +14,7 @@ from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.status import show_next
 from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK
@@ -231,7 +232,7 @@ def what_is_missing(state: State) -> str:
 
 def what_to_do(state: State, current: Phase) -> str:
     if state.evaluation is not None and state.evaluation.get("phase") == state.phase and not state.evaluation_is_stale:
-        return str(state.evaluation["next"])
+        return show_next(state.evaluation["next_command"], state.evaluation["next_hint"])
     return f"pytest --phase={current.name.lower()}"
 
 

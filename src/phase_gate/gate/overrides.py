@@ -119,8 +119,10 @@ def forced_events(
     evaluation = replace(
         evaluation,
         forced_exit=True,
+        status="open",
         reason=f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}",
-        next=following,
+        next_command=following,
+        next_hint="",
     )
     data = {
         "phase": phase.name,

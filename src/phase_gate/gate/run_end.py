@@ -185,7 +185,7 @@ def finish_run(
         overrides=state.overrides,
     )
     if stays and state.phase is not None:
-        evaluation = replace(evaluation, next=run_command(state.phase, state.task))
+        evaluation = replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
     breaker = at_time(state.breaker, at)
     if counts:
         breaker = observe_run(state.breaker, _see_run(record, judgement, evaluation, phase), phase.breaker, at=at)

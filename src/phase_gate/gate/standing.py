@@ -12,6 +12,7 @@ from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.forked import LATE
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.state import Json, State
+from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.values import Value
 from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import run_command
@@ -21,11 +22,33 @@ if TYPE_CHECKING:
 
 
 class Standing(Value):
+    #: The gate that was asked for is open: Gate 1 alone, or both.
     holds: bool
+    status: Status
     reason: str
-    next: str
-    #: The circuit is open.
-    is_halted: bool = False
+    #: Something that can be typed as it stands, or empty; and a sentence for people, or empty.
+    next_command: str = ""
+    next_hint: str = ""
+
+    @property
+    def is_halted(self) -> bool:
+        """The circuit is open, or a pipeline is stuck."""
+        return self.status in ("halted", "stuck")
+
+    @property
+    def verdict(self) -> str:
+        """Where the task stands, as a sentence."""
+        return show_verdict(self.status, self.reason)
+
+    @property
+    def next_step(self) -> str:
+        """The next command, the hint, or both, in one line."""
+        return show_next(self.next_command, self.next_hint)
+
+    @property
+    def document(self) -> dict[str, str]:
+        """What every command says of it in JSON."""
+        return {name: getattr(self, name) for name in ("status", "reason", "next_command", "next_hint")}
 
     @property
     def exit_code(self) -> int:
@@ -53,48 +76,53 @@ def assess(
     :param again: what to type to have the present phase judged anew; a run of it where that is left out.
     """
     if state.phase is None:
-        return Standing(holds=False, reason="no run is recorded yet", next=begin)
+        return closed("unstarted", "no run is recorded yet", begin)
     for part, value in parts_of(state):
         standing = part.standing(value, state, tree=tree, gate_1_only=gate_1_only)
         if standing is not None:
             return standing
     if state.is_stuck:
         task = "" if state.task == "default" else f" --task {state.task}"
-        reason = f"stuck: {state.stuck}; a person is needed"
-        return Standing(holds=False, reason=reason, next=f"phase-gate pipeline recover{task}", is_halted=True)
+        return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
         wait = describe_wait(breaker, at)
-        reason = f"halt: the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
-        return Standing(holds=False, reason=reason, next="phase-gate breaker status", is_halted=True)
+        reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
+        return closed("halted", reason, "phase-gate breaker status")
     evaluation = state.evaluation
     again = again or run_command("auto", state.task)
     # A nested one proves nothing either way, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
     if gone:
-        return Standing(holds=False, reason=f"run {gone[0][:8]} began and never ended", next=again)
+        return closed("stale", f"run {gone[0][:8]} began and never ended", again)
     if any(not run.nested for run in state.open_runs):
-        return Standing(holds=False, reason="a run is going on", next="wait for it to end")
+        return Standing(holds=False, status="running", reason="a run is going on", next_hint="wait for it to end")
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
         missing = "no verdict on" if state.parts else "no complete run in"
-        return Standing(holds=False, reason=f"{missing} {state.phase} yet", next=again)
+        return closed("unstarted", f"{missing} {state.phase} yet", again)
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
         came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
-        return Standing(holds=False, reason=f"{came}: it has to be made anew", next=again)
+        return closed("stale", f"{came}: it has to be made anew", again)
     left = state.tree
     if evaluation["run"] is None:
         # It speaks of the code that the last green run tested, or of no code at all.
         left = state.green_tree if evaluation["metrics"].get("code_as_tested") else tree
     if tree != left:
-        return Standing(holds=False, reason="files have changed since the last run", next=again)
+        return closed("stale", "files have changed since the last run", again)
     return by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
 def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:
     """Return what a verdict that still counts says."""
     holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
-    return Standing(holds=bool(holds), reason=str(evaluation["reason"]), next=str(evaluation["next"]))
+    said = {name: evaluation[name] for name in ("status", "reason", "next_command", "next_hint")}
+    return Standing(holds=bool(holds), **said)
+
+
+def closed(status: Status, reason: str, command: str) -> Standing:
+    """Return that the gate is closed, and what to type."""
+    return Standing(holds=False, status=status, reason=reason, next_command=command)
 
 
 # --- what a run's exit status becomes

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from phase_gate.gate.advice import what_gate_1_misses
-from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.advice import Advice, what_gate_1_misses
+from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
 from phase_gate.pipeline.model import Failure, Pipeline, Request
@@ -119,20 +119,20 @@ def with_pipeline(
         evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
     if plan.failure is not None:
         failed = f"the gate of {phase.name} failed: {plan.failure.reason}"
+        recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")
         if plan.stuck:
             reason = f"{STUCK}: {failed}; {plan.stuck}. A person is needed"
-        else:
-            number, allowed = pipeline.recoveries + 1, budget(workflow)
-            reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
-        named = "" if task == "default" else f" --task {task}"
-        return replace(evaluation, reason=reason, next=f"phase-gate pipeline recover{named}")
+            return with_advice(evaluation, Advice("stuck", reason, recover))
+        number, allowed = pipeline.recoveries + 1, budget(workflow)
+        reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
+        return with_advice(evaluation, Advice("closed", reason, recover))
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:
         first = look_command(task) if workflow.first.tests == "none" else run_command("auto", task)
-        return replace(evaluation, next=f"{first} starts the next cycle")
+        return replace(evaluation, next_command=first, next_hint="starts the next cycle")
     reason = f"both gates hold: {phase.name} has exited{describe_way(plan.way)}"
-    return replace(evaluation, reason=reason, next=enter_command(workflow, plan.way.phase, task))
+    return with_advice(evaluation, Advice("open", reason, enter_command(workflow, plan.way.phase, task)))
 
 
 def describe_way(way: Way) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.findings import place_of
+from phase_gate.gate.status import show_next, show_verdict
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text
@@ -79,7 +80,8 @@ def annotate(document: Mapping[str, Any], *, meaning: ExitMeaning) -> list[str]:
     where = f"{document['phase']}, iteration {document['iteration']}"
     if document["iteration"] is None:
         where = f"{document['phase']}, {document['run_kind']} run"
-    told = f"{document['reason']}\nnext: {document['next']}"
+    step = show_next(document["next_command"], document["next_hint"])
+    told = f"{show_verdict(document['status'], document['reason'])}\nnext: {step}"
     found: list[str] = []
     if not gate_1["satisfied"]:
         level = "warning" if meaning == "tests" else "error"
@@ -157,8 +159,10 @@ def verdict_words(document: Mapping[str, Any]) -> dict[str, str]:
         "iteration": document["iteration"],
         "streak": metrics.get("consecutive_green_runs"),
         "run-kind": document["run_kind"],
+        "status": document["status"],
         "reason": document["reason"],
-        "next": document["next"],
+        "next-command": document["next_command"],
+        "next-hint": document["next_hint"],
     }
     return {name: _plain(value) for name, value in words.items()}
 

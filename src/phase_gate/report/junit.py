@@ -7,6 +7,7 @@ from typing import Any
 
 from phase_gate.gate.findings import place_of
 from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.status import show_next
 from phase_gate.report.ci import verdict_words
 from phase_gate.visible import show_line, show_rows
 
@@ -59,7 +60,7 @@ def _what_is_open(document: Mapping[str, Any]) -> Iterator[str]:
     for row in document["findings"]:
         if row["tier"] == "hard":
             yield f"  {place_of(row)} {row['detail']}".rstrip()
-    yield f"next: {document['next']}"
+    yield f"next: {show_next(document['next_command'], document['next_hint'])}"
 
 
 def _legal(text: object) -> str:

@@ -54,10 +54,10 @@ def headline(story: Story) -> str:
         return f"{story.phase} is halted"
     if story.standing.holds:
         return f"{story.phase} may end"
-    verdict = story.evaluation
-    is_present = verdict is not None and verdict["reason"] == story.standing.reason
-    if verdict is not None and is_present and verdict["gate_1"]["satisfied"]:
+    if story.standing.status == "waiting":
         return f"{story.phase} waits for the signal"
+    if story.standing.status == "needs-person":
+        return f"{story.phase} needs a person"
     return f"{story.phase} goes on"
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from phase_gate.gate.evaluation import who_of
 from phase_gate.gate.findings import is_said_by, place_of
 from phase_gate.gate.signals import SHOWN
+from phase_gate.gate.status import show_verdict
 from phase_gate.gate.waivers import describe_override
-from phase_gate.report.markdown_text import as_code, as_marked_table, as_text
+from phase_gate.report.markdown_text import as_code, as_marked_table, as_text, next_line
 from phase_gate.workflow.names import REPORT_TITLE
 
 _MARKS = {True: "✅", False: "❌", None: "❔"}
@@ -22,9 +23,9 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     lines = [
         f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
         "",
-        f"**{as_text(document['reason'])}**",
+        f"**{as_text(show_verdict(document['status'], document['reason']))}**",
         "",
-        f"Next: {as_code(document['next'])} in {as_code(document['root'])}",
+        next_line(document["next_command"], document["next_hint"], root=document["root"]),
         "",
         f"| Gate 1: {as_text(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |",
         "| --- | --- | --- |",

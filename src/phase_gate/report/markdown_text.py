@@ -24,6 +24,12 @@ def as_code(text: object) -> str:
     return f"{fence}{padded}{fence}".replace("|", "\\|")
 
 
+def next_line(command: str, hint: str, *, root: str) -> str:
+    """Return the line that says what to do next."""
+    shown = as_text(hint) if not command else f"{as_code(command)} ({as_text(hint)})" if hint else as_code(command)
+    return f"Next: {shown} in {as_code(root)}"
+
+
 def as_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     return as_marked_table([as_text(column) for column in columns], ([as_text(cell) for cell in row] for row in rows))
 

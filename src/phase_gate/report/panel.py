@@ -62,9 +62,9 @@ def render_panel(
         lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):
         lines += _wrapped("Warning", text, _YELLOW)
-    lines += _wrapped("Verdict", evaluation.reason, _GREEN if evaluation.gate_1.satisfied else _RED)
+    lines += _wrapped("Verdict", evaluation.verdict, _GREEN if evaluation.gate_1.satisfied else _RED)
     # Never wrapped: it is to be copied.
-    lines.append(Line(f"Next     {evaluation.next}", _BOLD))
+    lines.append(Line(f"Next     {evaluation.next_step}", _BOLD))
     return lines
 
 

@@ -61,7 +61,7 @@ def _refuse(session: TaskSession, current: Verification) -> None:
         )
     if current.status is not Status.APPROVED:
         advice = advise_task(current)
-        raise NotAllowedError(f"{session.task} is {current.status}: only APPROVED commits", remedy=advice.next)
+        raise NotAllowedError(f"{session.task} is {current.status}: only APPROVED commits", remedy=advice.next_step)
     if current.commit:
         raise NotAllowedError(
             f"{session.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"

@@ -6,7 +6,7 @@ Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 th
 from __future__ import annotations
 
 from phase_gate.gate.advice import Advice
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_advice
 from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
@@ -102,7 +102,7 @@ def judge(
     # What the phase's exit, which follows at once, makes of it.
     decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
     advice = advise_task(decided, evaluation)
-    return replace(evaluation, reason=advice.reason, next=advice.next)
+    return with_advice(evaluation, advice)
 
 
 def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
@@ -159,26 +159,25 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
     """Return reason and next step for a task as it stands."""
     task, status = verification.spec.slug, verification.status
     if status is Status.PENDING:
-        return Advice("it waits for its executor", command("verify executor FILE", task))
+        return Advice("waiting", "it waits for its executor", "", command("verify executor FILE", task))
     if status is Status.EXECUTING:
-        return Advice(
-            f"attempt {verification.attempt}: it waits for the executor's report", command("verify executor FILE", task)
-        )
+        reason = f"attempt {verification.attempt}: it waits for the executor's report"
+        return Advice("waiting", reason, "", command("verify executor FILE", task))
     if status is Status.VERIFYING:
         return _verifying(verification)
     if status is Status.REVIEWING:
         return _reviewing(verification, evaluation)
     if status is Status.BLOCKED:
         assert verification.report is not None
-        return Advice(f"blocked: {_first_line(verification.report.result['error'])}", command("verify feedback", task))
+        reason = f"blocked: {_first_line(verification.report.result['error'])}"
+        return Advice("needs-person", reason, command("verify feedback", task))
     if status is Status.APPROVED:
         return _approved(verification)
     if status is Status.SKIPPED:
         assert verification.skip is not None
         skip = verification.skip
-        return Advice(
-            f"{verification.word} by {skip.by}: {skip.reason}", "commit it yourself: the gate did not see it pass"
-        )
+        hint = "commit it yourself: the gate did not see it pass"
+        return Advice("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
     return _failed(verification)
 
 
@@ -186,10 +185,11 @@ def _verifying(verification: Verification) -> Advice:
     check = verification.check
     following = command("verify run", verification.spec.slug)
     if check is None:
-        return Advice("the executor reports success; the verify command has to show it", following)
+        return Advice("waiting", "the executor reports success; the verify command has to show it", following)
     if check.how == "running":
-        return Advice(f"the verify command runs since {check.at}", command("verify status", verification.spec.slug))
-    return Advice(f"the verify command did not end by itself ({check.how}): {check.why}", following)
+        look = command("verify status", verification.spec.slug)
+        return Advice("running", f"the verify command runs since {check.at}", look)
+    return Advice("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
 
 
 def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Advice:
@@ -199,8 +199,9 @@ def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Adv
             if not guard.holds:
                 named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
                 shown = f" ({', '.join(named[:3])})" if named else ""
-                return Advice(f"go on: {guard.name}: {guard.detail}{shown}", guard.remedy)
+                return Advice("closed", f"{guard.name}: {guard.detail}{shown}", "", guard.remedy)
     return Advice(
+        "waiting",
         f"Gate 1 holds; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
         command("verify bundle", task),
     )
@@ -222,11 +223,11 @@ def _approved(verification: Verification) -> Advice:
     weak = " (weak)" if verification.weak_because else ""
     said = f"both gates hold: approved by {verification.review.by}{weak}"
     if verification.commit:
-        return Advice(f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
+        return Advice("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
     why = holds_back(verification)
     if why:
-        return Advice(f"{said}, but {why}: manual review", "look at it, and commit it yourself")
-    return Advice(said, command("verify commit", verification.spec.slug))
+        return Advice("open", f"{said}, but {why}: manual review", "", "look at it, and commit it yourself")
+    return Advice("open", said, command("verify commit", verification.spec.slug))
 
 
 def _failed(verification: Verification) -> Advice:
@@ -235,15 +236,14 @@ def _failed(verification: Verification) -> Advice:
     said = f"{last.type}: {_first_line(last.error)}"
     escalation = escalate(verification)
     if escalation.level >= 2:
-        return Advice(
-            f"stop: {escalation.reason}; {said}",
-            command('verify resume --reason "..." --by NAME', task),
-        )
+        hint = command('verify resume --reason "..." --by NAME', task)
+        return Advice("needs-person", f"{escalation.reason}; {said}", "", hint)
     left = retries_left(verification)
     tries = f"{count(left, 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
-        return Advice(f"{said}; {tries}, with more time and after 30 s", command("verify executor FILE", task))
-    return Advice(f"{said}; {tries}", command("verify feedback", task))
+        hint = command("verify executor FILE", task)
+        return Advice("closed", f"{said}; {tries}, with more time and after 30 s", "", hint)
+    return Advice("closed", f"{said}; {tries}", command("verify feedback", task))
 
 
 def _first_line(text: str) -> str:

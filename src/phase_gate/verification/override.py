@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.gate.evaluation import evaluation_to_json, with_advice
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import Transaction
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import FINISHED
@@ -70,7 +70,7 @@ def _take_out(
         # The task's own words: what follows is no run of pytest.
         change.record(skipped)
         advice = advise_task(require_verification(change.state, task))
-        evaluation = replace(evaluation, reason=advice.reason, next=advice.next)
+        evaluation = with_advice(evaluation, advice)
         judged = Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=change.at)
         change.record(*(judged if event.kind == "evaluated" else event for event in events))
     return Overridden(status=session.end_step(change, evaluation), record=record)

@@ -9,8 +9,9 @@ from typing import Any
 from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import Section
 from phase_gate.gate.parts import PARTS, VERIFICATION, Part
-from phase_gate.gate.standing import Standing, by_verdict
+from phase_gate.gate.standing import Standing, by_verdict, closed
 from phase_gate.gate.state import Event, Json, State
+from phase_gate.gate.status import Status
 from phase_gate.verification.events import advance, exit_phase
 from phase_gate.verification.model import Verification, verification_from_json, verification_to_json
 
@@ -33,13 +34,15 @@ class VerificationPart(Part):
         """Return whether the task holds: what is committed does, whatever comes after it."""
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.spec.slug}"
         if value.commit:
-            return Standing(holds=True, reason=f"approved, and committed as {value.commit[:10]}", next=look)
+            reason = f"approved, and committed as {value.commit[:10]}"
+            return Standing(holds=True, status="open", reason=reason, next_command=look)
         if evaluation is None or state.evaluation_is_stale:
             is_forked = evaluation is not None and state.is_forked
-            return Standing(holds=False, reason=LATE if is_forked else f"it is {value.status}", next=look)
+            status: Status = "unstarted" if evaluation is None else "stale"
+            return closed(status, LATE if is_forked else f"it is {value.status}", look)
         if value.verified_tree not in ("", tree) and not evaluation["forced_exit"]:
             reason = "files were changed after the verify run: its evidence is stale"
-            return Standing(holds=False, reason=reason, next=look)
+            return closed("stale", reason, look)
         return by_verdict(evaluation, gate_1_only=gate_1_only)
 
     def sections(

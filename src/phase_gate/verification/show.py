@@ -153,10 +153,10 @@ def step_rows(
     if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
         rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
     advice = advise_task(verification) if evaluation is None else evaluation
-    following = advice.next
+    following = advice.next_step
     if escalation.level > 2:
         following = f'phase-gate verify resume --wave {verification.spec.wave} --reason "..." --by NAME'
-    return [*rows, f"Verdict  {advice.reason}", f"Next     {following}"]
+    return [*rows, f"Verdict  {advice.verdict}", f"Next     {following}"]
 
 
 # --- verify tasks in a task's story: the same numbers as everywhere, as sections of a report

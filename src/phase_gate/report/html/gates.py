@@ -31,16 +31,21 @@ def render_head(story: Story) -> Html:
         ),
         _track(story) if story.steps else None,
         tag("h1", headline(story), class_=f"tone-{tone(story)}"),
-        tag("p", _sentence((story.ledger.problem or story.standing.reason).removeprefix("go on: ")), class_="reason"),
-        tag(
-            "p",
-            tag("span", "Next", class_="label"),
-            tag("code", story.ledger.remedy or story.standing.next, id="next"),
-            tag("button", "Copy", type="button", id="copy", class_="script"),
-            class_="next",
-        ),
+        tag("p", _sentence(story.ledger.problem or story.standing.reason), class_="reason"),
+        _next(*story.next_step),
         _facts(story),
         class_="head",
+    )
+
+
+def _next(command: str, hint: str) -> Html:
+    return tag(
+        "p",
+        tag("span", "Next", class_="label"),
+        tag("code", command, id="next") if command else None,
+        tag("button", "Copy", type="button", id="copy", class_="script") if command else None,
+        tag("span", hint) if hint else None,
+        class_="next",
     )
 
 
@@ -78,7 +83,7 @@ def render_gates(story: Story) -> Html:
         return tag("p", "No verdict yet: it comes with the first complete run.", class_="empty")
     about = f"iteration {verdict['iteration']}" if verdict["iteration"] is not None else verdict["run_kind"]
     # It stands above already, unless something came after it.
-    said = "" if verdict["reason"] == story.standing.reason else f": {verdict['reason']}"
+    said = "" if story.standing.document.items() <= verdict.items() else f": {verdict['reason']}"
     return join(
         (
             tag("p", f"The last verdict, on {verdict['phase']}, {about}{said}.", class_="intro"),

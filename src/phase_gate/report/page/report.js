@@ -201,7 +201,7 @@
     });
   }
 
-  byId("copy").addEventListener("click", async () => {
+  byId("copy")?.addEventListener("click", async () => {
     const next = byId("next");
     try {
       await navigator.clipboard.writeText(next.textContent);

@@ -10,7 +10,7 @@ from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.labels import describe_cells, describe_counts, headline, outcome_of, short_time
-from phase_gate.report.markdown_text import as_code, as_marked_table, as_table, as_text
+from phase_gate.report.markdown_text import as_code, as_marked_table, as_table, as_text, next_line
 from phase_gate.report.story.model import Story
 from phase_gate.report.tables import sparkline
 from phase_gate.workflow.metrics import show_value
@@ -32,9 +32,9 @@ def render_story(story: Story) -> str:
 def _lines(story: Story) -> Iterator[str]:
     yield f"{REPORT_TITLE}{as_text(headline(story))}"
     yield ""
-    yield f"**{as_text(story.ledger.problem or story.standing.reason)}**"
+    yield f"**{as_text(story.ledger.problem or story.standing.verdict)}**"
     yield ""
-    yield f"Next: {as_code(story.ledger.remedy or story.standing.next)} in {as_code(story.root)}"
+    yield next_line(*story.next_step, root=story.root)
     yield ""
     runs = len(story.runs) + story.runs_left_out
     facts = f"Task {story.task}, cycle {story.cycle}, iteration {story.iteration}, {story.streak} green in a row,"

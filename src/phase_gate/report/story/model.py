@@ -164,3 +164,10 @@ class Story(Value):
     calibration: Calibration | None = None
     #: Parts of special workflows: each is made elsewhere, and shown as it is.
     more: tuple[Section, ...] = ()
+
+    @property
+    def next_step(self) -> tuple[str, str]:
+        """The next command and a hint, either of them may be empty. A damaged ledger comes first."""
+        if self.ledger.remedy:
+            return "", self.ledger.remedy
+        return self.standing.next_command, self.standing.next_hint

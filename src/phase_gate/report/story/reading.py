@@ -70,5 +70,6 @@ def _with_damage(story: Story, damaged: list[StateError]) -> Story:
     if not damaged:
         return story
     first = damaged[0]
+    closed = Standing(holds=False, status="closed", reason=first.problem, next_hint=first.remedy)
     check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
-    return replace(story, ledger=check, standing=Standing(holds=False, reason=first.problem, next=first.remedy))
+    return replace(story, ledger=check, standing=closed)
