@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
-from phase_gate.gate.parts import PIPELINE, VERIFICATION
 from phase_gate.storage.climbing import Climb
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.own_folders import own_folders, refuse_links
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from phase_gate.evidence.context import Scene
     from phase_gate.gate.measured import Measured, Remembered
     from phase_gate.gate.state import State
-    from phase_gate.pipeline.model import Pipeline
-    from phase_gate.storage.opening import Opened
-    from phase_gate.verification.spec import TaskSpec
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Phase, Workflow
 
@@ -297,22 +293,6 @@ class Project(Value):
             cache_file=self.state_folder / "cache" / "tree.json",
         )
 
-    def take_task_tree(self, spec: TaskSpec) -> Tree:
-        """Return the fingerprint of the sources and of all files that a task of the verification gate lists."""
-        from phase_gate.verification.changes import list_matcher
-
-        plain = [each for each in spec.files if not set(each) & set("*?") and not (self.root / each).is_dir()]
-        if len(plain) < len(spec.files):
-            plain += list_files(self.root, state_folder=self.state_folder, keep=list_matcher(spec.files))
-        return self.take_tree(always=tuple(plain))
-
-    def take_standing_tree(self, state: State) -> str:
-        """Return the files now, as the task's verdict speaks of them."""
-        verification = state.parts.get(VERIFICATION)
-        if verification is not None:
-            return self.take_task_tree(verification.spec).digest
-        return self.take_tree(beside=state.beside).digest
-
 
 def _configuration(root: Path) -> Configuration:
     if not any(os.path.lexists(root / name) for name in (FILE_NAME, FILE_NAME.replace(".yaml", ".yml"))):
@@ -333,36 +313,3 @@ def who_am_i(environment: Mapping[str, str]) -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except (ImportError, KeyError):
         return "unknown"
-
-
-def rules_of(project: Project, store: TaskStore, opened: Opened) -> Workflow:
-    """Return the rules of the task: those that its pipeline began with, or its last run was judged by, else the
-    project's."""
-    if PIPELINE in opened.state.parts:
-        return pipeline_rules(store, opened.state.parts[PIPELINE])
-    if opened.state.rules is None:
-        return project.workflow()
-    from phase_gate.workflow.model_json import workflow_from_json
-
-    return workflow_from_json(store.objects.load(opened.state.rules))
-
-
-def next_commands(project: Project, store: TaskStore, state: State) -> dict[str, Any]:
-    """Return what to type where nothing is recorded yet, and to have the present phase of a pipeline judged anew."""
-    if state.phase is None:
-        return {"begin": project.begin_command}
-    if PIPELINE not in state.parts:
-        return {}
-    try:
-        phase = pipeline_rules(store, state.parts[PIPELINE]).phase(state.phase)
-    except PhaseGateError:
-        phase = None  # whoever judges it will say what is wrong; this is a hint
-    needs_no_tests = phase is None or phase.tests == "none"
-    return {"again": look_command(state.task) if needs_no_tests else run_command(state.phase, state.task)}
-
-
-def pipeline_rules(store: TaskStore, pipeline: Pipeline) -> Workflow:
-    """Return the rules that a pipeline began with: they hold until it ends, whatever stands in files by now."""
-    from phase_gate.workflow.model_json import workflow_from_json
-
-    return workflow_from_json(store.objects.load(pipeline.rules)["workflow"])

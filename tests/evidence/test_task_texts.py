@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.verification.changes import list_matcher, remember_files
+from phase_gate.storage.tree.fingerprint import list_matcher, take_tree
+from phase_gate.verification.changes import remember_files
 from phase_gate.verification.diff import TextChange
 from phase_gate.verification.texts import read_changes
 from tests.evidence.test_git import scene

@@ -13,10 +13,10 @@ from phase_gate.evidence.git import Since, look_since
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Kind, count
-from phase_gate.gate.standing import assess
 from phase_gate.gate.state import Json, State
-from phase_gate.project import Project, rules_of
-from phase_gate.storage.store import TaskStore, now
+from phase_gate.project import Project
+from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
@@ -34,19 +34,17 @@ class MeasuredClaim(Value):
     tree: str = ""
 
 
-def measure_claim(project: Project, store: TaskStore, *, show: Callable[[str], None]) -> MeasuredClaim:
+def measure_claim(task: Task, *, show: Callable[[str], None]) -> MeasuredClaim:
     """Return everything that a claim is compared with.
 
     :param show: says what is going on while a command of the project runs.
     """
-    opened = store.look()
-    state = opened.state
-    workflow = rules_of(project, store, opened)
-    phase = workflow.phase(str(state.phase))
+    project, store, state = task.project, task.store, task.state
+    phase = task.rules.phase(str(state.phase))
     if phase is None:
         raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
-    tree = project.take_tree(beside=state.beside).digest
-    tests = _tests_pass(state, tree, store)
+    tree = task.tree.digest
+    tests = _tests_pass(task)
     since = _files_changed(project, store, state)
     differ = _files_differ(since, store, state, tree)
     moved = _task_file(project)
@@ -81,13 +79,13 @@ def _interrupted(state: State) -> str:
     return f"somebody interrupted run {last.id[:8]}: ask them, or let a run end"
 
 
-def _tests_pass(state: State, tree: str, store: TaskStore) -> _Known:
+def _tests_pass(task: Task) -> _Known:
     """Tell whether Gate 1 holds now, but for what only a claim can give."""
-    standing = assess(state, tree=tree, at=now(), lost=store.lost_runs(state), gate_1_only=True)
+    state = task.state
     verdict = state.evaluation
     is_current = verdict is not None and verdict["phase"] == state.phase and not state.evaluation_is_stale
-    if not is_current or tree != state.tree or state.open_runs:
-        return None, standing.reason
+    if not is_current or task.tree.digest != state.tree or state.open_runs:
+        return None, task.standing(gate_1_only=True).reason
     assert verdict is not None
     if verdict["gate_1"]["satisfied"]:
         return True, f"Gate 1 holds in iteration {verdict['iteration']}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from phase_gate.gate.overrides import Person
     from phase_gate.storage.opening import Opened
     from phase_gate.storage.store import TaskStore
+    from phase_gate.task import Task
 
 
 class Answer(Value):
@@ -49,6 +50,12 @@ class Call(Value):
     def store(self, project: Project) -> TaskStore:
         return project.store(f"phase-gate {self.arguments.command}")
 
+    def task(self, project: Project | None = None) -> Task:
+        """Open the task that the command is about: once, and hand it down."""
+        from phase_gate.task import Task
+
+        return Task.open(project or self.project(), command=f"phase-gate {self.arguments.command}")
+
     def by(self) -> str:
         return getattr(self.arguments, "by", None) or who_am_i(self.environment)
 
@@ -69,16 +76,16 @@ class Call(Value):
         return Person(by=given.by or "", reason=given.reason or "", is_at_terminal=self.interactive)
 
 
-def require_task(project: Project, store: TaskStore, *, verification: bool = False) -> None:
-    """Refuse to change a task that does not exist yet. Looks first: a refused command writes nothing.
+def require_task(task: Task, *, verification: bool = False) -> None:
+    """Refuse to change a task that does not exist yet, before anything is locked or made.
 
     :param verification: whether a verify task will do; its steps are those of `verify`.
     """
-    state = store.look().state
-    if state.phase is None:
-        raise NotAllowedError(f"task {project.task} has no run yet", remedy=project.begin_command)
-    if VERIFICATION in state.parts and not verification:
+    name = task.project.task
+    if task.state.phase is None:
+        raise NotAllowedError(f"task {name} has no run yet", remedy=task.project.begin_command)
+    if VERIFICATION in task.state.parts and not verification:
         raise NotAllowedError(
-            f"{project.task} is a verify task: executor, verify command and reviewer decide about it",
-            remedy=f"phase-gate verify status --task {project.task}",
+            f"{name} is a verify task: executor, verify command and reviewer decide about it",
+            remedy=f"phase-gate verify status --task {name}",
         )

@@ -36,12 +36,8 @@ def _tasks(call: Call) -> Iterable[str]:
 
 
 def _rules(call: Call) -> tuple[Workflow, State]:
-    from phase_gate.project import rules_of
-
-    project = call.project()
-    store = call.store(project)
-    opened = store.look()
-    return rules_of(project, store, opened), opened.state
+    task = call.task()
+    return task.rules, task.state
 
 
 def _phases(workflow: Workflow, state: State) -> Iterable[str]:

@@ -11,21 +11,21 @@ from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.measured import Measured, Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import State
-from phase_gate.project import Project, rules_of
+from phase_gate.project import Project
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import Phase, Workflow
 
 
-def measure_now(project: Project, store: TaskStore) -> Measured:
+def measure_now(task: Task) -> Measured:
     """Return what the rules of the present phase speak of; nothing where that takes a run of the tests."""
-    opened = store.look()
-    state = opened.state
+    project, store, state = task.project, task.store, task.state
     if state.phase is None or state.exited:
         return Measured()
-    workflow = rules_of(project, store, opened)
+    workflow = task.rules
     phase = workflow.phase(state.phase)
     if phase is None:
         return Measured()
@@ -49,9 +49,9 @@ def _look_again(project: Project, store: TaskStore, state: State, workflow: Work
     return look_again(project, workflow, phase, store, state)
 
 
-def look_for(project: Project, store: TaskStore, state: State, workflow: Workflow) -> Callable[[Phase], Remembered]:
+def look_for(task: Task) -> Callable[[Phase], Remembered]:
     """Return what looks at the project where a verdict of a pipeline enters a phase."""
-    return lambda phase: project.remember(workflow, phase, store, state, begins_cycle=False)
+    return lambda phase: task.project.remember(task.rules, phase, task.store, task.state, begins_cycle=False)
 
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
@@ -68,16 +68,14 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
     )
 
 
-def remember_next(project: Project, store: TaskStore, *, may_end: bool = True) -> Callable[[Phase], Mapping[str, str]]:
+def remember_next(task: Task, *, may_end: bool = True) -> Callable[[Phase], Mapping[str, str]]:
     """Look at what the next phase is to be compared with; return what gives it, should the present one end."""
-    opened = store.look()
-    state = opened.state
+    state = task.state
     if not may_end or state.phase is None or state.exited:
         return lambda phase: {}
-    workflow = rules_of(project, store, opened)
-    present = workflow.phase(state.phase)
+    present = task.rules.phase(state.phase)
     if present is None:
         return lambda phase: {}
-    seen = project.remember_next(workflow, present, store, state)
+    seen = task.project.remember_next(task.rules, present, task.store, state)
     # Somebody may have moved the task on meanwhile.
     return lambda phase: seen if phase.name == state.phase else {}

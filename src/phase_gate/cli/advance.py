@@ -13,7 +13,7 @@ from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on,
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
 from phase_gate.gate.state import State
 from phase_gate.pipeline.model import find_pipeline
-from phase_gate.project import Project, rules_of
+from phase_gate.project import Project
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.visible import show_rows
@@ -26,15 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    if store.look().state.phase in (None, DONE):
+    task = call.task()
+    project, store = task.project, task.store
+    if task.state.phase in (None, DONE):
         begun = begin_pipeline(project, store)
         if begun is not None:
             return begun
-    require_task(project, store)
-    measured = measure_now(project, store)
-    remembered = remember_next(project, store)
+    require_task(task)
+    measured, remembered = measure_now(task), remember_next(task)
     with store.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
@@ -43,7 +42,8 @@ def run(call: Call) -> Answer:
             raise stuck_error(state)
         if state.phase == DONE:
             raise NotAllowedError("the cycle is done", remedy=f"{project.begin_command} starts the next one")
-        workflow = rules_of(project, store, change.opened)
+        locked = task.after(change)
+        workflow = locked.rules
         phase = workflow.phase(state.phase)
         assert phase is not None, "a task is in a phase of its own rules"
         if state.exited:
@@ -80,7 +80,7 @@ def run(call: Call) -> Answer:
             phase,
             reading,
             evidence=measured,
-            tree=project.take_tree(beside=state.beside).digest,
+            tree=locked.tree.digest,
             at=change.at,
             root=str(project.root),
         )
@@ -92,7 +92,7 @@ def run(call: Call) -> Answer:
                 remember_next=lambda: remembered(phase),
                 state=state,
                 workflow=workflow,
-                look=look_for(project, store, state, workflow),
+                look=look_for(locked),
             )
         )
     if reading.answer != "malformed":

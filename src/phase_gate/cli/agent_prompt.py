@@ -6,7 +6,6 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import UsageError
-from phase_gate.project import rules_of
 from phase_gate.report.prompt import STYLES, render_prompt
 
 
@@ -18,12 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    opened = store.look()
-    workflow = rules_of(project, store, opened)
+    task = call.task()
+    project, workflow = task.project, task.rules
     wanted = call.arguments.phase
-    phase = workflow.phase(wanted or opened.state.phase or "") or (None if wanted else workflow.first)
+    phase = workflow.phase(wanted or task.state.phase or "") or (None if wanted else workflow.first)
     if phase is None:
         names = ", ".join(each.name for each in workflow.phases)
         raise UsageError(f"workflow {workflow.name} has no phase {wanted!r}", remedy=f"use one of: {names}")

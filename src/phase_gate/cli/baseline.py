@@ -16,7 +16,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_plugin
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.baseline import refuse_baseline
-from phase_gate.project import Project, rules_of
+from phase_gate.project import Project
 from phase_gate.storage.tree.git import NoGitError, act_with_git
 from phase_gate.visible import show_rows
 
@@ -27,10 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    opened = store.look()
-    refuse_baseline(opened.state, rules_of(project, store, opened))
+    task = call.task()
+    project, store = task.project, task.store
+    refuse_baseline(task.state, task.rules)
     require_plugin()
     with _checkout(project, call.start, call.arguments.rev) as folder:
         command = [

@@ -15,6 +15,7 @@ from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
 from phase_gate.report.stuck import render_stuck
 from phase_gate.storage.store import TaskStore, now
+from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
 
@@ -33,15 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     if call.arguments.action == "skip":
         return end_phase(call, "skip", what="a skip", check=_refuse_skip)
-    project = call.project()
-    store = call.store(project)
-    require_task(project, store)
-    return _reset(call, store) if call.arguments.action == "reset" else _status(call, store)
+    task = call.task()
+    require_task(task)
+    return _reset(call, task) if call.arguments.action == "reset" else _status(call, task)
 
 
-def _status(call: Call, store: TaskStore) -> Answer:
-    state = store.look().state
-    report = stuck_report(store, state)
+def _status(call: Call, task: Task) -> Answer:
+    state = task.state
+    report = stuck_report(task.store, state)
     is_open = report.breaker.is_open
     document = {"breaker": breaker_to_json(report.breaker), "stuck": stuck_to_json(report)}
     if report.breaker.status is Status.CLOSED:
@@ -58,8 +58,8 @@ def _status(call: Call, store: TaskStore) -> Answer:
     return Answer(text=text, document=document, exit_code=exit_codes.CIRCUIT_OPEN if is_open else exit_codes.HOLDS)
 
 
-def _reset(call: Call, store: TaskStore) -> Answer:
-    project = call.project()
+def _reset(call: Call, task: Task) -> Answer:
+    project, store = task.project, task.store
     with store.transaction() as change:
         store.refuse_while_running(change.opened.state)
         breaker = at_time(change.state.breaker, change.at)

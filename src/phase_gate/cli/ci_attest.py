@@ -33,18 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    arguments, project = call.arguments, call.project()
-    store = call.store(project)
-    require_task(project, store)
-    state = store.look().state
-    tree = project.take_tree(beside=state.beside).digest
+    arguments, task = call.arguments, call.task()
+    require_task(task)
+    state, tree = task.state, task.tree.digest
     document = _verdict(state, tree)
-    subject = _subject(project, tree)
+    subject = _subject(task.project, tree)
     rules = {"name": f"workflow {state.workflow}", "digest": {"sha256": state.rules}}
     statements = []
     if arguments.predicate != "svr":
         statements.append(
-            in_toto.state_outcomes(subject, _outcomes(store, state), rules=rules, url=_url(call.environment))
+            in_toto.state_outcomes(subject, _outcomes(task.store, state), rules=rules, url=_url(call.environment))
         )
     if arguments.predicate != "test-result":
         statements.append(in_toto.state_verdict(subject, document, rules=rules, verifier=arguments.verifier))

@@ -6,10 +6,7 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json, write_output
-from phase_gate.gate.standing import assess
-from phase_gate.project import next_commands
 from phase_gate.report.badge import render_badge
-from phase_gate.storage.store import now
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,18 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    opened = store.look()
-    standing = assess(
-        opened.state,
-        tree=project.take_standing_tree(opened.state) if opened.exists else "",
-        at=now(),
-        lost=store.lost_runs(opened.state),
-        gate_1_only=call.arguments.gate1,
-        **next_commands(project, store, opened.state),
-    )
-    document = render_badge(opened.state, standing, label=call.arguments.label)
+    task = call.task()
+    standing = task.standing(gate_1_only=call.arguments.gate1)
+    document = render_badge(task.state, standing, label=call.arguments.label)
     text = render_json(document, indent=2)
     if call.arguments.output is None:
         return Answer(text=text, document=document)

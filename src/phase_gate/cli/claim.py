@@ -17,9 +17,10 @@ from phase_gate.cli.signal import give_signal
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.signals import Signal
+from phase_gate.gate.state import State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import run_command, signal_command
@@ -49,15 +50,17 @@ def run(call: Call) -> Answer:
         raise NotAllowedError(
             "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
         )
-    store = call.store(project)
-    require_task(project, store)
+    task = call.task(project)
+    require_task(task)
     texts, note = _read(call)
     text = read_claim_text(texts)
     said, prose = read_blocks(text), sentences(text)
     said = replace(said, notes=(*said.notes, *note))
-    decision = _decide(call, project, store, said, prose, threshold)
-    verdict = _signal(call, project, store, decision) if call.arguments.as_signal else None
-    return _answer(project, store, decision, verdict, asked=call.arguments.as_signal)
+    decision, state = _decide(call, task, said, prose, threshold)
+    verdict = None
+    if call.arguments.as_signal:
+        verdict, state = _signal(call, Task(project, task.store, state), decision)
+    return _answer(project, state, decision, verdict, asked=call.arguments.as_signal)
 
 
 def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -108,9 +111,11 @@ def _threshold(call: Call, gate: ExitGate) -> Threshold:
     return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
 
 
-def _decide(call: Call, project: Project, store: TaskStore, said: Said, prose: str, threshold: Threshold) -> Decision:
+def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold) -> tuple[Decision, State]:
+    """Decide on the claim and record it; return the decision, and the state after it."""
     # Before the lock: a build may take minutes.
-    looked = measure_claim(project, store, show=say_aside)
+    looked = measure_claim(task, show=say_aside)
+    store, configuration = task.store, task.project.configuration
     with store.transaction() as change:
         store.refuse_while_running(change.opened.state)
         if change.state.phase != looked.context.phase or change.state.iteration != looked.context.iteration:
@@ -122,7 +127,6 @@ def _decide(call: Call, project: Project, store: TaskStore, said: Said, prose: s
             claims_done=change.state.claims_done,
             at=change.at,
         )
-        configuration = project.configuration
         decision = decide(said, prose, context, configuration.exit_gate, configuration.confidence, threshold)
         # Only from one that passed on: what a blocked claim was about is still to be claimed.
         keeps = decision.passed and looked.git is not None
@@ -137,26 +141,21 @@ def _decide(call: Call, project: Project, store: TaskStore, said: Said, prose: s
                 remembered=remembered,
             )
         )
-    return decision
+    return decision, change.state
 
 
-def _signal(call: Call, project: Project, store: TaskStore, decision: Decision) -> Evaluation | None:
-    """Give the signal that the block gives; None if it gives none that counts."""
+def _signal(call: Call, task: Task, decision: Decision) -> tuple[Evaluation | None, State]:
+    """Give the signal that the block gives, if it gives one that counts; return the verdict, and the state after it."""
     said = decision.said
     reason = said.reason.strip('"')[:500] or "claimed by a status block"
     if said.explicit is False and not said.contradictions:
-        return give_signal(
-            project, store, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by())
-        )
+        return give_signal(task, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by()))
     if decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
-        return give_signal(project, store, Signal(answer="done", reason=reason, by=call.by()))
-    return None
+        return give_signal(task, Signal(answer="done", reason=reason, by=call.by()))
+    return None, task.state
 
 
-def _answer(
-    project: Project, store: TaskStore, decision: Decision, verdict: Evaluation | None, *, asked: bool
-) -> Answer:
-    state = store.look().state
+def _answer(project: Project, state: State, decision: Decision, verdict: Evaluation | None, *, asked: bool) -> Answer:
     phase = state.phase if verdict is None else verdict.subject.phase
     hint = "" if verdict is None else verdict.next_hint
     if verdict is not None:

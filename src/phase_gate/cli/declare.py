@@ -10,7 +10,6 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.state import Event, State
-from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Workflow
@@ -25,20 +24,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     project = call.project()
-    store = call.store(project)
     name, separator, text = call.arguments.fact.partition("=")
     name = ALIASES.get(name, name)
     if not separator:
         raise UsageError(f"{shorten(call.arguments.fact)} has no value", remedy="write NAME=VALUE")
     if not call.arguments.reason.strip():
         raise UsageError("a fact needs a reason", remedy='add --reason "..."')
-    require_task(project, store)
+    task = call.task(project)
+    store = task.store
+    require_task(task)
     with store.transaction() as change:
         assert change.state.phase is not None, "a task that exists is in a phase"
         if change.state.is_done:
             raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")
         store.refuse_while_running(change.opened.state)
-        workflow = rules_of(project, store, change.opened)
+        workflow = task.after(change).rules
         _refuse_unasked(workflow, change.state, name)
         value = _read_value(workflow.facts[name], name, text)
         data = {"name": name, "value": value, "reason": call.arguments.reason, "by": call.by()}

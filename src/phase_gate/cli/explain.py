@@ -15,11 +15,9 @@ from phase_gate.gate.evaluation import Said, who_of
 from phase_gate.gate.findings import is_said_by, place_of
 from phase_gate.gate.measured import PROVIDED, tables_from_json, wanted_names
 from phase_gate.gate.order import shorten
-from phase_gate.gate.standing import Standing, assess
+from phase_gate.gate.standing import Standing
 from phase_gate.gate.waivers import describe_override
-from phase_gate.project import next_commands, rules_of
 from phase_gate.report.tables import table_lines
-from phase_gate.storage.store import now
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRICS, show_value
 from phase_gate.workflow.model import Phase, Workflow
@@ -37,24 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    opened = store.look()
-    state = opened.state
-    workflow = rules_of(project, store, opened)
-    tree = project.take_standing_tree(opened.state) if opened.exists else ""
-    standing = assess(
-        state,
-        tree=tree,
-        at=now(),
-        lost=store.lost_runs(state),
-        **next_commands(project, store, state),
-    )
+    task = call.task()
+    state, workflow, standing = task.state, task.rules, task.standing()
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
         if call.arguments.name == "tests-unchanged" and state.sources is not None:
-            frozen = store.objects.load(state.sources)
-            found["diff"] = show_changes(frozen, project.root, found.get("findings", ()))
+            frozen = task.store.objects.load(state.sources)
+            found["diff"] = show_changes(frozen, task.project.root, found.get("findings", ()))
             found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
         return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
     if call.arguments.gate_result and state.evaluation is not None:

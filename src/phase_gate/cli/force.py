@@ -11,7 +11,6 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import State
-from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 
 
@@ -50,13 +49,13 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
 
 def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State, str], None]) -> Answer:
     """Record the override and the exit. Whatever is refused changes nothing, so it may be tried again."""
-    project = call.project()
-    store = call.store(project)
-    require_task(project, store)
+    task = call.task()
+    project, store = task.project, task.store
+    require_task(task)
     with store.transaction() as change:
         state = change.state
         store.refuse_while_running(change.opened.state)
-        workflow = rules_of(project, store, change.opened)
+        workflow = task.after(change).rules
         phase = workflow.phase(state.phase or "")
         if phase is None:
             raise NotAllowedError("the cycle is done: there is no phase to end", remedy=project.begin_command)

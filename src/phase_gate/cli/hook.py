@@ -21,14 +21,13 @@ from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, rec
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
-from phase_gate.project import STATE_FOLDER, Project, next_commands
+from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.values import as_dict
 
 if TYPE_CHECKING:
     from phase_gate.agents.agent import Agent, Document, ToolCall
     from phase_gate.agents.write_rules import Scene
-    from phase_gate.storage.opening import Opened
-    from phase_gate.storage.store import TaskStore
+    from phase_gate.task import Task
 
 #: Where agents say which folder they were started in: the one that they are in now may be any.
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
@@ -115,30 +114,17 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
 
 
 def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
-    from phase_gate.gate.standing import assess
-    from phase_gate.storage.store import now
-
-    project = _find_project(call, event)
-    store = call.store(project)
-    opened = store.look()
-    state = opened.state
+    task = call.task(_find_project(call, event))
+    state = task.state
     if state.phase is None or state.is_done:
         return ALLOW  # nothing to look at, so nothing is
-    standing = assess(
-        state,
-        tree=project.take_standing_tree(state),
-        at=now(),
-        lost=store.lost_runs(state),
-        **next_commands(project, store, state),
-    )
-    may_end = standing.holds and _may_end_cycle(project, store, opened)
-    return decide_stop(state, standing, stop, until=project.configuration.agents.until, may_end_cycle=may_end)
+    standing = task.standing()
+    may_end = standing.holds and _may_end_cycle(task)
+    return decide_stop(state, standing, stop, until=task.project.configuration.agents.until, may_end_cycle=may_end)
 
 
-def _may_end_cycle(project: Project, store: TaskStore, opened: Opened) -> bool:
-    from phase_gate.project import rules_of
-
-    phase = rules_of(project, store, opened).phase(opened.state.phase or "")
+def _may_end_cycle(task: Task) -> bool:
+    phase = task.rules.phase(task.state.phase or "")
     return phase is not None and phase.may_end_cycle
 
 
@@ -176,18 +162,16 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
 
 def _scene(call: Call, project: Project) -> Scene:
     from phase_gate.agents.write_rules import Scene
-    from phase_gate.project import rules_of
     from phase_gate.storage.references import load_frozen
     from phase_gate.storage.root import relative_id
     from phase_gate.workflow.settings import FILE_NAME
 
     state_folder = relative_id(project.state_folder, project.root)
-    store = call.store(project)
-    opened = store.look()
-    state = opened.state
+    task = call.task(project)
+    state = task.state
     if state.phase is None or state.is_done:
         return Scene(state_folder=state_folder)
-    workflow = rules_of(project, store, opened)
+    workflow = task.rules
     named = project.configuration.workflow
     own = (os.path.normpath(named).replace(os.sep, "/"),) if named.endswith((".yaml", ".yml")) else ()
     phase = workflow.phase(state.phase)
@@ -200,7 +184,7 @@ def _scene(call: Call, project: Project) -> Scene:
         phase=phase.name,
         first=workflow.first.name,
         is_red=is_red,
-        frozen=load_frozen(store.objects, state.frozen) if is_frozen else None,
+        frozen=load_frozen(task.store.objects, state.frozen) if is_frozen else None,
         rules=(FILE_NAME, *own),
         hook_files=SETTINGS_FILES,
     )

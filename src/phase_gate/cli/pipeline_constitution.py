@@ -13,8 +13,7 @@ from phase_gate.pipeline.artifacts import digest_file
 from phase_gate.pipeline.begin import override, pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
-from phase_gate.project import Project, pipeline_rules
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.visible import show_rows
 
 
@@ -25,15 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    require_pipeline(project, store)
-    return _accept(call, project, store) if call.arguments.action == "accept" else _status(project, store)
+    task = call.task()
+    pipeline = require_pipeline(task)
+    return _accept(call, task) if call.arguments.action == "accept" else _status(task, pipeline)
 
 
-def _status(project: Project, store: TaskStore) -> Answer:
-    pipeline = pipeline_of(store.look().state)
-    rows = compare(project, store, pipeline)
+def _status(task: Task, pipeline: Pipeline) -> Answer:
+    rows = compare(task, pipeline)
     holds = all(word == "as recorded" for _, word in rows)
     text = show_rows(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
     if not holds:
@@ -47,22 +44,23 @@ def _status(project: Project, store: TaskStore) -> Answer:
     )
 
 
-def compare(project: Project, store: TaskStore, pipeline: Pipeline) -> list[tuple[str, str]]:
+def compare(task: Task, pipeline: Pipeline) -> list[tuple[str, str]]:
     """Return each file of the constitution with what became of it."""
-    rules = rules_of(pipeline_rules(store, pipeline))
+    rules = rules_of(task.rules)
     rows = []
     for path in rules.constitution:
-        recorded, now = pipeline.constitution.get(path, ""), digest_file(project.root / path)
+        recorded, now = pipeline.constitution.get(path, ""), digest_file(task.project.root / path)
         word = "as recorded" if recorded == now else "changed"
         rows.append((path, "never recorded" if not recorded else "missing" if not now else word))
     return rows
 
 
-def _accept(call: Call, project: Project, store: TaskStore) -> Answer:
-    with store.transaction() as change:
-        store.refuse_while_running(change.opened.state)
+def _accept(call: Call, task: Task) -> Answer:
+    project = task.project
+    with task.store.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(change.state)
-        rows = compare(project, store, pipeline)
+        rows = compare(task.after(change), pipeline)
         changed = [path for path, word in rows if word != "as recorded"]
         if not changed:
             raise NotAllowedError("the constitution is as recorded", remedy="there is nothing to accept")

@@ -22,8 +22,7 @@ from phase_gate.pipeline.recovery import (
 )
 from phase_gate.pipeline.show import needs_of, render_sections
 from phase_gate.pipeline.verdict import Plan, failure_events
-from phase_gate.project import Project, pipeline_rules
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
@@ -43,16 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    require_pipeline(project, store)
+    task = call.task()
+    pipeline = require_pipeline(task)
     if call.arguments.action == "start":
-        return _start(call, project, store)
+        return _start(call, task)
     if call.arguments.action == "restart":
-        return _restart(call, project, store)
-    state = store.look().state
-    pipeline = pipeline_of(state)
-    workflow = pipeline_rules(store, pipeline)
+        return _restart(call, task)
+    state, workflow = task.state, task.rules
     if state.is_stuck:
         return _stuck(call, state, pipeline, workflow)
     phase = workflow.phase(state.phase or "")
@@ -110,14 +106,15 @@ def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase
     return Answer(text=show_rows(rows), document=document, exit_code=exit_codes.GATE_CLOSED)
 
 
-def _start(call: Call, project: Project, store: TaskStore) -> Answer:
+def _start(call: Call, task: Task) -> Answer:
+    project, store = task.project, task.store
     reason = " ".join(call.arguments.reason.split())
     if not reason:
         raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
     with store.transaction() as change:
         store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(change.state)
-        workflow = pipeline_rules(store, pipeline)
+        workflow = task.after(change).rules
         phase = workflow.phase(change.state.phase or "")
         if phase is None or phase.recovers or not phase.on_failure:
             raise NotAllowedError(f"{change.state.phase} leads to no recovery", remedy="phase-gate status")
@@ -140,7 +137,8 @@ def _start(call: Call, project: Project, store: TaskStore) -> Answer:
     )
 
 
-def _restart(call: Call, project: Project, store: TaskStore) -> Answer:
+def _restart(call: Call, task: Task) -> Answer:
+    project, store = task.project, task.store
     with store.transaction() as change:
         store.refuse_while_running(change.opened.state)
         if not change.state.is_stuck:

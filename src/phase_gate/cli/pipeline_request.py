@@ -12,7 +12,7 @@ from phase_gate.pipeline.begin import pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Pipeline, Request
 from phase_gate.pipeline.order import entry_data, main_line, rules_of
 from phase_gate.pipeline.verdict import decided, enter_command, made
-from phase_gate.project import Project, pipeline_rules
+from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
@@ -30,18 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    require_pipeline(project, store)
+    task = call.task()
+    pipeline = require_pipeline(task)
     if call.arguments.action == "list":
-        return _list(pipeline_of(store.look().state))
-    with store.transaction() as change:
-        store.refuse_while_running(change.opened.state)
+        return _list(pipeline)
+    with task.store.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
         _refuse_ended(change.state)
-        workflow = pipeline_rules(store, pipeline_of(change.state))
+        workflow = task.after(change).rules
         if call.arguments.action == "new":
             return _new(call, change, workflow)
-        return _decide(call, project, store, change, workflow)
+        return _decide(call, task.project, task.store, change, workflow)
 
 
 def _refuse_ended(state: State) -> None:

@@ -8,10 +8,9 @@ import json
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.runs import count
-from phase_gate.pipeline.begin import pipeline_of, require_pipeline
+from phase_gate.pipeline.begin import require_pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import commit_of, tree_of
-from phase_gate.project import pipeline_rules
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below
 from phase_gate.storage.store import now
@@ -26,12 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    require_pipeline(project, store)
-    state = store.look().state
-    pipeline = pipeline_of(state)
-    rules = rules_of(pipeline_rules(store, pipeline))
+    task = call.task()
+    pipeline = require_pipeline(task)
+    project, state, rules = task.project, task.state, rules_of(task.rules)
     wanted = [each for each in rules.artifacts.values() if each.schema == SNAPSHOT]
     if not wanted:
         raise NotAllowedError(

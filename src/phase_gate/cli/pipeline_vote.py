@@ -26,11 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    require_pipeline(project, store)
+    task = call.task()
+    require_pipeline(task)
     ballot = _read_ballot(call)
-    votes = show_votes(project, store) if ballot is None else cast_vote(project, store, ballot)
+    votes = show_votes(task) if ballot is None else cast_vote(task, ballot)
     return Answer(
         text=show_rows(vote_rows(votes)),
         document=votes_to_json(votes),

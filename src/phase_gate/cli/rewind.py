@@ -10,7 +10,6 @@ from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import find_pipeline
-from phase_gate.project import rules_of
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, look_command, run_command
@@ -24,15 +23,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     project = call.project()
-    store = call.store(project)
     if not call.arguments.reason.strip():
         raise UsageError("going back needs a reason", remedy='add --reason "..."')
-    require_task(project, store)
+    task = call.task(project)
+    store = task.store
+    require_task(task)
     with store.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
         store.refuse_while_running(change.opened.state)
-        workflow = rules_of(project, store, change.opened)
+        workflow = task.after(change).rules
         names = [phase.name for phase in workflow.phases]
         wanted = workflow.phase(call.arguments.phase)
         if wanted is None:

@@ -18,7 +18,7 @@ from phase_gate.gate.rejudging import evaluate_again, evaluate_without_run, judg
 from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
-from phase_gate.project import Project, rules_of
+from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.signal_file import (
@@ -28,7 +28,7 @@ from phase_gate.storage.signal_file import (
     remove_signal_file,
     write_signal_file,
 )
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase
 
@@ -47,26 +47,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    signal = _read(call)
+    project, signal = call.project(), _read(call)
     check_signal(signal, remaining_work=call.arguments.remaining_work)
+    task = call.task(project)
     if call.arguments.next:
-        return _leave_for_next(store, signal)
-    require_task(project, store)
-    evaluation = give_signal(project, store, signal)
-    return answer_with(evaluation, is_stuck=store.look().state.is_stuck)
+        return _leave_for_next(task, signal)
+    require_task(task)
+    evaluation, after = give_signal(task, signal)
+    return answer_with(evaluation, is_stuck=after.is_stuck)
 
 
-def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluation:
-    """Judge the last iteration with this signal, record it, and return the verdict."""
-    measured_now = measure_now(project, store)
-    remembered = remember_next(project, store, may_end=signal.answer == "done")
+def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, State]:
+    """Judge the last iteration with this signal, record it, and return the verdict and the state after it."""
+    measured_now = measure_now(task)
+    remembered = remember_next(task, may_end=signal.answer == "done")
+    project, store = task.project, task.store
     with store.transaction() as change:
-        state, opened = change.state, change.opened
+        state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
-        store.refuse_while_running(opened.state)
-        workflow = rules_of(project, store, opened)
+        store.refuse_while_running(change.opened.state)
+        locked = task.after(change)
+        workflow = locked.rules
         phase = workflow.phase(state.phase)
         if state.is_stuck:
             raise stuck_error(state)
@@ -76,7 +77,7 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         waiting = read_signal_file(store.signal_file, spent=state.spent)
-        tree = project.take_tree(beside=state.beside).digest
+        tree = locked.tree.digest
         if phase.tests == "none" and _is_past(state):
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(
@@ -111,12 +112,12 @@ def give_signal(project: Project, store: TaskStore, signal: Signal) -> Evaluatio
                 remember_next=lambda: remembered(phase),
                 state=state,
                 workflow=workflow,
-                look=look_for(project, store, state, workflow),
+                look=look_for(locked),
             )
         )
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
-    return evaluation
+    return evaluation, change.state
 
 
 def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
@@ -150,9 +151,9 @@ def _read(call: Call) -> Signal:
     return Signal(answer=answer, reason=given.reason, by=call.by())
 
 
-def _leave_for_next(store: TaskStore, signal: Signal) -> Answer:
-    opened = store.look()
-    store.refuse_while_running(opened.state)
+def _leave_for_next(task: Task, signal: Signal) -> Answer:
+    store = task.store
+    store.refuse_while_running(task.state)
     make_folder(store.files, store.folder)
     write_signal_file(store.signal_file, signal)
     return Answer(

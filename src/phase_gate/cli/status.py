@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Status, at_time, breaker_to_json
-from phase_gate.gate.standing import Standing, assess
+from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import describe_override, waiver_to_json
-from phase_gate.project import next_commands
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import replace
@@ -23,7 +22,7 @@ from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 if TYPE_CHECKING:
     from phase_gate.project import Project
-    from phase_gate.storage.opening import Opened
+    from phase_gate.task import Task
     from phase_gate.verification.stats import Overview
 
 
@@ -42,19 +41,15 @@ def run(call: Call) -> Answer:
         )
     from phase_gate.cli._watch import watch
 
-    project = call.project()
-    store = call.store(project)
+    store = call.store(call.project())
     return watch(lambda: _look(call), (store.state_file, store.ledger_file, store.signal_file))
 
 
 def _look(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    opened = store.look()
-    state, lost = opened.state, store.lost_runs(opened.state)
-    tree = project.take_standing_tree(opened.state) if opened.exists else ""
-    standing = assess(state, tree=tree, at=now(), lost=lost, **next_commands(project, store, state))
-    waiting = read_signal_file(store.signal_file, spent=opened.state.spent)
+    task = call.task()
+    project, state, lost = task.project, task.state, task.lost_runs
+    standing = task.standing()
+    waiting = read_signal_file(task.store.signal_file, spent=state.spent)
     if call.arguments.block and state.evaluation is not None:
         from phase_gate.report.status_block import render_status_block
 
@@ -64,7 +59,7 @@ def _look(call: Call) -> Answer:
             exit_code=standing.exit_code,
         )
     if call.arguments.criteria:
-        return _criteria(store, state, standing)
+        return _criteria(task.store, state, standing)
     in_force = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
     overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides]
     overview = _overview(call, project)
@@ -120,7 +115,7 @@ def _look(call: Call) -> Answer:
         rows.append(("tasks", overview.summary))
     rows += [("verdict", standing.verdict), ("next", standing.next_step)]
     text = show_rows(f"{name:9}{value}" for name, value in rows)
-    route = _draw(project, store, opened, standing)
+    route = _draw(task, standing)
     if route is not None:
         drawn, document["route"] = route
         text = f"{text}\n\n{show_rows(drawn)}"
@@ -139,17 +134,14 @@ def _overview(call: Call, project: Project) -> Overview | None:
     return found if found.total else None
 
 
-def _draw(
-    project: Project, store: TaskStore, opened: Opened, standing: Standing
-) -> tuple[list[str], dict[str, Any]] | None:
+def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | None:
     """Return the way through the workflow, in rows and as a document; None where the present phase says it all."""
-    state = opened.state
+    state = task.state
     if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
         return None
     from phase_gate.pipeline.route import FEW, find_route, render_route, route_to_json
-    from phase_gate.project import rules_of
 
-    workflow = rules_of(project, store, opened)
+    workflow = task.rules
     verdict = state.evaluation
     is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["satisfied"]
     route = find_route(state, workflow, blocked=standing.is_halted or is_closed)

@@ -20,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
-    require_task(project, store, verification=True)
+    task = call.task()
+    project, store = task.project, task.store
+    require_task(task, verification=True)
     with store.transaction() as change:
         store.refuse_while_running(change.opened.state)
         covered = _present_findings(change.state, call.arguments.guard)

@@ -8,7 +8,7 @@ from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.state import Event
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,13 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    project = call.project()
-    store = call.store(project)
+    task = call.task()
     name = call.arguments.fact
     if name is None:
-        return _withdraw_signal(call, store)
-    require_task(project, store)
-    with store.transaction() as change:
+        return _withdraw_signal(call, task)
+    require_task(task)
+    with task.store.transaction() as change:
         if all(fact.name != name for fact in change.state.facts):
             declared = ", ".join(fact.name for fact in change.state.facts) or "nothing"
             raise NotAllowedError(f"{name} is not declared in this phase", remedy=f"declared: {declared}")
@@ -30,8 +29,9 @@ def run(call: Call) -> Answer:
     return Answer(text=f"{name} is taken back", document={"withdrawn": name})
 
 
-def _withdraw_signal(call: Call, store: TaskStore) -> Answer:
-    waiting = read_signal_file(store.signal_file, spent=store.look().state.spent)
+def _withdraw_signal(call: Call, task: Task) -> Answer:
+    store = task.store
+    waiting = read_signal_file(store.signal_file, spent=task.state.spent)
     if waiting is None:
         raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():

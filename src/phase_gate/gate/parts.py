@@ -73,6 +73,17 @@ class Part:
         """Return what `to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
         raise NotImplementedError
 
+    def rules(self, value: Any, load: Callable[[str], Any]) -> Workflow | None:
+        """Return the rules that the task began with and keeps; None: it is judged by those of its last run.
+
+        :param load: returns a stored object.
+        """
+        return None
+
+    def listed_files(self, value: Any) -> tuple[str, ...] | None:
+        """Return the files, folders and globs that a verdict speaks of beside the sources; None: what runs imported."""
+        return None
+
     def standing(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
         """Return where the task stands; None where that is said by its phases and runs."""
         return None

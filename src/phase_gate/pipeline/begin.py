@@ -10,6 +10,7 @@ from phase_gate.pipeline.model import Pipeline, find_pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.task import Task
 from phase_gate.workflow.model import Workflow
 
 
@@ -58,12 +59,11 @@ def pipeline_of(state: State) -> Pipeline:
     return pipeline
 
 
-def require_pipeline(project: Project, store: TaskStore) -> None:
-    """Refuse before anything is locked or made."""
-    state = store.look().state
-    if state.phase is None:
-        raise NotAllowedError(f"task {project.task} has not begun", remedy=project.begin_command)
-    pipeline_of(state)
+def require_pipeline(task: Task) -> Pipeline:
+    """Return the pipeline of the present cycle. Refuses before anything is locked or made."""
+    if task.state.phase is None:
+        raise NotAllowedError(f"task {task.project.task} has not begun", remedy=task.project.begin_command)
+    return pipeline_of(task.state)
 
 
 def override(kind: Kind, state: State, *, reason: str, by: str, at: str) -> Event:

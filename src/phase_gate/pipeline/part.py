@@ -26,6 +26,11 @@ class PipelinePart(Part):
     def from_json(self, document: Json) -> Pipeline:
         return pipeline_from_json(document)
 
+    def rules(self, value: Pipeline, load: Callable[[str], Any]) -> Workflow:
+        from phase_gate.workflow.model_json import workflow_from_json
+
+        return workflow_from_json(load(value.rules)["workflow"])
+
     def following(self, value: Pipeline, workflow: Workflow, current: Phase) -> tuple[str, str]:
         way = following(value, workflow, current)
         return way.phase, way.how

@@ -16,10 +16,10 @@ from phase_gate.pipeline.look import fault_of, fingerprint
 from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
-from phase_gate.project import Project, pipeline_rules
+from phase_gate.project import Project
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.yaml import read_document
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.model import Consensus, Phase, Workflow, requires_of, settle
 
@@ -89,23 +89,23 @@ class VoteStanding(Value):
         return len(self.tally.counted) < self.required_voters
 
 
-def show_votes(project: Project, store: TaskStore) -> VoteStanding:
+def show_votes(task: Task) -> VoteStanding:
     """Return how the votes stand."""
-    state = store.look().state
-    workflow = pipeline_rules(store, pipeline_of(state))
+    state, workflow = task.state, task.rules
     phase, consensus = _asked(state, workflow)
-    on = _versions(project, workflow, pipeline_of(state), consensus)
+    on = _versions(task.project, workflow, pipeline_of(state), consensus)
     return _standing(state, workflow, phase, consensus, on)
 
 
-def cast_vote(project: Project, store: TaskStore, ballot: Ballot) -> VoteStanding:
+def cast_vote(task: Task, ballot: Ballot) -> VoteStanding:
     """Record a vote; return how the votes stand with it."""
-    with store.transaction() as change:
+    with task.store.transaction() as change:
         state = change.state
-        store.refuse_while_running(change.opened.state)
-        workflow = pipeline_rules(store, pipeline_of(state))
+        task.store.refuse_while_running(change.opened.state)
+        pipeline = pipeline_of(state)
+        workflow = task.after(change).rules
         phase, consensus = _asked(state, workflow)
-        on = _versions(project, workflow, pipeline_of(state), consensus)
+        on = _versions(task.project, workflow, pipeline, consensus)
         _refuse_other(ballot, phase, on)
         data = {
             "by": ballot.by,
@@ -113,7 +113,7 @@ def cast_vote(project: Project, store: TaskStore, ballot: Ballot) -> VoteStandin
             "confidence": ballot.confidence,
             "reason": ballot.reason,
             "phase": phase.name,
-            "attempt": pipeline_of(state).attempts.get(phase.name, 0),
+            "attempt": pipeline.attempts.get(phase.name, 0),
             "on": on,
         }
         change.record(Event(kind="voted", data=data))

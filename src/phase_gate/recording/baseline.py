@@ -11,7 +11,8 @@ from phase_gate import exit_codes
 from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.gate.baseline import baseline_event, refuse_baseline
 from phase_gate.gate.runs import count
-from phase_gate.project import Project, rules_of
+from phase_gate.gate.state import State
+from phase_gate.project import Project
 from phase_gate.recording.announce import show_lines
 from phase_gate.recording.early import own_work
 from phase_gate.recording.inventory import take_inventory
@@ -21,6 +22,8 @@ from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line
 from phase_gate.storage.fork_marks import SUFFIX
 from phase_gate.storage.surroundings import take_surroundings
+from phase_gate.task import Task
+from phase_gate.workflow.model import Workflow
 
 
 class BaselineRecorder:
@@ -47,8 +50,8 @@ class BaselineRecorder:
                 folder=config.option.phase_dir,
             )
             recorder = cls(config, project)
-            opened = recorder._store.look()
-            refuse_baseline(opened.state, rules_of(project, recorder._store, opened))
+            state = recorder._store.look().state
+            refuse_baseline(state, recorder._rules(state))
         except NotAllowedError as error:
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
         except PhaseGateError as error:
@@ -56,6 +59,9 @@ class BaselineRecorder:
         config.option.continue_on_collection_errors = True
         config.pluginmanager.register(recorder._witness, "phase_gate_witness")
         config.pluginmanager.register(recorder, "phase_gate_baseline")
+
+    def _rules(self, state: State) -> Workflow:
+        return Task(self._project, self._store, state).rules
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
@@ -80,7 +86,7 @@ class BaselineRecorder:
         tree = self._project.take_tree()
         inventory = take_inventory(outcomes, root=self._project.root, contents=tree.files, known=None)
         with self._store.transaction() as change:
-            refuse_baseline(change.state, rules_of(self._project, self._store, change.opened))
+            refuse_baseline(change.state, self._rules(change.state))
             event = baseline_event(
                 outcomes,
                 inventory,

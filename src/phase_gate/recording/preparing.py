@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from phase_gate.gate.criteria import Criteria
-from phase_gate.project import Project, rules_of
+from phase_gate.project import Project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.options import Options, read_options
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.model import Workflow
 
@@ -44,7 +45,7 @@ def prepare(config: pytest.Config) -> Prepared:
     store = project.store(" ".join(("pytest", *map(str, config.invocation_params.args))))
     if options.verifies:
         opened = store.look()
-        rules = rules_of(project, store, opened)
+        rules = Task(project, store, opened.state).rules
         return Prepared(project=project, options=options, workflow=rules, store=store, opened=opened)
     workflow = project.workflow(
         options.workflow, extra_guards=gather_guards(config), extra_workflows=gather_workflows(config)

@@ -28,7 +28,7 @@ from phase_gate.gate.record import RunRecord, SessionFacts
 from phase_gate.gate.run_end import Finished, finish_run
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.state import Event, State
-from phase_gate.project import STATE_FOLDER, Project, pipeline_rules
+from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.signal_desk import SignalDesk
 from phase_gate.recording.verify_run import refuse_outside_verify
@@ -41,6 +41,7 @@ from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.task import Task
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
@@ -135,7 +136,7 @@ class RecordedRun:
         """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
         if PIPELINE not in state.parts or state.is_done:
             return
-        rules = pipeline_rules(self.store, state.parts[PIPELINE])
+        rules = Task(self.project, self.store, state).rules
         if rules.digest != self.workflow.digest:
             self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
         self.workflow = self.declared = rules

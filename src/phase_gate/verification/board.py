@@ -11,11 +11,12 @@ from phase_gate.gate.rejudging import judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import author_of
-from phase_gate.project import Project, rules_of
+from phase_gate.project import Project
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.task import Task, take_listed_tree
 from phase_gate.values import Value, replace
 from phase_gate.verification.changes import find_changes
 from phase_gate.verification.diff import TextChange
@@ -171,7 +172,7 @@ class TaskSession:
 
     def tree(self, spec: TaskSpec) -> Tree:
         """Return the files now: the sources, and all that the task lists, whatever they are."""
-        return self.project.take_task_tree(spec)
+        return take_listed_tree(self.project, spec.files)
 
     def changes(self, state: State, verification: Verification, tree: Tree) -> TaskChanges:
         """Return what changed since the task was taken."""
@@ -189,7 +190,7 @@ class TaskSession:
         return "" if check is None or not check.output else str(self.store.objects.load(check.output)["output"])
 
     def rules(self, change: Transaction) -> tuple[Workflow, Phase]:
-        workflow = rules_of(self.project, self.store, change.opened)
+        workflow = Task(self.project, self.store, change.state).rules
         phase = workflow.phase(PHASE)
         assert phase is not None, "a verify task has the gate's phase"
         return workflow, phase

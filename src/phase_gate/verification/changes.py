@@ -12,7 +12,7 @@ from typing import Any
 
 from phase_gate.evidence.context import Scene
 from phase_gate.evidence.git import look_since
-from phase_gate.storage.tree.fingerprint import Tree, compile_globs
+from phase_gate.storage.tree.fingerprint import Tree, compile_globs, list_matcher
 from phase_gate.storage.tree.git import try_git
 from phase_gate.verification.commits import OwnCommits, find_own_commits
 from phase_gate.verification.judging import TaskChanges
@@ -31,14 +31,6 @@ def remember_files(scene: Scene, tree: Tree, files: Iterable[str]) -> dict[str, 
     """
     memory: dict[str, Any] = {"git": look_since(scene, None).now, "files": dict(tree.files)}
     return {**memory, "texts": remember_texts(scene.root, memory, list_matcher(files))}
-
-
-def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
-    """Return whether a path is one of those that a task lists: a path, a folder, or a glob from the root."""
-    plain = {each.rstrip("/") for each in files if not set(each) & set("*?")}
-    globs = compile_globs([f"/{each.removeprefix('/')}" for each in files if set(each) & set("*?")])
-    folders = tuple(f"{each}/" for each in plain)
-    return lambda path: path in plain or path.startswith(folders) or globs(path)
 
 
 def find_changes(

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
-from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.tree.git_files import hash_files
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.verification.changes import list_matcher
 from phase_gate.verification.commits import head_of
 from phase_gate.verification.judging import advise_task, holds_back
 from phase_gate.verification.model import Status, Verification

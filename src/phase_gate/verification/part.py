@@ -30,6 +30,9 @@ class VerificationPart(Part):
     def from_json(self, document: Json) -> Verification:
         return verification_from_json(document)
 
+    def listed_files(self, value: Verification) -> tuple[str, ...]:
+        return value.spec.files
+
     def standing(self, value: Verification, state: State, *, tree: str, gate_1_only: bool) -> Standing:
         """Return whether the task holds: what is committed does, whatever comes after it."""
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.spec.slug}"

@@ -19,7 +19,7 @@ from phase_gate.gate.order import may_end_here
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import Waiver, covered_by
-from phase_gate.project import STATE_FOLDER, Project, rules_of
+from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.run import Compare
@@ -28,6 +28,7 @@ from phase_gate.storage.references import load_frozen
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import DEFAULT_TASK, now, task_names
 from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Workflow
 
@@ -87,7 +88,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
             return Neighbour(name=name, problem="its files are gone, and its cycle was open")
         if not state.red_exited or state.frozen is None or not _is_of(project.root, other.state_folder, state):
             return None
-        if not _is_open(state, rules_of(other, store, opened)):
+        if not _is_open(state, Task(other, store, state).rules):
             return None
         frozen = load_frozen(store.objects, state.frozen)
     except StateError as error:

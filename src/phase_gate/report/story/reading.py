@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.parts import PARTS, load_part
-from phase_gate.gate.standing import Standing, assess
-from phase_gate.project import Project, next_commands
+from phase_gate.gate.standing import Standing
+from phase_gate.project import Project
 from phase_gate.report.story.builder import Teller
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
+from phase_gate.task import Task
 from phase_gate.values import replace
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
     teller, events, head = Teller(load), 0, ""
     lost: tuple[str, ...] = ()
+    standing = Standing(holds=False, status="closed", reason="")  # the damage is told instead, where there is some
     try:
         for line in store.lines():
             read_event(line, teller.see)
@@ -38,14 +40,14 @@ def read_story(project: Project, store: TaskStore) -> Story:
         opened = store.look()
         for event in store.late_marks(opened):
             teller.see(event)
-        lost = store.lost_runs(opened.state)
+        task = Task(project, store, teller.state)
+        lost = task.lost_runs
         store.check_objects(opened.state)
+        standing = task.standing()
     except StorageError:
         raise
     except StateError as error:
         damaged.append(error)
-    tree = project.take_standing_tree(teller.state) if events else ""
-    standing = assess(teller.state, tree=tree, at=now(), lost=lost, **next_commands(project, store, teller.state))
     # Told once: that is where objects are loaded.
     story = teller.tell(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost

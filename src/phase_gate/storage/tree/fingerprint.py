@@ -161,3 +161,11 @@ def _glob_to_regex(glob: str) -> str:
     tokens = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", whole)
     regex = "".join(meanings.get(token) or re.escape(token) for token in tokens)
     return regex if "/" in glob else f"(?:.*/)?{regex}"
+
+
+def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
+    """Return whether a path is one of those that a task lists: a path, a folder, or a glob from the root."""
+    plain = {each.rstrip("/") for each in files if not set(each) & set("*?")}
+    globs = compile_globs([f"/{each.removeprefix('/')}" for each in files if set(each) & set("*?")])
+    folders = tuple(f"{each}/" for each in plain)
+    return lambda path: path in plain or path.startswith(folders) or globs(path)

@@ -1,0 +1,108 @@
+"""Open a task: its state, the rules that it is judged by, its files, and where it stands.
+
+Begin reading here to learn what any command knows of a task. A task is opened once and handed down; what takes time
+(rules, files) is read when it is first asked for, and once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from phase_gate.errors import PhaseGateError
+from phase_gate.gate.parts import parts_of
+from phase_gate.gate.standing import Standing, assess
+from phase_gate.gate.state import State
+from phase_gate.project import Project
+from phase_gate.storage.store import TaskStore, Transaction, now
+from phase_gate.storage.tree.fingerprint import Tree, list_matcher
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.names import look_command, run_command
+
+
+class Task:
+    """One task as it was when it was opened."""
+
+    def __init__(self, project: Project, store: TaskStore, state: State) -> None:
+        self.project, self.store, self.state = project, store, state
+
+    @classmethod
+    def open(cls, project: Project, *, command: str = "") -> Task:
+        """Return the task as it stands: only looks, without a lock.
+
+        :param command: what to call ourselves where somebody waits for our lock.
+        """
+        store = project.store(command)
+        return cls(project, store, store.look().state)
+
+    def after(self, change: Transaction) -> Task:
+        """Return the task as a transaction has it: under the lock, or once it is written."""
+        return Task(self.project, self.store, change.state)
+
+    @functools.cached_property
+    def lost_runs(self) -> tuple[str, ...]:
+        """The open runs that will never end."""
+        return self.store.lost_runs(self.state)
+
+    @functools.cached_property
+    def rules(self) -> Workflow:
+        """The rules that the task began with and keeps, or that its last run was judged by; else the project's."""
+        kept = self._kept_rules
+        if kept is not None:
+            return kept
+        if self.state.rules is None:
+            return self.project.workflow()
+        from phase_gate.workflow.model_json import workflow_from_json
+
+        return workflow_from_json(self.store.objects.load(self.state.rules))
+
+    @functools.cached_property
+    def _kept_rules(self) -> Workflow | None:
+        found = (part.rules(value, self.store.objects.load) for part, value in parts_of(self.state))
+        return next((rules for rules in found if rules is not None), None)
+
+    @functools.cached_property
+    def tree(self) -> Tree:
+        """The files as they are now, as far as the task's verdict speaks of them."""
+        for part, value in parts_of(self.state):
+            files = part.listed_files(value)
+            if files is not None:
+                return take_listed_tree(self.project, files)
+        return self.project.take_tree(beside=self.state.beside)
+
+    def standing(self, *, gate_1_only: bool = False) -> Standing:
+        """Return where the task stands now. Every command that says so asks this."""
+        return assess(
+            self.state,
+            # Where no phase has begun there is nothing that files could have changed since.
+            tree="" if self.state.phase is None else self.tree.digest,
+            at=now(),
+            lost=self.lost_runs,
+            gate_1_only=gate_1_only,
+            **self._next_commands(),
+        )
+
+    def _next_commands(self) -> dict[str, Any]:
+        """Return what to type where nothing is recorded yet, or, by rules that are kept, to be judged again."""
+        if self.state.phase is None:
+            return {"begin": self.project.begin_command}
+        try:
+            if self._kept_rules is None:
+                return {}
+            phase = self._kept_rules.phase(self.state.phase)
+        except PhaseGateError:
+            phase = None  # the command that judges it says what is wrong; this is a hint
+        needs_no_tests = phase is None or phase.tests == "none"
+        return {
+            "again": look_command(self.state.task) if needs_no_tests else run_command(self.state.phase, self.state.task)
+        }
+
+
+def take_listed_tree(project: Project, files: Iterable[str]) -> Tree:
+    """Return the fingerprint of the sources and of these files: paths, folders, or globs from the root."""
+    files = tuple(files)
+    plain = [each for each in files if not set(each) & set("*?") and not (project.root / each).is_dir()]
+    if len(plain) < len(files):
+        plain += project.list_files(list_matcher(files))
+    return project.take_tree(always=tuple(plain))
