@@ -18,159 +18,93 @@ def slugs(verify: str, *, shell: bool = True) -> list[str]:
 
 
 PROVE_NOTHING = [
-    *("echo done", 'echo "5 passed"', "printf ok", "true", ":", "/bin/true", "sleep 5", "pwd", "date", "env"),
-    *("exit 0", "exit 00", "return 0", "(exit 0)", "{ true; }", "! false", "echo $(pytest tests/a.py)"),
-    *("cat src/a.ts", "ls", "ls -la src", "head -5 a", "tail -f log", "wc -l a.py", "find . -name '*.py'", "tree"),
-    *("git status", "git log -1", "git diff", "git add .", "git -C . status", "sed -n 1p a", "awk '{print}' a"),
-    *("touch done", "mkdir -p out", "cd src", "cp a b", "rm -rf build", "export A=1", "A=1", "set -e"),
-    *("echo a && echo b", "echo a; echo b", "true && cat x", "cat a | wc -l", "ls | head", "echo x > done.txt"),
-    *('python -c "pass"', "python3 -c 'print(1)'", 'python -c ""', "python -c 'import sys; sys.exit(0)'"),
-    *("python -c 'assert True'", "node -e \"console.log('ok')\"", "node -e ''", "ruby -e 'puts \"ok\"'", "php -r ';'"),
-    *("test 1 = 1", "[ 1 ]", "[ -n x ]", "[[ a == a ]]", "test -d .", "[ -e / ]", "test a"),
-    *("bash -c 'echo done'", 'sh -c "true"', "bash -lc 'exit 0'", "eval true", "env A=1 echo x", "time true"),
-    *("timeout 60 echo done", "nohup true", "sudo -E true", "uv run echo done", "npx cowsay done", "pytest --version"),
-    *("node --version", "if true; then echo ok; fi", "for i in 1 2; do echo $i; done", "# nothing\necho x", "wait"),
+    *("echo done", 'echo "5 passed"', "printf ok", "true", ":", "/bin/true", "sleep 5", "pwd", "date"),
+    *("env", "exit 0", "exit 00", "return 0", "! false", "cat src/a.ts", "ls", "ls -la src", "head -5 a"),
+    *("tail -f log", "wc -l a.py", "find . -name '*.py'", "tree", "git status", "git log -1", "git diff"),
+    *("git add .", "git -C . status", "sed -n 1p a", "awk '{print}' a", "touch done", "mkdir -p out"),
+    *("cd src", "cp a b", "rm -rf build", "export A=1", "A=1", "set -e", "echo a && echo b"),
+    *("true && cat x", 'python -c "pass"', "python3 -c 'print(1)'", 'python -c ""'),
+    *("python -c 'import sys; sys.exit(0)'", "python -c 'assert True'", "node -e \"console.log('ok')\""),
+    *("node -e ''", "ruby -e 'puts \"ok\"'", "php -r ';'", "test 1 = 1", "[ 1 ]", "[ -n x ]", "test -d ."),
+    *("[ -e / ]", "test a", "bash -c 'echo done'", 'sh -c "true"', "bash -lc 'exit 0'", "eval true"),
+    *("env A=1 echo x", "time true", "timeout 60 echo done", "nohup true", "sudo -E true"),
+    *("uv run echo done", "npx cowsay done", "pytest --version", "node --version", "# nothing\necho x"),
+    *("wait",),
 ]
 ALWAYS_PASS = [
-    *("pytest tests/a.py || true", "pytest || :", "npm test || exit 0", "npm test || echo failed", "a || cat log"),
-    *("pytest tests/a.py && echo ok || echo no", "(pytest tests/a.py) || true", "pytest a.py || (echo no; true)"),
-    *("pytest tests/a.py; exit 0", "pytest tests/a.py\nexit 0", "bash -c 'pytest tests/a.py || true'"),
-    *("ruff check --exit-zero src", "pylint --exit-zero a", "flake8 --exit-zero", "make -i test", "mvn -fn test"),
-    *("mvn test -Dmaven.test.failure.ignore=true", "trap 'exit 0' EXIT; pytest tests/a.py", "uv run pytest a || true"),
-]
-HIDE_THE_STATUS = [
-    *("pytest tests/a.py | tail", "pytest tests/a.py 2>&1 | tee log.txt", "npm test -- a | cat", "a | head -5"),
-    *("pytest tests/a.py; echo done", "pytest tests/a.py; true", "pytest tests/a.py\necho done", "a; git status"),
-    *(
-        "pytest tests/a.py &",
-        "pytest tests/a.py & wait",
-        "npm test -- x & echo started",
-        "pytest tests/a.py |& tail -3",
-    ),
-    *("if pytest tests/a.py; then echo ok; fi", "if pytest a.py; then echo ok; else echo no; fi"),
-    *("bash -c 'pytest tests/a.py | tail'", "(pytest tests/a.py; echo done)", "set +e; pytest tests/a.py; echo $?"),
+    *("ruff check --exit-zero src", "pylint --exit-zero a", "flake8 --exit-zero", "make -i test"),
+    *("mvn -fn test", "mvn test -Dmaven.test.failure.ignore=true"),
 ]
 RUN_NO_TEST = [
-    *(
-        "pytest --collect-only",
-        "pytest --co tests/a.py",
-        "pytest tests/a.py --co -q",
-        "python -m pytest --collect-only",
-    ),
-    *("pytest --fixtures", "pytest --setup-plan tests", "jest --listTests", "npx jest --listTests", "npx vitest list"),
-    *("go test -list . ./...", "go test -run ^$ ./...", "go test -run=^$ ./a", "cargo test --no-run", "ctest -N"),
-    *("cargo test -- --list", "dotnet test --list-tests", "mocha --dry-run", "rspec --dry-run", "phpunit --list-tests"),
-    *("make -n test", "mvn test -DskipTests", "mvn verify -Dmaven.test.skip=true", "tox --notest", "nox -l"),
-    *("uv run --with pytest pytest --co", "coverage run -m pytest --co", "playwright test --list"),
+    *("pytest --collect-only", "pytest --co tests/a.py", "pytest tests/a.py --co -q"),
+    *("python -m pytest --collect-only", "pytest --fixtures", "pytest --setup-plan tests"),
+    *("jest --listTests", "npx jest --listTests", "npx vitest list", "go test -list . ./..."),
+    *("go test -run ^$ ./...", "go test -run=^$ ./a", "cargo test --no-run", "ctest -N"),
+    *("cargo test -- --list", "dotnet test --list-tests", "mocha --dry-run", "rspec --dry-run"),
+    *("phpunit --list-tests", "make -n test", "mvn test -DskipTests", "mvn verify -Dmaven.test.skip=true"),
+    *("tox --notest", "nox -l", "uv run --with pytest pytest --co", "coverage run -m pytest --co"),
+    *("playwright test --list",),
 ]
 TOO_BROAD = [
-    *(
-        "pytest",
-        "pytest -q",
-        "pytest -x -v",
-        "python -m pytest",
-        "python3.12 -m pytest -n 4",
-        "uv run pytest",
-        "pytest .",
-    ),
-    *("pytest tests", "pytest tests/", "pytest ./tests", "poetry run pytest --tb short", "python -m unittest"),
-    *(
-        "python -m unittest discover",
-        "npm test",
-        "npm t",
-        "npm run test",
-        "npm test --silent",
-        "yarn test",
-        "pnpm test",
-    ),
-    *("bun test", "make test", "make check", "make -j 4 test", "tox", "nox", "jest", "npx jest", "npx vitest run"),
-    *("mocha", "go test ./...", "go test -v ./...", "cargo test", "dotnet test", "mvn test", "./mvnw clean verify"),
-    *("./gradlew test", "gradle check", "bundle exec rspec", "rspec", "phpunit", "vendor/bin/phpunit", "ctest"),
-    *(
-        "mix test",
-        "swift test",
-        "deno test",
-        "rake test",
-        "cd app && npm test",
-        "CI=1 npm test",
-    ),
-    *("source venv/bin/activate && pytest", "set -e; pytest", "bash -c pytest", "timeout 60 pytest", "time make test"),
+    *("pytest", "pytest -q", "pytest -x -v", "python -m pytest", "python3.12 -m pytest -n 4"),
+    *("uv run pytest", "pytest .", "pytest tests", "pytest tests/", "pytest ./tests"),
+    *("poetry run pytest --tb short", "python -m unittest", "python -m unittest discover", "npm test"),
+    *("npm t", "npm run test", "npm test --silent", "yarn test", "pnpm test", "bun test", "make test"),
+    *("make check", "make -j 4 test", "tox", "nox", "jest", "npx jest", "npx vitest run", "mocha"),
+    *("go test ./...", "go test -v ./...", "cargo test", "dotnet test", "mvn test", "./mvnw clean verify"),
+    *("./gradlew test", "gradle check", "bundle exec rspec", "rspec", "phpunit", "vendor/bin/phpunit"),
+    *("ctest", "mix test", "swift test", "deno test", "rake test", "cd app && npm test", "CI=1 npm test"),
+    *("source venv/bin/activate && pytest", "bash -c pytest", "timeout 60 pytest", "time make test"),
+]
+#: Whether a failure gets lost in them or not: nobody has to find out.
+NEED_A_SCRIPT = [
+    *("(exit 0)", "{ true; }", "echo $(pytest tests/a.py)", "echo a; echo b", "cat a | wc -l", "ls | head"),
+    *("echo x > done.txt", "[[ a == a ]]", "if true; then echo ok; fi", "for i in 1 2; do echo $i; done"),
+    *("pytest tests/a.py || true", "pytest || :", "npm test || exit 0", "npm test || echo failed"),
+    *("a || cat log", "pytest tests/a.py && echo ok || echo no", "(pytest tests/a.py) || true"),
+    *("pytest a.py || (echo no; true)", "pytest tests/a.py; exit 0", "pytest tests/a.py\nexit 0"),
+    *("bash -c 'pytest tests/a.py || true'", "trap 'exit 0' EXIT; pytest tests/a.py"),
+    *("uv run pytest a || true", "pytest tests/a.py | tail", "pytest tests/a.py 2>&1 | tee log.txt"),
+    *("npm test -- a | cat", "a | head -5", "pytest tests/a.py; echo done", "pytest tests/a.py; true"),
+    *("pytest tests/a.py\necho done", "a; git status", "pytest tests/a.py &", "pytest tests/a.py & wait"),
+    *("npm test -- x & echo started", "pytest tests/a.py |& tail -3"),
+    *("if pytest tests/a.py; then echo ok; fi", "if pytest a.py; then echo ok; else echo no; fi"),
+    *("bash -c 'pytest tests/a.py | tail'", "(pytest tests/a.py; echo done)"),
+    *("set +e; pytest tests/a.py; echo $?", "set -e; pytest", "[[ -d src ]]", 'test "$(wc -l < a)" -gt 3'),
+    *("curl -fsS localhost/health | grep -q ok", "cat a | grep -q b", "ls | grep -q a.py"),
+    *("echo x | ./parse", "pytest tests/a.py || exit 1", "pytest tests/a.py || (cat log; exit 1)"),
+    *("pytest a.py || { echo no; false; }", "pytest tests/a.py; exit $?"),
+    *("pytest tests/a.py; rc=$?; cat log; exit $rc", "test -f a || test -f b"),
+    *("set -o pipefail; pytest tests/a.py | tail", "set -euo pipefail; pytest tests/a.py 2>&1 | tee log"),
+    *("set -e; pytest tests/a.py; echo done", "echo start; pytest tests/a.py", "x=$(./check)"),
+    *("if pytest tests/a.py; then echo ok; else exit 1; fi", "if grep -q TODO a; then exit 1; fi"),
+    *("bash -eo pipefail -c 'pytest tests/a.py | tail'", "trap 'exit 0' EXIT && pytest tests/a.py"),
+    *("case $x in a) b;; esac", "for f in a b; do test -f $f || exit 1; done"),
+    *("while read f; do grep -q x $f; done < list", "pytest tests/a.py > log.txt 2>&1"),
+    *("find . -name '*.py' | xargs ruff check", "cat <<EOF | ./check\nx\nEOF", "f() { ./check; }; f"),
 ]
 HONEST = [
-    *("npm test -- PlannerId", 'grep -c "export class Foo" src/Foo.ts', "tsc --noEmit && npm test", "tsc --noEmit"),
-    *(
-        "pytest tests/x.py -k foo",
-        "pytest tests/x.py",
-        "pytest -k planner",
-        "pytest -m slow",
-        "pytest tests/x.py::test_a",
-    ),
-    *("python -m pytest tests/x.py -q", "grep -q export src/a.ts", "! grep -q TODO src/a.py", "test -f src/a.py"),
-    *(
-        "[ -f src/a.py ]",
-        "[[ -d src ]]",
-        "test -x bin/run && bin/run --help",
-        'test "$(wc -l < a)" -gt 3',
-        "[ $? = 0 ]",
-    ),
-    *("npm run build", "make", "make lint", "mypy src", "ruff check src", "ruff format --check .", "cargo build"),
-    *(
-        "cargo test planner",
-        "cargo test -p core",
-        "go test ./planner",
-        "go test -run TestPlanner ./...",
-        "go vet ./...",
-    ),
-    *("dotnet test --filter Planner", "mvn -Dtest=PlannerTest test", "./gradlew test --tests PlannerTest", "go test"),
-    *(
-        "npx jest planner",
-        "npx vitest run planner",
-        "npx vitest run list",
-        "mocha --grep planner",
-        "rspec spec/a_spec.rb",
-    ),
-    *(
-        "tox -e lint",
-        "tox -e py -- tests/a.py",
-        "nox -s lint",
-        "python manage.py test planner",
-        "./check.sh",
-        "sh check.sh",
-    ),
-    *("python -c 'import planner'", "python -c 'import a; assert a.b() == 1'", "node -e \"require('./a')\"", "$CHECK"),
-    *("node -e 'console.log(require(\"./a\"))'", "python check.py", "jq -e .version package.json", "diff a b"),
-    *("git diff --exit-code", "git diff --quiet src", "git ls-files --error-unmatch a", "sha256sum -c sums.txt"),
-    *(
-        "curl -fsS localhost/health | grep -q ok",
-        "cat a | grep -q b",
-        "ls | grep -q a.py",
-        "echo x | ./parse",
-        "which tsc",
-    ),
-    *("pytest tests/a.py || exit 1", "pytest tests/a.py || (cat log; exit 1)", "pytest a.py || { echo no; false; }"),
-    *("pytest tests/a.py; exit $?", "pytest tests/a.py; rc=$?; cat log; exit $rc", "test -f a || test -f b", "wait $!"),
-    *("set -o pipefail; pytest tests/a.py | tail", "set -euo pipefail; pytest tests/a.py 2>&1 | tee log"),
-    *("bash -eo pipefail -c 'pytest tests/a.py | tail'", "set -e; pytest tests/a.py; echo done", "bash -c './check a'"),
-    *("cd app && npm test -- planner", "pytest tests/a.py && echo ok", "echo start; pytest tests/a.py", "x=$(./check)"),
-    *(
-        "if pytest tests/a.py; then echo ok; else exit 1; fi",
-        "if grep -q TODO a; then exit 1; fi",
-        "case $x in a) b;; esac",
-    ),
-    *(
-        "for f in a b; do test -f $f || exit 1; done",
-        "while read f; do grep -q x $f; done < list",
-        "find . -exec grep x {} +",
-    ),
-    *(
-        "pytest tests/a.py > log.txt 2>&1",
-        "pytest tests/a.py # || true",
-        "grep -q '|| true' a",
-        'grep -q "; echo done" a',
-    ),
-    *("awk '/bad/ {exit 1}' a", "find . -name '*.py' | xargs ruff check", "eslint src --quiet", "npm test -- --ci a"),
-    *("docker compose run --rm app pytest tests/a.py", "mvn test -Dtest=A -DskipTests=false", "source ./check.sh"),
-    *('python -c "$CODE"', 'bash -c "$SCRIPT"', "cat <<EOF | ./check\nx\nEOF", "f() { ./check; }; f", "pytest\\ x"),
+    *("npm test -- PlannerId", 'grep -c "export class Foo" src/Foo.ts', "tsc --noEmit && npm test"),
+    *("tsc --noEmit", "pytest tests/x.py -k foo", "pytest tests/x.py", "pytest -k planner"),
+    *("pytest -m slow", "pytest tests/x.py::test_a", "python -m pytest tests/x.py -q"),
+    *("grep -q export src/a.ts", "! grep -q TODO src/a.py", "test -f src/a.py", "[ -f src/a.py ]"),
+    *("test -x bin/run && bin/run --help", "[ $? = 0 ]", "npm run build", "make", "make lint", "mypy src"),
+    *("ruff check src", "ruff format --check .", "cargo build", "cargo test planner", "cargo test -p core"),
+    *("go test ./planner", "go test -run TestPlanner ./...", "go vet ./..."),
+    *("dotnet test --filter Planner", "mvn -Dtest=PlannerTest test", "./gradlew test --tests PlannerTest"),
+    *("go test", "npx jest planner", "npx vitest run planner", "npx vitest run list"),
+    *("mocha --grep planner", "rspec spec/a_spec.rb", "tox -e lint", "tox -e py -- tests/a.py"),
+    *("nox -s lint", "python manage.py test planner", "./check.sh", "sh check.sh"),
+    *("python -c 'import planner'", "python -c 'import a; assert a.b() == 1'"),
+    *("node -e \"require('./a')\"", "$CHECK", "node -e 'console.log(require(\"./a\"))'", "python check.py"),
+    *("jq -e .version package.json", "diff a b", "git diff --exit-code", "git diff --quiet src"),
+    *("git ls-files --error-unmatch a", "sha256sum -c sums.txt", "which tsc", "wait $!"),
+    *("bash -c './check a'", "bash -eo pipefail -c 'pytest tests/a.py'"),
+    *("cd app && npm test -- planner", "pytest tests/a.py && echo ok", "find . -exec grep x {} +"),
+    *("pytest tests/a.py # || true", "grep -q '|| true' a", 'grep -q "; echo done" a'),
+    *("awk '/bad/ {exit 1}' a", "eslint src --quiet", "npm test -- --ci a"),
+    *("docker compose run --rm app pytest tests/a.py", "mvn test -Dtest=A -DskipTests=false"),
+    *("source ./check.sh", 'python -c "$CODE"', 'bash -c "$SCRIPT"', "pytest\\ x"),
 ]
 
 
@@ -179,7 +113,7 @@ HONEST = [
     [
         *((each, "proves-nothing") for each in PROVE_NOTHING),
         *((each, "always-passes") for each in ALWAYS_PASS),
-        *((each, "status-hidden") for each in HIDE_THE_STATUS),
+        *((each, "needs-script") for each in NEED_A_SCRIPT),
         *((each, "runs-no-test") for each in RUN_NO_TEST),
     ],
 )
@@ -199,16 +133,15 @@ def test_honest_commands_are_left_alone(verify: str) -> None:
     assert lint_command(task(verify)) == ()
 
 
-@pytest.mark.parametrize(
-    "verify",
-    [
-        *("tsc --noEmit && npm test", "pytest tests/a.py | tail", "a; b", "a > b", "a 2>&1", "a &", "a\nb", "(a)"),
-        *("A=1 pytest tests/a.py", "test $(cat a) = b", "test `cat a` = b"),
-    ],
-)
+@pytest.mark.parametrize("verify", ["tsc --noEmit && npm test", "A=1 pytest tests/a.py", "! grep -q TODO a"])
 def test_signs_for_a_shell_need_one(verify: str) -> None:
     assert "needs-shell" in slugs(verify, shell=False)
     assert "needs-shell" not in slugs(verify)
+
+
+@pytest.mark.parametrize("verify", ["pytest tests/a.py | tail", "a; b", "a > b", "a &", "(a)", "test `cat a` = b"])
+def test_what_belongs_into_a_script_does_so_without_a_shell(verify: str) -> None:
+    assert slugs(verify, shell=False) == ["needs-script"]
 
 
 @pytest.mark.parametrize("verify", ["grep -q '&&' a", 'grep -q "a | b" c', "pytest 'tests/a b.py'", r"grep \; a"])
@@ -217,7 +150,7 @@ def test_signs_in_quotes_need_none(verify: str) -> None:
 
 
 def test_what_is_wrong_is_said_beside_it() -> None:
-    assert slugs("pytest tests/a.py || true", shell=False) == ["needs-shell", "always-passes"]
+    assert slugs("cd src && ls", shell=False) == ["needs-shell", "proves-nothing"]
 
 
 def test_without_a_shell_a_variable_is_a_text() -> None:
@@ -225,16 +158,9 @@ def test_without_a_shell_a_variable_is_a_text() -> None:
     assert slugs("test -n $X") == []
 
 
-@pytest.mark.parametrize(
-    "verify",
-    [
-        *("npm run build; npm test -- planner", "pytest tests/a.py | grep passed", "pytest a.py; pytest b.py"),
-        "pytest tests/a.py 2>&1 | grep -q '5 passed'",
-    ],
-)
-def test_a_check_that_does_not_count_is_flagged(verify: str) -> None:
-    found = lint_command(task(verify))
-    assert [(each.kind, each.slug) for each in found] == [("flagged", "status-lost")]
+def test_nothing_behind_an_exit_is_reached() -> None:
+    assert slugs("exit 0 && pytest tests/a.py") == ["proves-nothing"]
+    assert slugs("bash -c 'exit 0' && pytest tests/a.py") == []
 
 
 @pytest.mark.parametrize(
@@ -247,19 +173,9 @@ def test_passing_without_tests_is_flagged(verify: str) -> None:
 @pytest.mark.parametrize(
     "verify",
     [
-        *(
-            "pytest 'a",
-            'pytest "a',
-            "pytest (",
-            "pytest &&",
-            "|| true",
-            "a | | b",
-            "(a",
-            "a)",
-            "if a; then b",
-            "; ;& )",
-        ),
-        *("for x in a; b; done", "[[ a", "$(a", "`a", "${a", "{ a", "(" * 5000, "if " * 5000),
+        *("pytest 'a", 'pytest "a', "pytest &&", "&& a", "a && && b", "$(a", "`a", "${a", "", "# nothing"),
+        "x" * 10_001,
+        "eval " * 1_999 + "a",
     ],
 )
 def test_what_no_shell_reads_is_refused(verify: str) -> None:
@@ -269,13 +185,10 @@ def test_what_no_shell_reads_is_refused(verify: str) -> None:
 
 def test_the_messages_name_what_to_do() -> None:
     assert [each.text for each in lint_command(task("pytest tests/a.py || true"))] == [
-        "`|| true` makes it pass whatever `pytest` says: leave it out"
+        "'||' is more than one command or an && list: put it into a script, and run that"
     ]
-    assert [each.text for each in lint_command(task("pytest tests/a.py | tail -5"))] == [
-        "the status of `pytest` is lost behind `| tail`: leave that out"
-    ]
-    assert [each.text for each in lint_command(task("pytest tests/a.py; echo done"))] == [
-        "`echo` comes last, so the status of `pytest` is lost: put && between"
+    assert [each.text for each in lint_command(task("exit 0"))] == [
+        "`exit 0` ends the same whatever the code does: name a test, or another check"
     ]
     assert [each.text for each in lint_command(task("a && b", shell=False))] == [
         "'&&' is for a shell: have one run it, or write one plain command"

@@ -7,38 +7,95 @@ does, or was told not to.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import dropwhile
 
+from phase_gate.values import replace
 from phase_gate.verification.lint.counts import count_tests_said
 from phase_gate.verification.lint.opinions import RULES, Opinion, say
-from phase_gate.verification.lint.shell import MAX_LENGTH, ShellTextError, needs_shell, parse_shell
-from phase_gate.verification.lint.walk import Walk
+from phase_gate.verification.lint.programs import Program, classify, inner_script, unwrap
+from phase_gate.verification.lint.shell import MAX_LENGTH, NeedsScriptError, ShellTextError, Word, read_commands
 from phase_gate.verification.spec import TaskSpec
 
 __all__ = ["RULES", "Opinion", "count_tests_said", "lint_command", "lint_done"]
 
 
+#: A shell that runs a shell, and so on.
+_MAX_DEPTH = 5
+
+
 def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
     """Return what is to be said against the verify command; what refuses it comes first."""
-    found: list[Opinion] = []
     try:
-        tree = parse_shell(spec.verify)
-        sign = "" if spec.shell else needs_shell(spec.verify)
-        if sign:
-            found.append(
-                say("needs-shell", f"{_one_line(sign)!r} is for a shell: have one run it, or write one plain command")
-            )
-        walk = Walk(is_literal=not spec.shell and not sign)
-        status = walk.run(tree)
+        commands = read_commands(spec.verify)
+        programs = list(_programs(commands, spec.shell))
     except ShellTextError as error:
         return (say("not-readable", f"{error}: write it as you would type it"),)
-    if not status.proves:
-        found.append(status.why or say("proves-nothing", "there is no command in it that could fail"))
-    elif len(walk.checks) == 1 and walk.checks[0].is_broad:
+    except NeedsScriptError as error:
+        text = f"{_one_line(str(error))!r} is more than one command or an && list: put it into a script, and run that"
+        return (say("needs-script", text),)
+    found: list[Opinion] = []
+    if not spec.shell and (sign := _sign_for_shell(commands)):
+        found.append(
+            say("needs-shell", f"{_one_line(sign)!r} is for a shell: have one run it, or write one plain command")
+        )
+    checks = [program for program in programs if program.kind == "check"]
+    if not checks:
+        found.append(_why_nothing(programs))
+    elif len(checks) == 1 and checks[0].is_broad:
         text = f"`{_one_line(spec.verify)}` runs every test that there is: name those of this task"
         found.append(say("too-broad", text))
-    found += walk.flags
-    unique = dict.fromkeys(found)
-    return tuple(sorted(unique, key=lambda each: each.kind != "refused"))
+    for option in dict.fromkeys(program.passes_empty for program in checks if program.passes_empty):
+        text = f"`{option}` lets it pass where there is no test at all: leave it out"
+        found.append(say("passes-without-tests", text))
+    return tuple(found)
+
+
+def _sign_for_shell(commands: list[tuple[Word, ...]]) -> str:
+    """Return what only a shell understands; empty if there is nothing of the kind."""
+    if len(commands) > 1:
+        return "&&"
+    return commands[0][0].text if commands[0][0].is_prefix else ""
+
+
+def _programs(commands: list[tuple[Word, ...]], in_shell: bool, depth: int = 0) -> Iterator[Program]:
+    """Yield what is run, one after the other, as far as anything is reached."""
+    if depth > _MAX_DEPTH:
+        raise ShellTextError("a shell within a shell within a shell")
+    for command in commands:
+        words = tuple(dropwhile(lambda word: word.is_prefix, command))
+        if not in_shell:
+            # Without a shell every word means itself.
+            words = tuple(replace(word, is_literal=True) for word in words)
+        script = inner_script(unwrap(words))
+        if script is not None:
+            yield from _programs(read_commands(script), True, depth + 1)
+        elif words:
+            program = classify(words)
+            yield program
+            if program.is_last:
+                return
+
+
+def _why_nothing(programs: list[Program]) -> Opinion:
+    """Say why commands prove nothing: by the one that is more than talk, else by the last."""
+    reasons = [_reason(program) for program in programs]
+    if not reasons:
+        return say("proves-nothing", "there is no command in it that could fail")
+    return next((each for each in reasons if each.slug != "proves-nothing"), reasons[-1])
+
+
+def _reason(program: Program) -> Opinion:
+    name = _one_line(program.name)
+    if program.kind == "forgives":
+        return say("always-passes", f"`{program.option}` lets {name} pass whatever it finds: leave it out")
+    if program.kind == "lists":
+        return say("runs-no-test", f"with `{program.option}` {name} runs no test: leave it out")
+    if program.kind == "prepares":
+        return say("proves-nothing", f"`{name}` prepares something, and checks nothing")
+    if program.kind == "shows":
+        return say("proves-nothing", f"`{name}` shows something, and checks nothing: say what has to be in it")
+    return say("proves-nothing", f"`{name}` ends the same whatever the code does: name a test, or another check")
 
 
 def lint_done(spec: TaskSpec) -> tuple[Opinion, ...]:

@@ -14,10 +14,9 @@ from phase_gate.values import Value
 from phase_gate.verification.lint import program_table as table
 from phase_gate.verification.lint.shell import Word
 
-#: check: its status says something. idle: it ends with 0 whatever is the case. shows: it prints, and that is all.
+#: check: its status says something. idle: it ends the same whatever is the case. shows: it prints, and that is all.
 #: prepares: the work comes after it. lists: a runner that runs no test. forgives: a check that was told to end with 0.
-#: fails: it always fails. passes-on: it ends with the status of what came before.
-Kind = Literal["check", "idle", "shows", "prepares", "lists", "forgives", "fails", "passes-on"]
+Kind = Literal["check", "idle", "shows", "prepares", "lists", "forgives"]
 
 
 class Program(Value):
@@ -30,8 +29,8 @@ class Program(Value):
     option: str = ""
     #: True if it runs every test that there is.
     is_broad: bool = False
-    #: True if it is a test runner.
-    is_runner: bool = False
+    #: True if nothing behind it is reached.
+    is_last: bool = False
     #: An option that lets it pass where there is nothing to run.
     passes_empty: str = ""
 
@@ -94,21 +93,19 @@ def _skip_options(words: tuple[Word, ...], with_value: frozenset[str], stop: str
     return words[at:]
 
 
-def inner_script(words: tuple[Word, ...]) -> tuple[str, str] | None:
-    """Return the options and the text of `bash -c TEXT` or `eval TEXT`; None for anything else."""
+def inner_script(words: tuple[Word, ...]) -> str | None:
+    """Return the text of `bash -c TEXT` or `eval TEXT`; None for anything else."""
     name = base_name(words[0]) if words else ""
     if name == "eval" and len(words) > 1 and all(word.is_literal for word in words):
-        return "", " ".join(word.text for word in words[1:])
+        return " ".join(word.text for word in words[1:])
     if name not in table.SHELLS:
         return None
-    options = ""
     for index, word in enumerate(words[1:], 1):
         if re.fullmatch("-[a-zA-Z]*c", word.text):
             script = words[index + 1] if index + 1 < len(words) else None
-            return (options + word.text, script.text) if script is not None and script.is_literal else None
-        if not word.text.startswith("-") and words[index - 1].text != "-o":
+            return script.text if script is not None and script.is_literal else None
+        if not word.text.startswith("-") and not re.fullmatch("-[a-zA-Z]*o", words[index - 1].text):
             return None
-        options += f"{word.text} "
     return None
 
 
@@ -118,11 +115,9 @@ def classify(words: tuple[Word, ...]) -> Program:
     if not words:
         return Program(kind="idle", name="nothing")
     name, arguments = base_name(words[0]), tuple(word.text for word in words[1:])
-    if name in ("exit", "return"):
-        return _exit(name, words[1:])
-    if name == "false":
-        return Program(kind="fails", name=name)
-    if name in ("test", "[", "[["):
+    if name in ("exit", "return", "false"):
+        return Program(kind="idle", name=" ".join((name, *arguments))[:60], is_last=True)
+    if name in ("test", "["):
         return Program(kind="idle" if _is_constant_test(words[1:]) else "check", name=name)
     if name == "git":
         return _git(tuple(word.text for word in _skip_options(words[1:], frozenset({"-C", "-c"}))))
@@ -139,13 +134,6 @@ def classify(words: tuple[Word, ...]) -> Program:
             is_check = is_check or (name == "xargs" and any(not each.startswith("-") for each in arguments))
             return Program(kind="check" if is_check else kind, name=name)  # type: ignore[arg-type]  # as listed
     return _runner(name, arguments)
-
-
-def _exit(name: str, arguments: tuple[Word, ...]) -> Program:
-    if not arguments or not arguments[0].is_literal:
-        return Program(kind="passes-on", name=name, option=arguments[0].text if arguments else "$?")
-    is_zero = arguments[0].text.strip("0") == ""
-    return Program(kind="idle" if is_zero else "fails", name=f"{name} {arguments[0].text}"[:60])
 
 
 def _git(arguments: tuple[str, ...]) -> Program:
@@ -171,11 +159,10 @@ def _runner(name: str, arguments: tuple[str, ...]) -> Program:
         ),
     ):
         if found:
-            return Program(kind=kind, name=name, option=found, is_runner=known is not None)  # type: ignore[arg-type]
+            return Program(kind=kind, name=name, option=found)  # type: ignore[arg-type]
     empty = _pick(arguments, table.PASSES_EMPTY)
-    is_runner = known is not None and (name not in ("npm", "pnpm", "yarn", "bun", "make") or "test" in arguments)
     broad = known is not None and _is_broad(known, arguments)
-    return Program(kind="check", name=name, is_broad=broad, is_runner=is_runner, passes_empty=empty)
+    return Program(kind="check", name=name, is_broad=broad, passes_empty=empty)
 
 
 def _pick(arguments: tuple[str, ...], wanted: tuple[str, ...]) -> str:
@@ -205,7 +192,7 @@ def _is_broad(everything: tuple[tuple[str, ...], ...], arguments: tuple[str, ...
 
 def _is_constant_test(words: tuple[Word, ...]) -> bool:
     """Tell whether `test …` compares only what stands there: `[ 1 = 1 ]`."""
-    own = [word for word in words if word.text not in ("]", "]]")]
+    own = [word for word in words if word.text != "]"]
     if not own or not all(word.is_literal for word in own):
         return False
     files = [after.text for word, after in pairwise(own) if word.text in table.FILE_TESTS]

@@ -1,4 +1,4 @@
-"""Split a command line into words and operators, as a shell would. Nothing is expanded.
+"""Split a command line into words and operators, as a shell would, and read the commands that a task may ask for.
 
 Pure.
 """
@@ -29,25 +29,13 @@ class Word(Value, kw_only=False):
     is_quoted: bool = False
 
     @property
-    def is_assignment(self) -> bool:
-        """Tell whether it sets a variable, where it stands in front of a command."""
-        return _ASSIGNMENT.match(self.text) is not None
+    def is_prefix(self) -> bool:
+        """Tell whether it sets a variable or negates, where it stands in front of a command."""
+        return self.text == "!" or _ASSIGNMENT.match(self.text) is not None
 
 
 #: A word, or an operator.
 Token = Word | str
-
-
-def needs_shell(text: str) -> str:
-    """Return the first sign in a text that only a shell understands; empty if there is none."""
-    tokens = split_shell(text.strip())
-    for token in tokens:
-        if isinstance(token, str):
-            return "a line end" if token == "\n" else token
-        if "$(" in token.text or "`" in token.text:
-            return "$(…)" if not token.is_literal else ""
-    first = tokens[0] if tokens else ""
-    return first.text if isinstance(first, Word) and first.is_assignment else ""
 
 
 def split_shell(text: str) -> list[Token]:
@@ -159,229 +147,35 @@ def _find(text: str, sign: str, at: int) -> int:
     return end
 
 
-# --- read a command line as a shell would: how its words are put together. Nothing is expanded, nothing is run
+# --- the commands that a task may ask for: one, or an `&&` list. Nothing is expanded, nothing is run
 
 
-#: Deeper than anybody writes by hand.
-_MAX_DEPTH = 40
 #: Characters; what is longer belongs into a script.
 MAX_LENGTH = 10_000
+#: Words that begin something else than a command, or that change what the rest means.
+_KEYWORDS = frozenset({"{", "[[", "case", "for", "function", "if", "select", "trap", "until", "while"})
 
 
-class Simple(Value, kw_only=False):
-    """One program with its arguments. Assignments before it are left out, but remembered."""
-
-    words: tuple[Word, ...]
-    assigns: bool = False
-    #: Whether the value of an assignment is what another command prints.
-    runs_inside: bool = False
+class NeedsScriptError(Exception):
+    """The sign of a text that is more than one command or an `&&` list."""
 
 
-class Pipeline(Value, kw_only=False):
-    parts: tuple[Node, ...]
-    is_negated: bool = False
-
-
-class AndOr(Value, kw_only=False):
-    first: Node
-    rest: tuple[tuple[str, Node], ...]
-
-
-class Sequence(Value, kw_only=False):
-    """Commands one after the other, each with what stands behind it: `;`, `&`, or nothing."""
-
-    items: tuple[tuple[Node, str], ...]
-
-
-class If(Value, kw_only=False):
-    branches: tuple[tuple[Node, Node], ...]
-    otherwise: Node | None
-
-
-class Loop(Value, kw_only=False):
-    body: Node
-
-
-class Opaque(Value, kw_only=False):
-    """Something that is not looked into."""
-
-
-Node = Simple | Pipeline | AndOr | Sequence | If | Loop | Opaque
-
-
-def parse_shell(text: str) -> Sequence:
-    """Return the commands of a text. Raises ShellTextError."""
+def read_commands(text: str) -> list[tuple[Word, ...]]:
+    """Return the commands of an `&&` list, each as its words. Raises ShellTextError and NeedsScriptError."""
     if len(text) > MAX_LENGTH:
         raise ShellTextError(f"it has more than {MAX_LENGTH} characters")
-    return _Parser(split_shell(text)).parse()
-
-
-#: Words that a compound command is made of; nothing else may begin with them.
-_INNER = ("then", "elif", "else", "fi", "do", "done", "}", "esac")
-
-
-class _Parser:
-    """Recursive descent. A part that we do not read makes everything from there on opaque."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self._tokens, self._at, self._depth = tokens, 0, 0
-
-    def parse(self) -> Sequence:
-        parsed = self._sequence(())
-        if self._at < len(self._tokens):
-            raise ShellTextError(f"{_shown(self._tokens[self._at])} stands where no command can begin")
-        return parsed
-
-    def _peek(self) -> Token | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
-
-    def _keyword(self) -> str:
-        token = self._peek()
-        return token.text if isinstance(token, Word) and not token.is_quoted and token.is_literal else ""
-
-    def _sequence(self, ends: tuple[str, ...]) -> Sequence:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise ShellTextError("it is nested too deeply")
-        items: list[tuple[Node, str]] = []
-        while (token := self._peek()) is not None:
-            if token in (";", "\n"):
-                self._at += 1
-                continue
-            if token == ")" or self._keyword() in ends or self._keyword() in _INNER:
-                break
-            node = self._and_or()
-            after = self._peek()
-            items.append((node, after if after in (";", "&", "\n") and isinstance(after, str) else ""))
-            if after in (";", "&", "\n"):
-                self._at += 1
-            elif after is not None and after != ")" and self._keyword() not in _INNER:
-                raise ShellTextError(f"{_shown(after)} stands where no command can begin")
-        self._depth -= 1
-        return Sequence(tuple(items))
-
-    def _and_or(self) -> Node:
-        first = self._pipeline()
-        rest: list[tuple[str, Node]] = []
-        while (token := self._peek()) in ("&&", "||"):
-            assert isinstance(token, str)
-            self._at += 1
-            self._skip_lines()
-            rest.append((token, self._pipeline()))
-        return AndOr(first, tuple(rest)) if rest else first
-
-    def _pipeline(self) -> Node:
-        is_negated = False
-        while self._keyword() == "!":
-            self._at += 1
-            is_negated = not is_negated
-        parts = [self._command()]
-        while self._peek() in ("|", "|&"):
-            self._at += 1
-            self._skip_lines()
-            parts.append(self._command())
-        return Pipeline(tuple(parts), is_negated) if is_negated or len(parts) > 1 else parts[0]
-
-    def _command(self) -> Node:
-        token, word = self._peek(), self._keyword()
-        if token == "(":
-            return self._group(")")
-        if word == "{":
-            return self._group("}")
-        if word == "if":
-            return self._if()
-        if word in ("for", "while", "until", "select"):
-            return self._loop()
-        if word in ("case", "function"):
-            return self._give_up()
-        if token is None or (isinstance(token, str) and token != ">") or word in _INNER:
-            raise ShellTextError(f"{_shown(token)} stands where no command can begin")
-        return self._simple()
-
-    def _group(self, end: str) -> Node:
-        self._at += 1
-        inner = self._sequence((end,))
-        if self._peek() != end and self._keyword() != end:
-            raise ShellTextError("a bracket is never closed")
-        self._at += 1
-        self._redirections()
-        return inner
-
-    def _if(self) -> Node:
-        branches: list[tuple[Node, Node]] = []
-        otherwise: Node | None = None
-        while self._keyword() in ("if", "elif"):
-            self._at += 1
-            condition = self._sequence(("then",))
-            self._expect("then")
-            branches.append((condition, self._sequence(("elif", "else", "fi"))))
-        if self._keyword() == "else":
-            self._at += 1
-            otherwise = self._sequence(("fi",))
-        self._expect("fi")
-        self._redirections()
-        return If(tuple(branches), otherwise)
-
-    def _loop(self) -> Node:
-        while (token := self._peek()) is not None and self._keyword() != "do":
-            self._at += 1
-        if token is None:
-            raise ShellTextError("a loop without `do`")
-        self._at += 1
-        body = self._sequence(("done",))
-        self._expect("done")
-        self._redirections()
-        return Loop(body)
-
-    def _give_up(self) -> Node:
-        self._at = len(self._tokens)
-        return Opaque()
-
-    def _expect(self, word: str) -> None:
-        if self._keyword() != word:
-            raise ShellTextError(f"`{word}` is missing")
-        self._at += 1
-
-    def _skip_lines(self) -> None:
-        while self._peek() == "\n":
-            self._at += 1
-
-    def _redirections(self) -> None:
-        while self._peek() == ">":
-            self._at += 2
-
-    def _simple(self) -> Node:
-        words: list[Word] = []
-        assigns = runs_inside = False
-        while (token := self._peek()) is not None:
-            if token == ">":
-                self._at += 2  # with its target
-                continue
-            is_function = len(words) == 1 and self._tokens[self._at : self._at + 2] == ["(", ")"]
-            if token == "<<" or is_function:
-                return self._give_up()  # a here-document has its text behind it, a function its body
-            if not isinstance(token, Word):
-                break
-            self._at += 1
-            if not words and token.is_assignment:
-                assigns = True
-                runs_inside = runs_inside or "$(" in token.text or "`" in token.text
-                continue
-            words.append(token)
-            if token.text == "[[" and len(words) == 1:
-                self._take_test(words)
-        return Simple(tuple(words), assigns, runs_inside)
-
-    def _take_test(self, words: list[Word]) -> None:
-        """Take all of `[[ … ]]`: operators have another meaning in there."""
-        while (token := self._peek()) is not None:
-            self._at += 1
-            words.append(token if isinstance(token, Word) else Word(token))
-            if words[-1].text == "]]":
-                return
-        raise ShellTextError("`]]` is missing")
-
-
-def _shown(token: Token | None) -> str:
-    text = "the end" if token is None else token.text if isinstance(token, Word) else token
-    return "a line end" if text == "\n" else repr(text[:40])
+    commands: list[list[Word]] = [[]]
+    for token in split_shell(text.strip()):
+        if token == "&&":
+            commands.append([])
+        elif isinstance(token, Word):
+            if not commands[-1] and token.text in _KEYWORDS and not token.is_quoted:
+                raise NeedsScriptError(token.text)
+            if not token.is_literal and ("$(" in token.text or "`" in token.text):
+                raise NeedsScriptError("$(…)")
+            commands[-1].append(token)
+        elif token != "\n" or commands[-1]:
+            raise NeedsScriptError("a line end" if token == "\n" else token)
+    if not all(commands):
+        raise ShellTextError("a command is missing" if len(commands) == 1 else "a command is missing beside `&&`")
+    return [tuple(words) for words in commands]
