@@ -9,7 +9,7 @@ import pytest
 from phase_gate.gate.evaluation import GuardResult, Subject, evaluate, evaluate_gate_1, evaluation_to_json
 from phase_gate.gate.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
 from phase_gate.gate.inventory import Inventory
-from phase_gate.gate.measuring import excuse_skips
+from phase_gate.gate.judged_run import excuse_skips
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.waivers import Waiver, waiver_to_json

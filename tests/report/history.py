@@ -10,21 +10,25 @@ from typing import Any
 
 from phase_gate.gate.breaker import breaker_to_json, reset
 from phase_gate.gate.criteria import Criteria, Links
+from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
+from phase_gate.gate.judged_run import judge_run
 from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
-from phase_gate.gate.run_end import Finished, finish_run
+from phase_gate.gate.rejudging import judgement_events
+from phase_gate.gate.run_end import end_run
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
+from phase_gate.recording.closing import store_objects
 from phase_gate.report.story.builder import Teller
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.rules.files import load_compiled
@@ -81,7 +85,7 @@ class History:
         notes: tuple[str, ...] = (),
         changed: tuple[str, ...] | None = None,
         messages: Mapping[str, str] | None = None,
-    ) -> Finished:
+    ) -> Evaluation:
         """Run once: outcomes are letters by test id, the tree is any word."""
         self.wait(pause)
         run = self._begin(phase, tree or f"tree-{self._runs}")
@@ -110,18 +114,20 @@ class History:
             evidence=Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes),
         )
         self.wait(seconds)
-        finished = finish_run(
-            self.state,
-            self.workflow,
-            record,
-            self._references(in_first_phase=self.workflow.first.name == phase),
-            at=self.at,
-            keep=self._keep,
-            read_signal=lambda counted: signal,
-        )
-        for event in finished.events:
+        past = self._references(in_first_phase=self.workflow.first.name == phase)
+        judged = judge_run(self.state, self.workflow, record, past, at=self.at)
+        counts = judged.iteration is not None
+        stored = store_objects(judged, self._keep, lambda path: "") if counts else {}
+        ended = end_run(judged, self.workflow, stored=stored, reading=signal if counts else ABSENT)
+        assert ended.evaluation is not None
+        verdict = []
+        if counts:
+            verdict = judgement_events(
+                ended.evaluation, judged.phase, at=self.at, state=ended.state, workflow=self.workflow
+            )
+        for event in (*ended.events, *verdict):
             self._record(event)
-        return finished
+        return ended.evaluation
 
     def begin_run(self, phase: str, *, tree: str = "open") -> str:
         """Leave a run open: it is going on, or lost."""

@@ -5,26 +5,20 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from phase_gate.gate.criteria import Traced
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
-from phase_gate.gate.findings import Finding, cap_findings, name_tests
+from phase_gate.gate.findings import Finding, name_tests
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.gone import find_gone
 from phase_gate.gate.inventory import join_id
+from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References
 from phase_gate.gate.record import RunRecord
-from phase_gate.gate.runs import Classified, Green, Kind, count
-from phase_gate.gate.selection import Audit
-from phase_gate.gate.state import OpenRun, State
-from phase_gate.gate.waivers import Waiver, covered_by
-from phase_gate.values import replace
+from phase_gate.gate.runs import Green, Kind, count
+from phase_gate.gate.state import State
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Workflow
 
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
-_NO_NEW_SKIPS = "no-new-skips"
 GREEN_WITHOUT_CHANGE = "green-without-change"
 
 
@@ -36,20 +30,9 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
     return {} if green_tree is None else {"code_as_tested": green_tree == tree}
 
 
-def measure(
-    state: State,
-    phase: Phase,
-    record: RunRecord,
-    judged: Judgement,
-    audit: Audit,
-    classified: Classified,
-    past: References,
-    traced: Traced,
-    *,
-    streak: int,
-    iteration: int | None,
-) -> dict[str, MetricValue]:
+def measure(run: JudgedRun) -> dict[str, MetricValue]:
     """Return every metric of the run; a name that is not in it was not measured."""
+    state, phase, record, judged = run.state, run.phase, run.record, run.outcomes
     in_scope = judged.targets if phase.scope == "targets" else None
 
     def scoped(ids: frozenset[str]) -> int:
@@ -74,33 +57,33 @@ def measure(
         "tests_known_failing": len(judged.known_failing),
         "tests_not_run": buckets.count(Bucket.NOT_RUN),
         "tests_deselected": len(record.session.deselected),
-        "tests_unselected": len(audit.unselected),
-        "tests_missing": len(audit.missing),
+        "tests_unselected": len(run.audit.unselected),
+        "tests_missing": len(run.audit.missing),
         "tests_uncollectable": buckets.count(Bucket.UNCOLLECTABLE),
         "collection_errors": len(record.session.collection_errors),
         "baseline_total": judged.baseline_total,
         "baseline_failing": len(judged.baseline_failing),
-        "consecutive_green_runs": streak,
-        **traced.metrics,
+        "consecutive_green_runs": run.streak,
+        **run.traced.metrics,
         "signals_premature": state.signals_premature,
-        "run_complete": classified.kind is Kind.COMPLETE,
-        "run_kind": str(classified.kind),
+        "run_complete": run.classified.kind is Kind.COMPLETE,
+        "run_kind": str(run.classified.kind),
         "duration_s": round(record.session.duration_s, 3),
         **code_as_tested(green_tree, record.sources.tree),
         **record.measured,
     }
     if phase.scope != "targets":
         metrics |= {
-            "tests_altered": len(find_altered_in(record, past)),
-            "rules_changed": len(find_rules_changed(record, past)),
+            "tests_altered": len(find_altered_in(record, run.past)),
+            "rules_changed": len(find_rules_changed(record, run.past)),
             "red_seen": state.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(resolved_elsewhere(record)),
         }
     metrics["outcomes_doubtful"] = len(record.session.doubts)
     if phase.tests == "failing":
         metrics["tests_refused"] = len(refused_targets(record, judged))
-    if iteration is not None:
-        metrics["iteration"] = iteration
+    if run.iteration is not None:
+        metrics["iteration"] = run.iteration
     return metrics
 
 
@@ -113,35 +96,24 @@ def refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
     }
 
 
-def find_findings(
-    record: RunRecord,
-    judged: Judgement,
-    audit: Audit,
-    classified: Classified,
-    past: References,
-    *,
-    phase: Phase,
-    state: State,
-    run: OpenRun,
-    traced: Traced,
-    unseen: tuple[str, ...] = (),
-) -> tuple[Finding, ...]:
+def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding, ...]:
     """Return what is wrong with the evidence (hard), and what only looks odd (advisory).
 
     :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
     """
+    record, judged, past, why = run.record, run.outcomes, run.past, run.classified.why
     unmoved = judged.passing & past.red.keys() if record.sources.is_as_in_red else frozenset()
-    unfinished = () if not classified.why else (Finding(slug="complete-run", tier="hard", detail=classified.why),)
+    unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
     return (
         *unfinished,
-        *(() if phase.scope == "targets" else _frozen_findings(record, past, state, phase, unseen)),
+        *(() if run.in_first_phase else _frozen_findings(run, unseen)),
         *record.session.doubts,
-        *(_refusals(record, judged) if phase.tests == "failing" else ()),
-        *name_tests("tests-kept", "hard", audit.missing, "known, and no longer in the sources"),
-        *_new_skips(judged),
-        *traced.findings,
+        *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
+        *name_tests("tests-kept", "hard", run.audit.missing, "known, and no longer in the sources"),
+        *find_new_skips(judged),
+        *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
-        *name_tests("tests-gone", "advisory", _gone(record, classified, past), "known before this cycle, and gone now"),
+        *name_tests("tests-gone", "advisory", _gone(run), "known before this cycle, and gone now"),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("hidden-test", "advisory", _hidden(record), "defined twice: the first definition never runs"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
@@ -149,10 +121,10 @@ def find_findings(
         *name_tests(
             "two-outcomes",
             "advisory",
-            {*_two_outcomes(record, past, state, run)} - unmoved,
+            {*_two_outcomes(run)} - unmoved,
             "another outcome on the same tree",
         ),
-        *_too_fast(record, state),
+        *_too_fast(record, run.state),
     )
 
 
@@ -166,21 +138,6 @@ def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
         return ()
     detail = f"the suite took {took:.1f} s last time and {record.session.duration_s:.2f} s now, with no test less"
     return (Finding(slug="suite-too-fast", tier="advisory", detail=detail),)
-
-
-def excuse_skips(judged: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
-    """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
-    if not covered_by(waivers, _NO_NEW_SKIPS, cap_findings(_new_skips(judged)), at=at):
-        return judged
-    return replace(
-        judged, newly_skipped=frozenset(), exempt=judged.exempt | judged.newly_skipped, excused=judged.newly_skipped
-    )
-
-
-def _new_skips(judged: Judgement) -> tuple[Finding, ...]:
-    # The excused ones, too: that they are waived has to be seen.
-    skipped = judged.newly_skipped | judged.excused
-    return name_tests(_NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before")
 
 
 def find_altered_in(record: RunRecord, past: References) -> list[Finding]:
@@ -197,16 +154,15 @@ def resolved_elsewhere(record: RunRecord) -> list[str]:
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
-def _frozen_findings(
-    record: RunRecord, past: References, state: State, phase: Phase, unseen: tuple[str, ...]
-) -> list[Finding]:
+def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
+    record, past, state = run.record, run.past, run.state
     findings = [*find_altered_in(record, past), *find_rules_changed(record, past)]
     findings += [
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
         for module in resolved_elsewhere(record)
     ]
     # A workflow without a red phase has nobody to ask for one.
-    if not state.red_exited and "red-was-seen" in phase.gate_1.guards:
+    if not state.red_exited and "red-was-seen" in run.phase.gate_1.guards:
         why = "".join(unseen) or "this cycle began without RED"
         if state.vanished:
             why = "the state folder vanished in the middle of a cycle"
@@ -229,28 +185,30 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
     ]
 
 
-def _gone(record: RunRecord, classified: Classified, past: References) -> list[str]:
+def _gone(run: JudgedRun) -> list[str]:
+    record, baseline = run.record, run.past.baseline
     # Where not all of it ran, what was moved can't be told from what is gone.
-    if classified.kind is not Kind.COMPLETE or not record.missing_since or past.baseline is None:
+    if run.classified.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
         return []
-    return find_gone(past.baseline.inventory, record.missing_since, record.inventory)
+    return find_gone(baseline.inventory, record.missing_since, record.inventory)
 
 
 def _hidden(record: RunRecord) -> list[str]:
     return [join_id(path, name) for path, file in record.inventory.files.items() for name in file.hidden]
 
 
-def _two_outcomes(record: RunRecord, past: References, state: State, run: OpenRun) -> list[str]:
+def _two_outcomes(run: JudgedRun) -> list[str]:
+    state, latest = run.state, run.past.latest
     # The tree that the last complete run left is only known for sure while no other run came after it.
     is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
-    if past.latest is None or not is_latest or state.tree != run.tree:
+    if latest is None or not is_latest or state.tree != run.run.tree:
         return []
     return [
         test_id
-        for test_id, bucket in record.session.outcomes.items()
-        if test_id in past.latest.ids
+        for test_id, bucket in run.record.session.outcomes.items()
+        if test_id in latest.ids
         and bucket is not Bucket.NOT_RUN
-        and (bucket in FAILING) != (past.latest.outcomes.get(test_id) in FAILING)
+        and (bucket in FAILING) != (latest.outcomes.get(test_id) in FAILING)
     ]
 
 
@@ -261,11 +219,12 @@ def note_unseen(state: State, workflow: Workflow) -> tuple[str, ...]:
     return ()
 
 
-def take_notes(record: RunRecord, judged: Judgement, classified: Classified, run: OpenRun) -> tuple[str, ...]:
+def take_notes(run: JudgedRun) -> tuple[str, ...]:
+    record, judged = run.record, run.outcomes
     notes = []
-    if run.overlaps:
+    if run.run.overlaps:
         notes.append("another run of this task was open at the same time: the streak is not extended")
-    if record.session.narrowed_by and classified.kind is Kind.COMPLETE:
+    if record.session.narrowed_by and run.classified.kind is Kind.COMPLETE:
         notes.append(f"narrowed: {'; '.join(record.session.narrowed_by)}")
     exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)

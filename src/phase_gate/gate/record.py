@@ -70,6 +70,8 @@ class Sources(Value):
     """The files of the project as the run left them."""
 
     tree: str
+    #: The ids of their contents.
+    files: Mapping[str, str] = field(default_factory=dict)
     #: The digest of what git or a walk shows, and the contents of imported files beside it: the tree is both.
     shown: str = ""
     beside: Mapping[str, str] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.project import Project
 from phase_gate.recording.announce import add_to_junit, root_to_name, show_lines, tell_ci_system, teller
+from phase_gate.recording.closing import write_end
 from phase_gate.recording.early import early_look, own_work
 from phase_gate.recording.extensions import tell_evaluated
 from phase_gate.recording.frozen.meaning import written_since
@@ -135,7 +136,7 @@ class Controller:
             run.phase = named_phase(workflow, options.phase) or workflow.first
         controller._criteria, controller._marks = take_criteria(config, run, options.criteria)
         if controller._problem is None and not controller._void:
-            controller.origin.mark = run.mark_file
+            controller.origin.mark = run.store.fork_mark_file(run.id)
         return controller
 
     # --- the session begins --------------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ class Controller:
             parts=self._parts,
             modules=missing_modules(self._run),
         )
-        record, files = make_record(
+        record = make_record(
             self._run,
             facts,
             self._criteria,
@@ -217,7 +218,7 @@ class Controller:
             is_output=written_since(self._project.root, self._began),
             show=teller(self._config),
         )
-        finished = self._run.end(record, tree_files=files)
+        finished = write_end(self._run, record)
         self.origin.clear()
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:

@@ -10,7 +10,6 @@ import platform
 import sys
 from collections.abc import Callable, Mapping
 from os import getpid
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,23 +21,18 @@ from phase_gate.gate.forked import say_forked
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
-from phase_gate.gate.outcomes import References
 from phase_gate.gate.parts import PIPELINE
-from phase_gate.gate.record import RunRecord, SessionFacts
-from phase_gate.gate.run_end import Finished, finish_run
-from phase_gate.gate.runs import Kind
+from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
-from phase_gate.recording.signal_desk import SignalDesk
 from phase_gate.recording.verify_run import refuse_outside_verify
-from phase_gate.storage import last_files
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.references import load_frozen, load_references
+from phase_gate.storage.references import load_frozen
 from phase_gate.storage.signal_file import SignalFile
-from phase_gate.storage.store import TaskStore, Transaction, now
+from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
@@ -98,16 +92,12 @@ class RecordedRun:
         self.is_first = True
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
-        self._remembered = NOTHING_REMEMBERED
+        self.remembered = NOTHING_REMEMBERED
         self._exit_memory: Mapping[str, str] | None = None
         #: It runs inside another run of the task, and counts for nothing; known once it has begun.
         self.is_nested = False
         self._lock: RunLock | None = None
         self._outer: str | None = None
-
-    @property
-    def mark_file(self) -> Path:
-        return self.store.fork_mark_file(self.id)
 
     @property
     def is_open(self) -> bool:
@@ -169,7 +159,7 @@ class RecordedRun:
                         self.workflow,
                         run=self.id,
                         allow_non_interactive=self.project.configuration.allow_non_interactive,
-                        remembered=self._remembered,
+                        remembered=self.remembered,
                     )
                 )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
@@ -214,7 +204,7 @@ class RecordedRun:
     def _remember(self, state: State, entry: Entry) -> None:
         if entry.how is How.STAY:
             return
-        self._remembered = self.project.remember(
+        self.remembered = self.project.remember(
             self.workflow,
             entry.phase,
             self.store,
@@ -222,9 +212,9 @@ class RecordedRun:
             begins_cycle=entry.begins_cycle,
             known=state.exit_memory if entry.how is How.NEXT else {},
         )
-        self.warnings += self._remembered.warnings
+        self.warnings += self.remembered.warnings
 
-    def _remember_next(self, state: State) -> Mapping[str, str]:
+    def remember_next(self, state: State) -> Mapping[str, str]:
         """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
         if self._exit_memory is None:
             assert self.phase is not None, "the run was begun"
@@ -271,46 +261,14 @@ class RecordedRun:
             **self.request.start_facts,
         }
 
-    def references(self, state: State, record: RunRecord, *, tree_files: Mapping[str, str]) -> References:
-        assert self.phase is not None
-        run = state.open_run(self.id)
-        return load_references(
-            self.store.objects,
-            state,
-            root=self.project.root,
-            tree_files=tree_files,
-            inventory=record.inventory,
-            surroundings=record.session.surroundings,
-            in_first_phase=self.phase.scope == "targets",
-            rewinds=run is not None and run.rewinds and state.phase != run.phase,
-        )
-
     def look_again(self) -> State:
         """Return the task's state now that the tests have run: as our start left it, if nobody wrote since."""
         if not self.store.is_as_opened(self.opened):
             self.opened = self.store.look()
-        self._refuse_lost(self.opened)
+        self.refuse_lost(self.opened)
         return self.state
 
-    def end(self, record: RunRecord, *, tree_files: Mapping[str, str]) -> Finished:
-        """Judge the run and write its end record. The lock is held for the write only."""
-        judged_on = self.opened.head
-        signals = SignalDesk(self, self.state)
-        finished = self._finish(self.state, record, signals, tree_files)
-        with self.store.transaction() as change:
-            if change.opened.head != judged_on or change.events:
-                # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
-                self._refuse_lost(change.opened)
-                signals = SignalDesk(self, change.state)
-                finished = self._finish(change.state, record, signals, tree_files)
-            change.record(*signals.events(), *finished.events)
-        signals.clear(finished)
-        if finished.kind is Kind.COMPLETE and not finished.is_green:
-            last_files.save(self.store.folder, tree_files)
-        self.close()
-        return finished
-
-    def _refuse_lost(self, opened: Opened) -> None:
+    def refuse_lost(self, opened: Opened) -> None:
         """Refuse to end a run that the ledger does not know as open any more."""
         if opened.state.open_run(self.id) is not None:
             return
@@ -324,27 +282,6 @@ class RecordedRun:
             f"the ledger in {folder.name} does not have this run any more: it was replaced while the tests ran",
             remedy=f"find the test or the command that writes to {folder}, then run again",
         )
-
-    def _finish(self, state: State, record: RunRecord, signals: SignalDesk, tree_files: Mapping[str, str]) -> Finished:
-        return finish_run(
-            state,
-            self.workflow,
-            record,
-            self.references(state, record, tree_files=tree_files),
-            at=now(),
-            keep=self.store.keep,
-            read_signal=signals.read,
-            read_text=self._read_text,
-            remembered=self._remembered,
-            remember_next=lambda: self._remember_next(state),
-            look=lambda phase: self.project.remember(self.workflow, phase, self.store, state, begins_cycle=False),
-        )
-
-    def _read_text(self, path: str) -> str:
-        try:
-            return (self.project.root / path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
 
     def further_runs(self, streak: int) -> int:
         """Return how many more green runs will follow this one by themselves."""

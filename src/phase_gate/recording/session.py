@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,8 +130,8 @@ def make_record(
     began: float,
     is_output: Callable[[str], bool],
     show: Callable[[str], None] | None = None,
-) -> tuple[RunRecord, Mapping[str, str]]:
-    """Return the record, and the content ids of the tree as the run left it.
+) -> RunRecord:
+    """Return the session with everything that is found around it now that it has ended.
 
     :param began: when no code of the project had run yet.
     :param is_output: whether the run itself has written a file.
@@ -171,12 +171,13 @@ def make_record(
     measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
     missing = missing_modules(run)
     found = (*measured.findings, *look_for_oddities(root, after.files, inventory, since=frozen_at))
-    record = RunRecord(
+    return RunRecord(
         run=run.id,
         root=str(root),
         session=facts,
         sources=Sources(
             tree=after.digest,
+            files=after.files,
             shown=after.shown,
             beside=after.beside,
             changed=changed_sources(run.tree, after),
@@ -205,7 +206,6 @@ def make_record(
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
-    return record, after.files
 
 
 def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:

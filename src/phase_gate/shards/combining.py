@@ -8,8 +8,8 @@ from typing import Any
 
 from phase_gate.errors import ShardError
 from phase_gate.gate.criteria import Criteria
-from phase_gate.gate.run_end import Finished
 from phase_gate.project import Project
+from phase_gate.recording.closing import Finished, write_end
 from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.session import make_record
 from phase_gate.shards.merging import combine_shards
@@ -39,8 +39,8 @@ def combine_run(project: Project, store: TaskStore, shards: Sequence[Shard], *, 
     written = {path for shard in shards for path in shard.written}
     try:
         run.begin()
-        record, files = make_record(run, facts, criteria, began=time.time(), is_output=written.__contains__)
-        return run.end(record, tree_files=files)
+        record = make_record(run, facts, criteria, began=time.time(), is_output=written.__contains__)
+        return write_end(run, record)
     finally:
         run.close()
 

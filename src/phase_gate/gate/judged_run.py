@@ -1,0 +1,167 @@
+"""A run that has ended, with its outcomes judged: what metrics, findings and the verdict are made from.
+
+Pure. What the session showed and what it is compared with are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from phase_gate.gate.criteria import Traced, trace_criteria
+from phase_gate.gate.events import apply, streak_after
+from phase_gate.gate.findings import Finding, cap_findings, name_tests
+from phase_gate.gate.inventory import split_id
+from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
+from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
+from phase_gate.gate.record import RunRecord
+from phase_gate.gate.runs import Classified, Green, Kind, RunFacts, classify_run
+from phase_gate.gate.selection import Audit
+from phase_gate.gate.state import Event, OpenRun, State
+from phase_gate.gate.waivers import Waiver, covered_by
+from phase_gate.values import Value, replace
+from phase_gate.workflow.model import Phase, Workflow
+
+_NO_NEW_SKIPS = "no-new-skips"
+
+
+class JudgedRun(Value):
+    at: str
+    run: OpenRun
+    phase: Phase
+    record: RunRecord
+    past: References
+    #: The task before the run's end; back in the first phase, if the run leads there.
+    state: State
+    #: What leads there.
+    events: tuple[Event, ...]
+    audit: Audit
+    classified: Classified
+    outcomes: Judgement
+    green: Green
+    #: Green runs in a row, with this one.
+    streak: int
+    #: None for a run that does not count.
+    iteration: int | None
+    traced: Traced
+    #: It was to go back to the first phase, and no test of the step fails there: the task stays where it is.
+    stays: bool
+
+    @property
+    def in_first_phase(self) -> bool:
+        return self.phase.scope == "targets"
+
+    @property
+    def is_green(self) -> bool:
+        return self.green is Green.GREEN
+
+    @property
+    def target_files(self) -> tuple[str, ...]:
+        """Return the files with the tests that this cycle is about, in the first phase."""
+        return tuple(sorted({split_id(test_id)[0] for test_id in self.outcomes.targets})) if self.in_first_phase else ()
+
+
+def judge_run(
+    state: State,
+    workflow: Workflow,
+    record: RunRecord,
+    past: References,
+    *,
+    at: str,
+    remembered: Remembered = NOTHING_REMEMBERED,
+) -> JudgedRun:
+    """Say what kind of run it was, what its outcomes mean, and whether it counts.
+
+    :param remembered: how things were when the run began, for a phase that it goes back to.
+    """
+    run = state.open_run(record.run)
+    assert run is not None, "a run ends only after it was started"
+    phase = workflow.phase(run.phase)
+    assert phase is not None, "a run starts only in a phase of its workflow"
+    in_first_phase = phase.scope == "targets"
+    goes_back = run.rewinds and state.phase != phase.name
+    if goes_back and past.frozen is not None:
+        # This very run takes the freeze back: RED is about what changed since, from now on.
+        past = replace(past, withdrawn=past.frozen.inventory)
+    audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
+    outcomes = judge_outcomes(record.session.outcomes, record.inventory, past, in_first_phase=in_first_phase)
+    outcomes = excuse_skips(outcomes, state.waivers, at=at)
+    classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
+    stays = goes_back and classified.kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
+    if stays:
+        # Somebody typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
+        classified = Classified(
+            Kind.INCOMPLETE, f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
+        )
+    counts = classified.kind is Kind.COMPLETE
+    events: tuple[Event, ...] = ()
+    if goes_back and counts:
+        data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
+        events = (Event(kind="phase-entered", data={**data, "remembered": dict(remembered.phase)}, at=at),)
+        state = apply(state, events[0])
+    # An outcome that is not the test's own is no green, whatever it says.
+    green = Green.NOT_GREEN if record.session.internal_error or record.session.doubts else outcomes.green
+    return JudgedRun(
+        at=at,
+        run=run,
+        phase=phase,
+        record=record,
+        past=past,
+        state=state,
+        events=events,
+        audit=audit,
+        classified=classified,
+        outcomes=outcomes,
+        green=green,
+        streak=streak_after(state, run, kind=classified.kind, green=green, tree=record.sources.tree)[0],
+        iteration=state.iteration + 1 if counts else None,
+        traced=trace_criteria(
+            record.criteria,
+            record.links,
+            outcomes,
+            record.session.outcomes,
+            in_first_phase=in_first_phase,
+            waivers=state.waivers,
+            at=at,
+        ),
+        stays=stays,
+    )
+
+
+def _moved_on(state: State, run: OpenRun) -> str:
+    """Say so if the task left the run's phase while it ran: its result speaks of what is past."""
+    if run.nested or run.rewinds or state.phase == run.phase:
+        return ""
+    return f"the task moved on to {state.phase} while it ran"
+
+
+def _facts(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> RunFacts:
+    buckets = list(record.session.outcomes.values())
+    skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
+    not_run = buckets.count(Bucket.NOT_RUN)
+    uncollectable = buckets.count(Bucket.UNCOLLECTABLE)
+    return RunFacts(
+        collected=len(buckets) - uncollectable,
+        executed=len(buckets) - uncollectable - skipped - not_run,
+        is_void=record.session.is_void,
+        is_nested=run.nested,
+        interrupted=record.session.interrupted or moved_on,
+        not_run=not_run,
+        changed_sources=record.sources.changed,
+        unselected=len(audit.unselected),
+        uncollectable=uncollectable,
+        narrowed_by=record.session.narrowed_by,
+    )
+
+
+def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
+    """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
+    if not covered_by(waivers, _NO_NEW_SKIPS, cap_findings(find_new_skips(outcomes)), at=at):
+        return outcomes
+    skipped = outcomes.newly_skipped
+    return replace(outcomes, newly_skipped=frozenset(), exempt=outcomes.exempt | skipped, excused=skipped)
+
+
+def find_new_skips(outcomes: Judgement) -> tuple[Finding, ...]:
+    # The excused ones, too: that they are waived has to be seen.
+    skipped = outcomes.newly_skipped | outcomes.excused
+    return name_tests(_NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before")

@@ -1,0 +1,180 @@
+"""End a recorded run: gather what it is compared with, have it judged, store, and write its end record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.judged_run import JudgedRun, judge_run
+from phase_gate.gate.outcomes import References
+from phase_gate.gate.record import RunRecord
+from phase_gate.gate.rejudging import judgement_events
+from phase_gate.gate.run_end import end_run
+from phase_gate.gate.run_objects import known_tests, objects_of
+from phase_gate.gate.runs import Kind
+from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
+from phase_gate.gate.state import Event, State
+from phase_gate.project import who_am_i
+from phase_gate.recording.run import RecordedRun
+from phase_gate.storage import last_files
+from phase_gate.storage.references import load_references
+from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
+from phase_gate.storage.store import now
+from phase_gate.values import Value, replace
+
+
+class Finished(Value, kw_only=False):
+    """How a run ended, with the events to be written."""
+
+    events: tuple[Event, ...]
+    #: None for a void or nested run.
+    evaluation: Evaluation | None
+    kind: Kind
+    is_green: bool = False
+
+
+def write_end(run: RecordedRun, record: RunRecord) -> Finished:
+    """Judge the run and write its end record. The lock is held for the write only."""
+    judged_on = run.opened.head
+    signals = _GivenSignals(run, run.state)
+    finished = _judge(run, run.state, record, signals)
+    with run.store.transaction() as change:
+        if change.opened.head != judged_on or change.events:
+            # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
+            run.refuse_lost(change.opened)
+            signals = _GivenSignals(run, change.state)
+            finished = _judge(run, change.state, record, signals)
+        change.record(*signals.events(), *finished.events)
+    signals.clear(finished.kind)
+    if finished.kind is Kind.COMPLETE and not finished.is_green:
+        last_files.save(run.store.folder, record.sources.files)
+    run.close()
+    return finished
+
+
+def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSignals) -> Finished:
+    """Judge the run on that state: gather what it is compared with, judge, store what its events will name."""
+    past = _load_references(run, state, record)
+    judged = judge_run(state, run.workflow, record, past, at=now(), remembered=run.remembered)
+    kind, is_green, reading = judged.classified.kind, judged.is_green, signals.read(judged)
+    if judged.iteration is None:
+        ended = end_run(judged, run.workflow)
+        return Finished(ended.events, ended.evaluation, kind, is_green)
+    stored = store_objects(judged, run.store.keep, lambda path: _read_text(run.project.root / path))
+    ended = end_run(judged, run.workflow, stored=stored, reading=reading)
+    assert ended.evaluation is not None, "a run that counts has a verdict"
+    verdict = judgement_events(
+        ended.evaluation,
+        judged.phase,
+        at=judged.at,
+        remember_next=lambda: run.remember_next(state),
+        state=ended.state,
+        workflow=run.workflow,
+        look=lambda phase: run.project.remember(run.workflow, phase, run.store, state, begins_cycle=False),
+    )
+    return Finished((*ended.events, *verdict), ended.evaluation, kind, is_green)
+
+
+def _load_references(run: RecordedRun, state: State, record: RunRecord) -> References:
+    assert run.phase is not None
+    began = state.open_run(run.id)
+    return load_references(
+        run.store.objects,
+        state,
+        root=run.project.root,
+        tree_files=record.sources.files,
+        inventory=record.inventory,
+        surroundings=record.session.surroundings,
+        in_first_phase=run.phase.scope == "targets",
+        rewinds=began is not None and began.rewinds and state.phase != began.phase,
+    )
+
+
+def store_objects(
+    judged: JudgedRun, keep: Callable[[str, Any], str], read_text: Callable[[str], str]
+) -> dict[str, Any]:
+    """Store what the event of a run's end names, and return the digests by those names."""
+    inventory = keep("inventory", judged.record.inventory)
+    texts = {path: read_text(path) for path in judged.target_files}
+    objects = objects_of(judged, inventory=inventory, texts=texts)
+    return {
+        "inventory": inventory,
+        "known": keep("inventory", known_tests(judged)),
+        **{name: keep(name, document) for name, document in objects.items()},
+        "remembered": {name: keep("evidence", memory) for name, memory in judged.record.evidence.remembered.items()},
+    }
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+class _GivenSignals:
+    """Gate 2 at the end of a run: the option and the file, read once, and what becomes of the file."""
+
+    def __init__(self, run: RecordedRun, state: State) -> None:
+        self._run = run
+        self._is_held = False
+        self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent)
+        early = run.request.signal
+        if self._file is not None and early is not None and early.is_unreadable:
+            self._file = early  # nobody can tell whether it is the same one: it waits for the next run
+        # Nobody but the suite, or somebody who did not wait, writes a signal while the run is open.
+        self._is_made_meanwhile = (
+            self._file is not None
+            and not self._file.is_unreadable
+            and (early is None or self._file.identity != early.identity)
+        )
+
+    def read(self, judged: JudgedRun) -> Reading:
+        """Return what Gate 2 says of a run; nothing, if it does not count."""
+        run, iteration = self._run, judged.iteration
+        if iteration is None:
+            return ABSENT
+        given = run.request.exit_signal
+        # Green, and more runs will come: the signal speaks of the last one.
+        self._is_held = judged.is_green and run.further_runs(judged.streak) > 0
+        if self._is_held:
+            return Reading(answer="held") if given is not None or self._file is not None else ABSENT
+        by_option = ABSENT
+        if given is not None:
+            by_option = Reading(answer="done", reason=given, by=who_am_i(run.project.environment))
+        file = "" if self._file is None else self._file.identity
+        return replace(strictest(by_option, self._read_file(iteration)), file=file)
+
+    def _read_file(self, iteration: int) -> Reading:
+        run, file = self._run, self._file
+        if file is None:
+            return ABSENT
+        if self._is_made_meanwhile:
+            return Reading(answer="refused", problem="it was made while the run was open")
+        if file.signal is None:
+            return Reading(answer="refused" if file.contradicts else "malformed", problem=file.problem)
+        assert run.phase is not None
+        return read_signal(file.signal, phase=run.phase.name, task=run.project.task, iteration=iteration)
+
+    def events(self) -> list[Event]:
+        if not self._is_made_meanwhile or self._file is None:
+            return []
+        said = self._file.signal.answer if self._file.signal is not None else "malformed"
+        data = {
+            "run": self._run.id,
+            "answer": said,
+            "problem": "it was made while the run was open",
+            "file": self._file.identity,
+        }
+        return [Event(kind="signal-refused", data=data)]
+
+    def clear(self, kind: Kind) -> None:
+        """Take the file away once it is in the ledger. A malformed one waits for its author."""
+        if self._file is None:
+            return
+        is_read = kind is Kind.COMPLETE and not self._is_held
+        is_answer = self._file.signal is not None or self._file.contradicts
+        if self._is_made_meanwhile or (is_read and is_answer):
+            remove_signal_file(self._run.store.signal_file)
