@@ -262,7 +262,8 @@ class Project(Value):
         """Return the project as evidence sees it."""
         from phase_gate.evidence.context import Scene, say_nothing
 
-        remembered = {**state.cycle_memory, **state.phase_memory, **state.run_memory}
+        remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run}
+        known = state.snapshots.known
         return Scene(
             root=self.root,
             folder=self.folder,
@@ -273,9 +274,7 @@ class Project(Value):
             show=show or say_nothing,
             list_files=self.list_files,
             recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
-            known_tests=lambda: (
-                frozenset() if state.known is None else frozenset(store.objects.load_inventory(state.known).files)
-            ),
+            known_tests=lambda: frozenset() if known is None else frozenset(store.objects.load_inventory(known).files),
         )
 
     def take_tree(self, always: tuple[str, ...] = (), *, beside: Iterable[str] = ()) -> Tree:

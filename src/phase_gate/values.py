@@ -111,6 +111,24 @@ def fields(kind: type[Value]) -> tuple[str, ...]:
     return kind._fields
 
 
+def has_default(value: Value, name: str) -> bool:
+    """Tell whether a field holds what it holds where nothing is given."""
+    defaults = type(value)._defaults
+    if name not in defaults:
+        return False
+    default, held = defaults[name], getattr(value, name)
+    return held is default or bool(held == (default.make() if type(default) is _Factory else default))
+
+
+def annotation_of(kind: type[Value], name: str) -> tuple[str, str]:
+    """Return the annotation of a field as it is written, and the module that it is written in."""
+    for each in kind.__mro__:
+        text = vars(each).get("__annotations__", {}).get(name)
+        if text is not None:
+            return text, each.__module__
+    raise KeyError(name)
+
+
 def as_dict(value: Value) -> dict[str, Any]:
     """Return the fields with what they hold; values inside stay values."""
     return {name: getattr(value, name) for name in type(value)._fields}

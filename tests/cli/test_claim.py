@@ -237,7 +237,7 @@ def test_a_new_phase_starts_anew(green: Desk) -> None:
     green.gate("signal", "--reason", "both pass")
     green.sample.pytest("--phase=refactor")
     state = green.store().look().state
-    assert (state.claims_low, state.claims_done, state.claim) == (0, 0, None)
+    assert (state.claims.low, state.claims.done, state.claims.last) == (0, 0, None)
 
 
 # --- thresholds

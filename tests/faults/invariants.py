@@ -56,7 +56,7 @@ def assert_streak_has_evidence(store: TaskStore) -> None:
                 runs += 1
             elif data["green"] == Green.NOT_GREEN or data["kind"] == Kind.EMPTY:
                 runs = 0
-    assert store.look().state.streak <= runs, f"the streak says more than the {runs} runs that the ledger has"
+    assert store.look().state.streak.count <= runs, f"the streak says more than the {runs} runs that the ledger has"
 
 
 def assert_output_complete(operation: Operation, ended: Ended) -> None:

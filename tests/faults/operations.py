@@ -151,7 +151,7 @@ def damaged(project: Project) -> None:
 
 def broken_state(project: Project) -> None:
     green(project)
-    edit_json(project.store.state_file, lambda stored: stored["state"].update(streak=9))
+    edit_json(project.store.state_file, lambda stored: stored["state"].update(streak={"count": 9}))
 
 
 FAILURES = ("= FAILURES =", "test_add", "test_sub", "2 failed")

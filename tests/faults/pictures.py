@@ -44,7 +44,7 @@ def picture(state: State, signal: str | None) -> str:
 
 def waiting_signal(store: TaskStore, state: State) -> str | None:
     """Return the answer that the next evaluation would read from the file; None if it would read none."""
-    found = read_signal_file(store.signal_file, spent=state.spent)
+    found = read_signal_file(store.signal_file, spent=state.spent_signal)
     return None if found is None else (found.signal.answer if found.signal is not None else found.problem)
 
 

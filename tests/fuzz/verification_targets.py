@@ -6,12 +6,13 @@ import json
 
 import jsonschema
 
+from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.process.output import Blotter
 from phase_gate.storage.store import task_folder
 from phase_gate.verification.lint import lint_command, lint_done
 from phase_gate.verification.lint.counts import count_tests_said
 from phase_gate.verification.result_files import read_executor_result, read_verdict
-from phase_gate.verification.spec import TaskSpec, result_to_json, spec_from_json, spec_to_json, verdict_to_json
+from phase_gate.verification.spec import TaskSpec, result_to_json, verdict_to_json
 from phase_gate.verification.task_files import parse_tasks
 from tests.conftest import ROOT
 
@@ -30,7 +31,7 @@ def tasks(data: bytes) -> None:
     assert found
     for spec in found:
         task_folder(ROOT, spec.slug)
-        assert spec_from_json(json.loads(json.dumps(spec_to_json(spec)))) == spec
+        assert from_json(TaskSpec, json.loads(json.dumps(to_json(spec)))) == spec
         lint_command(spec)
         lint_done(spec)
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.breaker import (
     TRANSITIONS,
     Breaker,
@@ -14,8 +15,6 @@ from phase_gate.gate.breaker import (
     RunSeen,
     Status,
     at_time,
-    breaker_from_json,
-    breaker_to_json,
     describe_wait,
     observe_blocked_claim,
     observe_crash,
@@ -232,4 +231,4 @@ def test_claims_that_are_blocked_again_and_again() -> None:
 
 
 def test_it_survives_as_json() -> None:
-    assert breaker_from_json(breaker_to_json(OPEN_NOW)) == OPEN_NOW
+    assert from_json(Breaker, spell_out(OPEN_NOW)) == OPEN_NOW

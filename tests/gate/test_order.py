@@ -9,7 +9,7 @@ import pytest
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.events import apply
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events, what_is_missing, what_to_do
-from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
+from phase_gate.gate.state import NEW_STATE, Aim, Event, Overrides, Snapshot, Snapshots, State, Streak
 from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
@@ -266,13 +266,21 @@ def test_events_of_an_entry(how: How, kinds: list[str]) -> None:
 
 def test_a_new_cycle_takes_its_baseline_from_the_last_complete_run() -> None:
     latest = Snapshot(inventory="inventory", outcomes="outcomes")
-    state = at("GREEN", exited=True, latest=latest, recovered=("a::b",), signals_premature=3, streak=2)
+    state = at(
+        "GREEN",
+        exited=True,
+        snapshots=Snapshots(latest=latest),
+        aim=Aim(recovered=("a::b",)),
+        signals_premature=3,
+        streak=Streak(count=2),
+    )
     began, entered = events_of(state, How.NEW_CYCLE, allow=True)
     after = apply(apply(state, began), entered)
     assert (after.cycle, after.phase, after.visited) == (2, "RED", ("RED",))
-    assert after.baseline == latest
-    assert (after.first, after.targets, after.recovered, after.signals_premature) == (None, None, (), 0)
-    assert (after.streak, after.iteration, after.exited, after.allow_non_interactive) == (0, 0, False, True)
+    assert after.snapshots.baseline == latest
+    assert (after.snapshots.first, after.aim, after.signals_premature) == (None, Aim(), 0)
+    assert (after.streak, after.iteration, after.exited) == (Streak(), 0, False)
+    assert after.overrides == Overrides(allow_non_interactive=True)
 
 
 def test_a_new_cycle_lists_the_phases_that_were_not_visited() -> None:
@@ -289,17 +297,17 @@ def test_a_baseline_that_was_taken_before_is_the_first_cycles() -> None:
     taken = Event(kind="baseline-taken", data={"inventory": "i", "outcomes": "o"})
     state = apply(NEW_STATE, taken)
     began = events_of(state, How.BEGIN)[0]
-    assert apply(state, began).baseline == Snapshot(inventory="i", outcomes="o")
+    assert apply(state, began).snapshots.baseline == Snapshot(inventory="i", outcomes="o")
 
 
 def test_entering_a_phase_is_a_clean_sheet() -> None:
-    state = at("RED", exited=True, iteration=3, streak=2, chain="t", evaluation=verdict("RED"))
+    state = at("RED", exited=True, iteration=3, streak=Streak(count=2, tree="t"), evaluation=verdict("RED"))
     state = apply(
         state, Event(kind="fact-declared", data={"name": "n", "value": True, "reason": "r", "by": "b"}, at="now")
     )
     (entered,) = events_of(state, How.NEXT, "GREEN")
     after = apply(state, entered)
-    assert (after.phase, after.iteration, after.exited, after.streak, after.chain) == ("GREEN", 0, False, 0, None)
+    assert (after.phase, after.iteration, after.exited, after.streak) == ("GREEN", 0, False, Streak())
     assert (after.facts, after.measurement, after.evaluation_is_stale) == ((), None, True)
     assert after.visited == ("RED", "GREEN")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.standing import assess
-from phase_gate.gate.state import NEW_STATE, OpenRun, RunSummary, State
+from phase_gate.gate.state import NEW_STATE, OpenRun, RunSummary, State, Trees
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
 
@@ -30,10 +30,12 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **fields: Any) -> dic
     }
 
 
-EXITED = replace(NEW_STATE, phase="GREEN", exited=True, tree=TREE, evaluation=verdict())
+EXITED = replace(NEW_STATE, phase="GREEN", exited=True, trees=Trees(last=TREE), evaluation=verdict())
 GOING_ON = OpenRun(id="0123456789ab", phase="GREEN", at="now", tree=TREE)
 WITHOUT_RUN = verdict(phase="DOCUMENT", run=None, metrics={"code_as_tested": True})
-DOCUMENT = replace(NEW_STATE, phase="DOCUMENT", tree="partial-run-left", green_tree=TREE, evaluation=WITHOUT_RUN)
+DOCUMENT = replace(
+    NEW_STATE, phase="DOCUMENT", trees=Trees(last="partial-run-left", green=TREE), evaluation=WITHOUT_RUN
+)
 
 
 def test_an_exited_phase_holds() -> None:
@@ -95,7 +97,7 @@ def test_an_exited_phase_holds() -> None:
             EXITED, "tree-2", "files have changed since the last run", "pytest --phase=auto", id="the-tree-is-another"
         ),
         pytest.param(
-            replace(EXITED, tree=None),
+            replace(EXITED, trees=Trees()),
             TREE,
             "files have changed since the last run",
             "pytest --phase=auto",
@@ -172,7 +174,7 @@ def test_closed(state: State, tree: str, reason: str, following: str) -> None:
         ),
         pytest.param(DOCUMENT, TREE, id="a-verdict-without-a-run-on-the-tested-code"),
         pytest.param(
-            replace(DOCUMENT, evaluation=verdict(phase="DOCUMENT", run=None), green_tree=None),
+            replace(DOCUMENT, evaluation=verdict(phase="DOCUMENT", run=None), trees=Trees(last="partial-run-left")),
             "tree-2",
             id="a-verdict-that-never-asked-for-tested-code",
         ),

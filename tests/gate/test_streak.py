@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.runs import Green, Kind
-from phase_gate.gate.state import NEW_STATE, Event, OpenRun, State
+from phase_gate.gate.state import NEW_STATE, Event, OpenRun, State, Streak, Trees
 from phase_gate.values import Value
 
 #: Trees: what the files were.
@@ -132,43 +132,43 @@ def play(*runs: Run, state: State | None = None) -> State:
     ],
 )
 def test_streak(runs: list[Run], streak: int) -> None:
-    assert play(*runs).streak == streak
+    assert play(*runs).streak.count == streak
 
 
 def test_entering_a_phase_takes_the_streak_back_to_0() -> None:
     state = play(GREEN, GREEN)
-    assert state.streak == 2
+    assert state.streak.count == 2
     state = entered("REFACTOR", state)
-    assert (state.streak, state.chain) == (0, None)
-    assert play(GREEN, state=state).streak == 1, "the tree is the same, but no run of the phase before counts"
+    assert (state.streak.count, state.streak.tree) == (0, None)
+    assert play(GREEN, state=state).streak.count == 1, "the tree is the same, but no run of the phase before counts"
 
 
 def test_a_rewind_enters_the_phase_anew() -> None:
-    assert entered("GREEN", play(GREEN, GREEN)).streak == 0
+    assert entered("GREEN", play(GREEN, GREEN)).streak.count == 0
 
 
 def test_a_lost_run_is_0_and_nobody_knows_what_it_left() -> None:
     state = apply(begin(play(GREEN, GREEN), "lost"), Event(kind="run-lost", data={"run": "lost"}, at="later"))
-    assert (state.streak, state.chain, state.tree) == (0, None, None)
+    assert (state.streak.count, state.streak.tree, state.trees.last) == (0, None, None)
     assert state.last_run is not None
     assert (state.last_run.kind, state.last_run.why) == ("lost", "it began and never ended")
     assert not state.open_runs
-    assert play(GREEN, state=state).streak == 1
+    assert play(GREEN, state=state).streak.count == 1
 
 
 def test_a_child_that_comes_back_late_is_0_until_a_run_has_ended() -> None:
     state = apply(play(GREEN, GREEN), Event(kind="run-forked", data={"run": "any", "tests": []}, at="later"))
-    assert (state.streak, state.chain, state.green_tree) == (0, None, None)
+    assert (state.streak.count, state.streak.tree, state.trees.green) == (0, None, None)
     assert state.is_forked
-    assert state.tree == T, "what the last run left is known all the same"
+    assert state.trees.last == T, "what the last run left is known all the same"
     state = play(GREEN, state=state)
-    assert (state.streak, state.is_forked) == (1, False)
+    assert (state.streak.count, state.is_forked) == (1, False)
 
 
 def test_a_lost_nested_run_changes_nothing() -> None:
     state = begin(play(GREEN, GREEN), "inner", nested=True)
     state = apply(state, Event(kind="run-lost", data={"run": "inner"}))
-    assert (state.streak, state.chain) == (2, T)
+    assert (state.streak.count, state.streak.tree) == (2, T)
     assert not state.open_runs
 
 
@@ -182,28 +182,28 @@ def test_overlapping_green_runs_do_not_extend_the_streak() -> None:
     state = begin(begin(play(GREEN), "a"), "b")
     assert [run.overlaps for run in state.open_runs] == [True, True]
     state = end(state, "a")
-    assert state.streak == 1
+    assert state.streak.count == 1
     state = end(state, "b")
-    assert (state.streak, state.iteration) == (1, 3), "both are complete and count as iterations"
-    assert play(GREEN, state=state).streak == 2, "the chain held through both"
+    assert (state.streak.count, state.iteration) == (1, 3), "both are complete and count as iterations"
+    assert play(GREEN, state=state).streak.count == 2, "the chain held through both"
 
 
 def test_a_failing_overlapping_run_is_0() -> None:
     state = begin(begin(play(GREEN, GREEN), "a"), "b")
-    assert end(end(state, "a"), "b", RED).streak == 0
+    assert end(end(state, "a"), "b", RED).streak.count == 0
 
 
 def test_a_run_overlaps_even_if_the_other_ends_first() -> None:
     state = end(begin(begin(play(GREEN), "long"), "short"), "short")
     assert state.open_runs[0].overlaps
-    assert end(state, "long").streak == 1
+    assert end(state, "long").streak.count == 1
 
 
 def test_a_nested_run_overlaps_with_nobody() -> None:
     state = begin(begin(play(GREEN), "outer"), "inner", nested=True)
     assert [run.overlaps for run in state.open_runs] == [False, False]
     state = end(state, "inner", Run(kind=Kind.NESTED, green=Green.NOT_GREEN, nested=True))
-    assert end(state, "outer").streak == 2
+    assert end(state, "outer").streak.count == 2
 
 
 def test_a_run_beside_a_nested_one_does_not_mark_that() -> None:
@@ -212,10 +212,10 @@ def test_a_run_beside_a_nested_one_does_not_mark_that() -> None:
 
 
 def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
-    assert play(Run(after=REWRITTEN)).green_tree == REWRITTEN
-    assert play(GREEN, RED).green_tree is None
-    assert play(GREEN, ODD).green_tree == T
-    assert play(GREEN, partial(Green.NOT_GREEN)).green_tree == T, "only a complete run speaks of the whole suite"
+    assert play(Run(after=REWRITTEN)).trees.green == REWRITTEN
+    assert play(GREEN, RED).trees.green is None
+    assert play(GREEN, ODD).trees.green == T
+    assert play(GREEN, partial(Green.NOT_GREEN)).trees.green == T, "only a complete run speaks of the whole suite"
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,10 @@ def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
     ],
 )
 def test_streak_after_one_run(kind: Kind, green: Green, expected: tuple[int, str]) -> None:
-    state = State(phase="GREEN", streak=3, chain=T)
+    streak = Streak(count=3, tree=T)
     run = OpenRun(id="r", phase="GREEN", at="", tree=T)
-    assert streak_after(state, run, kind=kind, green=green, tree=T) == expected
+    after = streak_after(streak, run, kind=kind, green=green, tree=T)
+    assert (after.count, after.tree) == expected
 
 
 # --- what else a run's end does, by kind
@@ -326,4 +327,4 @@ def test_a_lost_run_keeps_the_phase_that_it_entered() -> None:
 
 def test_a_repair_doubts_the_streak() -> None:
     state = apply(play(GREEN, GREEN), Event(kind="repaired", data={}))
-    assert (state.streak, state.tree, state.chain, state.green_tree, state.measurement) == (0, None, None, None, None)
+    assert (state.streak, state.trees, state.measurement) == (Streak(), Trees(), None)

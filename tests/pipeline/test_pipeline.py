@@ -8,12 +8,13 @@ from typing import Any
 import jsonschema
 import pytest
 
+from phase_gate.codec import from_json, to_json
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.gate.measured import Remembered
 from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.pipeline.look import Drifted, Look, Seen, fault_of
-from phase_gate.pipeline.model import Failure, Pipeline, Request, Vote, pipeline_from_json, pipeline_to_json
+from phase_gate.pipeline.model import Failure, Pipeline, Request, Vote
 from phase_gate.pipeline.order import due_requests, entry_data, following
 from phase_gate.pipeline.recovery import measure_drift, problem_of_record
 from phase_gate.pipeline.verdict import why_stuck
@@ -300,7 +301,7 @@ def test_a_pipeline_comes_back_from_json_as_it_was() -> None:
         rewinds=("a|b",),
         recoveries=1,
     )
-    assert pipeline_from_json(json.loads(json.dumps(pipeline_to_json(pipeline)))) == pipeline
+    assert from_json(Pipeline, json.loads(json.dumps(to_json(pipeline)))) == pipeline
 
 
 def test_every_metric_of_a_pipeline_is_in_the_table() -> None:

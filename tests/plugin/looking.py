@@ -35,7 +35,7 @@ def last_run(sample: Sample, task: str = "default") -> dict[str, Any]:
 def buckets_of(sample: Sample) -> dict[str, str]:
     """Return every test of the last complete run with its bucket."""
     store = store_of(sample)
-    latest = store.look().state.latest
+    latest = store.look().state.snapshots.latest
     assert latest is not None, "there is a complete run"
     files = store.objects.load(latest.inventory)["files"]
     ids = [f"{path}::{name}" if name else path for path, file in files.items() for name in file["ids"]]

@@ -94,7 +94,7 @@ def test_it_records_nothing_and_the_parent_says_so(sample: Sample, work: str, te
     # One run, the parent's own; its lock is gone, and the mark is in the record.
     (recorded,) = history_of(sample)
     assert recorded["counts"] == ({"failed": 1, "passed": 1} if parent_fails else {"passed": 2})
-    assert state_of(sample).streak == 0
+    assert state_of(sample).streak.count == 0
     assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
 
 
@@ -249,7 +249,7 @@ def _is_quiet(sample: Sample, tests: int) -> None:
     assert [row["slug"] for row in evaluation["findings"]] == ["red-was-seen"]
     assert evaluation["warnings"] == []
     assert last_run(sample)["counts"] == {"passed": tests}
-    assert state_of(sample).streak == 1
+    assert state_of(sample).streak.count == 1
     assert list((sample.root / ".phase-gate" / "runs").iterdir()) == []
 
 
@@ -302,7 +302,7 @@ def test_a_late_child_closes_what_was_open(late: Sample, capsys: pytest.CaptureF
         assert "a forked child came back into pytest when its run had ended" in capsys.readouterr().out
     assert main(["signal", "--reason", "done"]) == 13
     assert "a forked child came back into pytest" in capsys.readouterr().err
-    assert state_of(late).streak == 0
+    assert state_of(late).streak.count == 0
     kinds = [line.event.kind for line in store_of(late).lines()]
     assert "run-forked" not in kinds, "those who only look write nothing"
 
@@ -316,7 +316,7 @@ def test_the_next_run_records_it_and_starts_anew(late: Sample, capsys: pytest.Ca
     )
     (event,) = (line.event for line in store_of(late).lines() if line.event.kind == "run-forked")
     assert event.data == {"run": history_of(late)[0]["id"], "tests": ["test_work.py::test_work"]}
-    assert state_of(late).streak == 1
+    assert state_of(late).streak.count == 1
     assert list((late.root / ".phase-gate" / "runs").iterdir()) == []
     assert main(["check", "--gate1"]) == 0
     assert main(["audit"]) == 0

@@ -37,7 +37,7 @@ def expect(sample: Sample, kind: str, why: str = "", *, streak: int, iteration: 
     """Compare the last run and the state that it left."""
     run, state = last_run(sample), state_of(sample)
     assert (run["kind"], run["why"]) == (kind, why)
-    assert (state.streak, state.iteration) == (streak, iteration)
+    assert (state.streak.count, state.iteration) == (streak, iteration)
     assert run["iteration"] == (iteration if kind == "complete" else None)
     assert not state.open_runs
     if runs is not None:
@@ -151,7 +151,7 @@ def test_a_run_inside_a_run_of_the_same_task_is_nested(suite: Sample) -> None:
     assert (outer["kind"], outer["iteration"], ran.code) == ("complete", 2, 10)
     assert (inner["kind"], inner["why"]) == ("nested", "it ran inside another run of this task")
     assert (inner["iteration"], inner["counts"]) == (None, {"failed": 1})
-    assert state_of(suite).streak == 1, "an edit before the outer run, and the nested failure did no harm"
+    assert state_of(suite).streak.count == 1, "an edit before the outer run, and the nested failure did no harm"
 
 
 def test_a_run_inside_a_run_of_another_task_counts_there(suite: Sample) -> None:
@@ -163,7 +163,7 @@ def test_a_run_inside_a_run_of_another_task_counts_there(suite: Sample) -> None:
     suite.pytest("--phase=green")
     assert [run["kind"] for run in history_of(suite)] == ["complete", "complete"]
     assert [run["kind"] for run in history_of(suite, "other")] == ["complete"]
-    assert state_of(suite, "other").streak == 1
+    assert state_of(suite, "other").streak.count == 1
 
 
 def test_the_variable_of_a_run_that_is_over_makes_nothing_nested(suite: Sample) -> None:
@@ -452,7 +452,7 @@ def test_a_partial_run_enters_the_next_phase_and_spends_no_signal(sample: Sample
     (sample.root / ".phase-gate" / "exit-signal.yaml").write_text("exit_signal: true\n")
     assert sample.pytest("--phase=green", "-k", "add").code == 10
     state = state_of(sample)
-    assert (state.phase, state.iteration, state.streak, state.signals_premature) == ("GREEN", 0, 0, 0)
+    assert (state.phase, state.iteration, state.streak.count, state.signals_premature) == ("GREEN", 0, 0, 0)
     assert (sample.root / ".phase-gate" / "exit-signal.yaml").exists()
 
 
@@ -655,7 +655,7 @@ def test_overlapping_runs_are_complete_but_do_not_extend_the_streak(suite: Sampl
 def test_a_rewind_takes_effect_when_its_first_complete_run_ends(sample: Sample) -> None:
     sample.green()
     assert sample.pytest("--phase=red", "-k", "add").code == 10
-    assert (state_of(sample).phase, state_of(sample).streak) == ("GREEN", 2), "a partial run rewinds nothing"
+    assert (state_of(sample).phase, state_of(sample).streak.count) == ("GREEN", 2), "a partial run rewinds nothing"
     sample.write(test_calc=FAILING_TESTS.replace("== 3", "== 4"))
     ran = sample.pytest("--phase=red")
     assert ran.code == 0, "the altered test is what RED is about now, and it fails"

@@ -158,7 +158,7 @@ def test_a_project_behind_a_link(project: Sample, outside: Path) -> None:
     (outside / "way").symlink_to(project.root.parent)
     project.environment.chdir(outside / "way" / project.root.name)
     honest(project)
-    assert state_of(project).streak == 2
+    assert state_of(project).streak.count == 2
 
 
 def test_a_project_in_a_home_that_is_a_link(project: Sample, outside: Path, home: Path) -> None:

@@ -455,7 +455,7 @@ def test_a_crashed_worker_is_replaced_and_its_test_fails(sample: Sample) -> None
     assert {test_id: bucket for test_id, bucket in found.items() if bucket != "passed"} == {
         "test_crash.py::test_crashes": "error"
     }
-    assert state_of(sample).streak == 0
+    assert state_of(sample).streak.count == 0
 
 
 def test_a_crashed_worker_that_is_not_replaced_leaves_tests_without_a_result(sample: Sample) -> None:
@@ -470,7 +470,7 @@ def test_a_crashed_worker_that_is_not_replaced_leaves_tests_without_a_result(sam
     assert metrics["suite_total"] + metrics["tests_not_run"] == 17, "every collected test is somewhere"
     assert (run["kind"], run["why"]) == ("incomplete", f"{metrics['tests_not_run']} collected tests did not run")
     assert ran.code != 0
-    assert (state_of(sample).streak, state_of(sample).iteration) == (0, 0)
+    assert (state_of(sample).streak.count, state_of(sample).iteration) == (0, 0)
 
 
 GROUPED = """\

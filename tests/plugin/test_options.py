@@ -107,7 +107,7 @@ def test_max_warnings_stays_6_though_the_gate_holds(passing: Sample) -> None:
     passing.write(test_b="import warnings\n\n\ndef test_warns():\n    warnings.warn('old')\n")
     passing.pytest_process("--phase=green")
     ran = passing.pytest_process("--phase=green", "--max-warnings=0")
-    assert (ran.code, state_of(passing).streak) == (6, 2)
+    assert (ran.code, state_of(passing).streak.count) == (6, 2)
     assert ran.has("Gate 1 holds")
 
 
@@ -118,7 +118,7 @@ def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Sample) -> None:
     assert ran.code == 1
     assert passing.report()["metrics"]["tests_failing"] == 0
     assert [finding for finding in passing.report()["findings"] if finding["tier"] == "hard"] == []
-    assert (last_run(passing)["kind"], state_of(passing).streak) == ("complete", 1)
+    assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
 
 
 # --- --phase-confirm
@@ -128,7 +128,7 @@ def test_confirm_runs_again_in_a_fresh_process(passing: Sample) -> None:
     ran = passing.pytest_process("--phase=green", "--phase-confirm")
     assert ran.code == 0
     assert [(run["kind"], run["iteration"]) for run in history_of(passing)] == [("complete", 1), ("complete", 2)]
-    assert state_of(passing).streak == 2
+    assert state_of(passing).streak.count == 2
     assert ran.out.count("test session starts") == 2, "both outputs are shown whole"
 
 
@@ -138,7 +138,7 @@ def test_the_signal_goes_with_the_last_confirming_run(passing: Sample) -> None:
     assert ran.code == 0
     assert ran.out.count("held for the last run") == 1
     state = state_of(passing)
-    assert (state.exited, state.iteration, state.streak, state.signals_premature) == (True, 3, 3, 0)
+    assert (state.exited, state.iteration, state.streak.count, state.signals_premature) == (True, 3, 3, 0)
     assert state.evaluation is not None
     assert state.evaluation["gate_2"]["reason"] == "three times green"
 
@@ -182,7 +182,7 @@ def test_confirm_stops(sample: Sample, passes: int, runs: int, code: int, streak
     assert ran.code == code, "the status of the last run is the exit status"
     assert len(history_of(sample)) == runs
     state = state_of(sample)
-    assert (state.streak, state.exited) == (streak, code == 0)
+    assert (state.streak.count, state.exited) == (streak, code == 0)
     assert state.signals_premature == (1 if runs == 1 else 0), "a signal is spent by the run that it goes with"
 
 
@@ -190,7 +190,7 @@ def test_confirm_does_nothing_where_the_streak_is_long_enough(passing: Sample) -
     for _ in range(2):
         passing.pytest("--phase=green")
     assert passing.pytest_process("--phase=green", "--phase-confirm").code == 0
-    assert (len(history_of(passing)), state_of(passing).streak) == (3, 3)
+    assert (len(history_of(passing)), state_of(passing).streak.count) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_confirm_does_not_repeat_an_odd_run(passing: Sample) -> None:
     passing.pytest_process("--phase=green", "--phase-confirm", "--exit-signal=done")
     state = state_of(passing)
     assert (len(history_of(passing)), last_run(passing)["green"]) == (2, "odd")
-    assert (state.streak, state.signals_premature, state.exited) == (1, 1, False)
+    assert (state.streak.count, state.signals_premature, state.exited) == (1, 1, False)
 
 
 def test_confirm_may_stand_in_the_file(passing: Sample) -> None:
@@ -378,7 +378,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
     assert "the report gate.json could not be written" in words(ran)
     assert ran.has("Verdict  go on: one more green run"), "the run itself is recorded and judged"
     assert "nothing recorded" not in ran.out
-    assert (last_run(passing)["kind"], state_of(passing).streak) == ("complete", 1)
+    assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
 
 
 # --- --phase-criteria
@@ -419,7 +419,7 @@ def test_tasks_never_touch_each_other(passing: Sample) -> None:
     assert ran.has("phase gate: GREEN · task login · iteration 2")
     assert passing.pytest("--phase=red", "--phase-task=other").code == 10
     assert ledger(passing) == before
-    assert [state_of(passing, task).streak for task in ("default", "login", "other")] == [1, 2, 1]
+    assert [state_of(passing, task).streak.count for task in ("default", "login", "other")] == [1, 2, 1]
     assert {run["task"] for run in history_of(passing, "login")} == {"login"}
     passing.environment.delenv("PHASE_GATE_TASK")
     assert passing.pytest("--phase=green").code == 0, "the default task goes on where it was"
@@ -472,7 +472,7 @@ def test_root_and_ids_do_not_depend_on_where_pytest_is_started(sample: Sample) -
         ran = sample.pytest("--phase=green", *arguments)
         assert ran.has(f"root {sample.root}")
         assert buckets_of(sample) == expected, (folder, arguments)
-        assert (last_run(sample)["kind"], state_of(sample).streak) == ("complete", number), (folder, arguments)
+        assert (last_run(sample)["kind"], state_of(sample).streak.count) == ("complete", number), (folder, arguments)
     sample.environment.chdir(sample.root / "tests" / "deep")
     sample.pytest("--phase=green")
     assert (last_run(sample)["kind"], last_run(sample)["why"]) == ("partial", "2 known tests did not run")
@@ -484,7 +484,7 @@ def test_ids_are_the_same_with_workers_and_another_rootdir(sample: Sample) -> No
     expected = buckets_of(sample)
     sample.pytest_process("--phase=green", "--rootdir=tests", "-n", "2", plugins=("xdist",))
     assert buckets_of(sample) == expected
-    assert state_of(sample).streak == 2
+    assert state_of(sample).streak.count == 2
 
 
 # --- what is shown

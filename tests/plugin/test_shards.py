@@ -88,7 +88,7 @@ def test_combined_they_are_one_run(suite: Sample) -> None:
         ("complete", 1, {"passed": 13}),
         ("complete", 2, {"passed": 13}),
     ]
-    assert state_of(suite).streak == 2
+    assert state_of(suite).streak.count == 2
     # The tree is what that run left, so a signal may speak of it.
     assert gate("signal", "--reason", "green in all shards, twice").code == 0
 
@@ -339,7 +339,7 @@ def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Sample) -> N
     ran = gate("ci", "combine")
     assert ran.code == 10
     assert ran.has("partial run", "1 known test did not run (-m 'not slow')")
-    assert state_of(suite).streak == 1
+    assert state_of(suite).streak.count == 1
 
 
 def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
@@ -352,7 +352,7 @@ def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
     (suite.root / "tests" / "log.txt").write_text("as it was in the checkout", encoding="utf-8")
     assert gate("ci", "combine", "--exit-signal", "red").code == 0
     store = Project.find(suite.root, environment={}).store("")
-    frozen = load_frozen(store.objects, store.look().state.frozen)
+    frozen = load_frozen(store.objects, store.look().state.freeze.current)
     assert frozen is not None
     assert frozen.support.keys() == {"tests/used.txt"}
 

@@ -73,7 +73,7 @@ def numbers(sample: Sample, *names: str) -> list[Any]:
 
 def targets(sample: Sample) -> list[str]:
     store = store_of(sample)
-    stored = store.look().state.targets
+    stored = store.look().state.aim.targets
     assert stored is not None
     found: list[str] = store.objects.load(stored)
     return found
@@ -96,7 +96,7 @@ def waive(sample: Sample, guard: str) -> None:
 
 def standing(sample: Sample) -> tuple[int, str | None, int]:
     state = state_of(sample)
-    return state.cycle, state.phase, state.streak
+    return state.cycle, state.phase, state.streak.count
 
 
 # --- an existing project with known failures

@@ -25,7 +25,7 @@ def numbers(sample: Sample, *names: str) -> list[object]:
 
 def targets(sample: Sample) -> list[str]:
     store = store_of(sample)
-    stored = store.look().state.targets
+    stored = store.look().state.aim.targets
     assert stored is not None
     found: list[str] = store.objects.load(stored)
     return found
@@ -248,7 +248,7 @@ def test_a_known_failure_that_passed_once_may_not_fail_again(with_baseline: Samp
     )
     sample.pytest(*green)
     assert numbers(sample, "tests_failing", "tests_known_failing", "tests_passing") == [0, 0, 2]
-    assert state_of(sample).recovered == ("test_old.py::test_broken",)
+    assert state_of(sample).aim.recovered == ("test_old.py::test_broken",)
     sample.remove("mended")
     assert sample.pytest(*green).code == 1
     assert numbers(sample, "tests_failing", "tests_known_failing") == [1, 0]
@@ -284,7 +284,7 @@ def test_a_baseline_between_two_phases_excuses_nothing_in_this_cycle(sample: Sam
         test_calc="import pytest\n\n\n" + FAILING_TESTS.replace("def test_add", "@pytest.mark.skip\ndef test_add")
     )
     assert take_baseline(sample).code == 0
-    assert state_of(sample).baseline is None
+    assert state_of(sample).snapshots.baseline is None
     ran = sample.pytest("--phase=refactor", "--phase-report=verdict.json")
     assert ran.code == 10
     assert numbers(sample, "tests_newly_skipped") == [1]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from phase_gate.gate.breaker import breaker_to_json, reset
+from phase_gate.codec import spell_out
+from phase_gate.gate.breaker import reset
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.events import apply
@@ -138,7 +139,7 @@ class History:
         self.wait(300)
         self._record(Event(kind="overridden", data=override_record(kind, self.state, reason=reason, by=by, at=self.at)))
         if kind == "breaker-reset":
-            moved = breaker_to_json(reset(self.state.breaker, at=self.at))
+            moved = spell_out(reset(self.state.breaker, at=self.at))
             self._record(Event(kind="breaker-reset", data={"breaker": moved}))
 
     def claim(self, confidence: int, *, passed: bool, done: bool = True) -> None:
@@ -171,7 +172,7 @@ class History:
         teller = Teller(load or self.objects.get)
         for event in self.events:
             teller.see(event)
-        standing = assess(self.state, tree=self.state.tree or "", at=self.at, lost=lost)
+        standing = assess(self.state, tree=self.state.trees.last or "", at=self.at, lost=lost)
         ledger = LedgerCheck(events=len(self.events), head=hashlib.sha256(str(len(self.events)).encode()).hexdigest())
         return teller.tell(standing, ledger, at=self.at, task="default", root=self.root, lost=lost)
 
@@ -220,20 +221,20 @@ class History:
             return Past.of(self._inventories[snapshot.inventory], outcomes)
 
         frozen = None
-        if state.frozen is not None:
-            document = self.objects[state.frozen]
+        if state.freeze.current is not None:
+            document = self.objects[state.freeze.current]
             frozen = frozen_from_json(document, self._inventories[document["inventory"]])
-        known = None if state.known is None else self._inventories[state.known]
+        known = None if state.snapshots.known is None else self._inventories[state.snapshots.known]
         return References(
-            baseline=past(state.baseline),
-            first=past(state.first),
-            latest=past(state.latest),
+            baseline=past(state.snapshots.baseline),
+            first=past(state.snapshots.first),
+            latest=past(state.snapshots.latest),
             known=known,
             known_ids=frozenset() if known is None else frozenset(known.ids()),
-            targets=None if in_first_phase or state.targets is None else frozenset(self.objects[state.targets]),
-            recovered=frozenset(state.recovered),
+            targets=None if in_first_phase or state.aim.targets is None else frozenset(self.objects[state.aim.targets]),
+            recovered=frozenset(state.aim.recovered),
             frozen=frozen,
-            red={} if state.red is None else self.objects[state.red]["bodies"],
+            red={} if state.freeze.red_bodies is None else self.objects[state.freeze.red_bodies]["bodies"],
         )
 
 

@@ -116,7 +116,7 @@ def runs_at_once(root: Path, *, runs: int, tasks: int) -> str:
         ends = sorted((run["at"], run["ended_at"]) for run in told)
         overlapping += sum(later[0] < earlier[1] for earlier, later in pairwise(ends))
         # Whatever overlaps proves nothing by itself, so the streak is at most what ran alone.
-        assert state.streak <= runs // tasks - (overlapping > 0)
+        assert state.streak.count <= runs // tasks - (overlapping > 0)
     assert tasks > 1 or overlapping, "they were to run at once"
     return f"{runs} runs at once on {tasks} task(s), none lost; {overlapping} overlapped on their task"
 

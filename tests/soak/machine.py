@@ -278,7 +278,7 @@ class GateMachine(RuleBasedStateMachine):
     def the_product_and_the_model_agree(self) -> None:
         store, model = self._store(), self.model
         state = store.look().state
-        found = (state.phase, state.cycle, state.iteration, state.exited, state.streak, state.signals_premature)
+        found = (state.phase, state.cycle, state.iteration, state.exited, state.streak.count, state.signals_premature)
         assert found == (model.phase, model.cycle, model.iteration, model.exited, model.streak, model.premature)
         assert state.open_runs == ()
         assert store.signal_file.exists() == (model.waiting is not None)

@@ -114,7 +114,7 @@ def test_a_first_write_that_was_cut_short_is_no_ledger_without_a_key(tmp_path: P
 
 
 def test_a_keyed_state_edited_by_hand_is_refused(keyed: Path) -> None:
-    edit_json(keyed / "state.json", lambda stored: stored["state"].update(streak=9))
+    edit_json(keyed / "state.json", lambda stored: stored["state"].update(streak={"count": 9}))
     with pytest.raises(TamperedError, match=r"state\.json is not what the ledger gives"):
         open_store(keyed, key=KEY).look()
 
@@ -169,10 +169,10 @@ def test_an_adopted_ledger_is_a_keyed_one(keyless: Path, way: str) -> None:
 def test_what_was_proved_without_a_key_has_to_be_proved_anew(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     pass_once(begin(open_store(folder)), "first")
-    assert open_store(folder).look().state.streak == 1
+    assert open_store(folder).look().state.streak.count == 1
     state = adopted(folder).look().state
-    assert (state.streak, state.measurement, state.green_tree, state.phase) == (0, None, None, "RED")
-    assert [(each["kind"], each["by"], each["reason"]) for each in state.overrides] == [
+    assert (state.streak.count, state.measurement, state.trees.green, state.phase) == (0, None, None, "RED")
+    assert [(each["kind"], each["by"], each["reason"]) for each in state.overrides.others] == [
         ("key-adopt", "dev", "the key is new")
     ]
 

@@ -278,7 +278,7 @@ def test_a_repair_that_cuts_the_open_cycle_off_asks_for_red_again(user: User, fo
     overwrite(store.ledger_file, b'"freezes":true', b'"freezes":fals')
     repair(store)
     state = store.look().state
-    assert (state.phase, state.vanished, state.red_exited) == ("DONE", True, False)
+    assert (state.phase, state.vanished, state.freeze.red_exited) == ("DONE", True, False)
 
 
 def test_twin_a_repair_that_leaves_the_cycle_s_red_asks_for_nothing(user: User, folder: Path) -> None:
@@ -289,7 +289,7 @@ def test_twin_a_repair_that_leaves_the_cycle_s_red_asks_for_nothing(user: User, 
     overwrite(store.ledger_file, b'"name":"one"', b'"name":"two"')
     repair(store)
     state = store.look().state
-    assert (state.vanished, state.red_exited) == (False, True)
+    assert (state.vanished, state.freeze.red_exited) == (False, True)
 
 
 # --- what comes between

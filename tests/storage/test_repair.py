@@ -34,7 +34,10 @@ def store(tmp_path: Path) -> TaskStore:
 Damage = Callable[[TaskStore], object]
 
 DAMAGES: dict[str, tuple[int, Damage]] = {
-    "the-state-edited": (6, lambda store: edit_json(store.state_file, lambda doc: doc["state"].update(streak=9))),
+    "the-state-edited": (
+        6,
+        lambda store: edit_json(store.state_file, lambda doc: doc["state"].update(streak={"count": 9})),
+    ),
     "the-state-unreadable": (6, lambda store: store.state_file.write_bytes(b"\xff")),
     "the-last-line-changed": (5, lambda store: rewrite(store, lambda lines: [*lines[:5], b"{}\n"])),
     "a-line-in-a-transaction-changed": (0, lambda store: rewrite(store, lambda lines: [lines[0], b"{}\n", *lines[2:]])),
@@ -68,16 +71,16 @@ def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, 
 
 @pytest.mark.parametrize("damage", [row[1] for row in DAMAGES.values()], ids=DAMAGES)
 def test_the_task_can_be_used_again_and_the_streak_starts_anew(store: TaskStore, damage: Damage) -> None:
-    assert store.look().state.streak == 1
+    assert store.look().state.streak.count == 1
     damage(store)
     repair(store)
     state = store.look().state
-    assert (state.streak, state.measurement, state.exited) == (0, None, False)
+    assert (state.streak.count, state.measurement, state.exited) == (0, None, False)
     assert facts(declare(store, "new"))[-1] == "new"
 
 
 def test_a_transaction_without_its_evidence_is_not_a_good_one(store: TaskStore) -> None:
-    (store.folder / "objects" / f"{store.look().state.known}.z").unlink()
+    (store.folder / "objects" / f"{store.look().state.snapshots.known}.z").unlink()
     again = open_store(store.folder)
     done = repair(again)
     assert done.kept_lines == 4, "the run's end named it"
@@ -180,17 +183,17 @@ def test_a_repair_that_dies_half_way_leaves_a_task_that_is_refused_and_can_be_re
     folder = tmp_path / "state"
     memory = Memory.for_folder(folder, {"XDG_STATE_HOME": str(tmp_path / "home")})
     store = declare(pass_once(begin(open_store(folder, memory=memory)), "first"), "one")
-    edit_json(store.state_file, lambda stored: stored["state"].update(streak=9))
+    edit_json(store.state_file, lambda stored: stored["state"].update(streak={"count": 9}))
     with pytest.raises(KeyboardInterrupt):
         repair(open_store(folder, memory=memory, files=DiesAt("replace", name)))
     with pytest.raises(TamperedError):
         store.look()
     repair(store)
-    assert store.look().state.streak == 0
+    assert store.look().state.streak.count == 0
 
 
 def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: TaskStore) -> None:
-    path = store.folder / "objects" / f"{store.look().state.known}.z"
+    path = store.folder / "objects" / f"{store.look().state.snapshots.known}.z"
     path.write_bytes(b"damage")
     again = open_store(store.folder)
     repair(again)

@@ -369,7 +369,7 @@ Edit = Callable[[dict[str, Any]], object]
 #: What opening says, what it says if it has to replay (nothing: the checkpoint is not used then), and the edit.
 STATE_EDITS: dict[str, tuple[str, str, Edit]] = {
     "the-phase": (GIVES, GIVES, lambda stored: stored["state"].update(phase="GREEN")),
-    "the-streak": (GIVES, GIVES, lambda stored: stored["state"].update(streak=9)),
+    "the-streak": (GIVES, GIVES, lambda stored: stored["state"].update(streak={"count": 9})),
     "an-exit": (GIVES, GIVES, lambda stored: stored["state"].update(exited=True)),
     "a-fact-dropped": (GIVES, GIVES, lambda stored: stored["state"]["facts"].pop()),
     "the-lineage": (GIVES, GIVES, lambda stored: stored.update(lineage="0" * 32)),

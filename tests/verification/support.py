@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from phase_gate.codec import to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.verification.model import FailureType, Verification, find_verification
-from phase_gate.verification.spec import TaskSpec, spec_to_json
+from phase_gate.verification.spec import TaskSpec
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS
 
 AT = "2026-01-26T14:00:00.000Z"
@@ -36,7 +37,7 @@ def task(*events: Event) -> Verification:
 
 
 def taken(spec: TaskSpec = SPEC, **data: Any) -> Event:
-    document = {"spec": spec_to_json(spec), "limits": dict(DEFAULT_TIMEOUTS), "rules": "rules", **data}
+    document = {"spec": to_json(spec), "limits": dict(DEFAULT_TIMEOUTS), "rules": "rules", **data}
     return Event(kind="task-taken", data=document, at=AT)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from phase_gate.codec import from_json, to_json
 from phase_gate.errors import TaskFileError
 from phase_gate.storage.store import task_folder
-from phase_gate.verification.spec import TaskSpec, spec_from_json, spec_to_json, task_slug
+from phase_gate.verification.spec import TaskSpec, task_slug
 from phase_gate.verification.task_files import parse_tasks, read_task_file
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from tests.conformance.stories import faults, load_schema
@@ -75,7 +76,7 @@ def test_both_forms_say_the_same(tmp_path: Path, text: str) -> None:
     path = tmp_path / "task"
     path.write_text(text, encoding="utf-8")
     assert read_task_file(path) == (SPEC,)
-    assert spec_from_json(spec_to_json(SPEC)) == SPEC
+    assert from_json(TaskSpec, to_json(SPEC)) == SPEC
 
 
 def test_a_short_one_needs_nothing_else() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phase_gate.codec import to_json
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.parts import PARTS, VERIFICATION
@@ -15,7 +16,7 @@ from phase_gate.values import replace
 from phase_gate.verification.events import advance, move
 from phase_gate.verification.model import TRANSITIONS, Check, FailureType, Status, Verification, find_verification
 from phase_gate.verification.show import progress_bar
-from phase_gate.verification.spec import TaskSpec, spec_to_json
+from phase_gate.verification.spec import TaskSpec
 from tests.verification.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
 
 #: What the document draws, with the ways to and from BLOCKED, and to SKIPPED.
@@ -188,7 +189,7 @@ def test_an_older_state_without_the_field_is_read() -> None:
 
 def test_a_task_that_waits_may_be_taken_with_another_text() -> None:
     other = TaskSpec(name=SPEC.name, files=("b.py",), action="a", verify="pytest b", done="d")
-    again = Event(kind="task-taken", data={"spec": spec_to_json(other), "limits": {}}, at=AT)
+    again = Event(kind="task-taken", data={"spec": to_json(other), "limits": {}}, at=AT)
     found = find_verification(story(taken(), again))
     assert found is not None
     assert found.spec == other

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from phase_gate.codec import from_json, to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.state import Event
 from phase_gate.values import replace
@@ -26,9 +27,7 @@ from phase_gate.verification.stats import (
     Overview,
     TaskRow,
     failures_to_json,
-    row_from_json,
     row_of,
-    row_to_json,
     stats_to_json,
 )
 from phase_gate.workflow.settings import MAX_TIMEOUTS
@@ -294,7 +293,7 @@ def test_a_wave_that_was_resumed_or_recovered_goes_on() -> None:
 def test_a_row_survives_json() -> None:
     verification = task(taken(), *attempt(1, V), began(2), reported(), *check(run="2"), reviewed("APPROVED"), exited())
     made = row_of("task-3", verification)
-    assert row_from_json(row_to_json(made)) == made
+    assert from_json(TaskRow, to_json(made)) == made
     assert failures_to_json(Overview(rows=(made,)).failures) == [
         {
             "task": SPEC.name,

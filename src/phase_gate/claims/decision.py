@@ -21,10 +21,10 @@ from phase_gate.claims.confidence import (
     score_confidence,
 )
 from phase_gate.claims.fields import BlockKind
+from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import (
     Breaker,
     at_time,
-    breaker_to_json,
     observe_blocked_claim,
     observe_passed_claim,
 )
@@ -333,7 +333,7 @@ def claim_event(
         "kind": kind,
         "by": by,
     }
-    breaker = breaker_to_json(decision.breaker)
+    breaker = spell_out(decision.breaker)
     return Event(
         kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree, "remembered": dict(remembered)}
     )

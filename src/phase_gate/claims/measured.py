@@ -84,7 +84,7 @@ def _tests_pass(task: Task) -> _Known:
     state = task.state
     verdict = state.evaluation
     is_current = verdict is not None and verdict["phase"] == state.phase and not state.evaluation_is_stale
-    if not is_current or task.tree.digest != state.tree or state.open_runs:
+    if not is_current or task.tree.digest != state.trees.last or state.open_runs:
         return None, task.standing(gate_1_only=True).reason
     assert verdict is not None
     if verdict["gate_1"]["satisfied"]:
@@ -142,7 +142,7 @@ def _evidence(
 
 def _criteria(state: State, tree: str) -> _Known:
     measured = state.measurement
-    if state.criteria is None or measured is None:
+    if state.aim.criteria is None or measured is None:
         return None, "no criteria are listed"
     if measured.tree != tree:
         return None, "files have changed since the last run"
@@ -193,7 +193,7 @@ def _plan(path: Path) -> _Known:
 
 
 def _files_changed(project: Project, store: TaskStore, state: State) -> Since:
-    before = {**state.phase_memory, **state.claim_memory}.get("git")
+    before = {**state.memory.phase, **state.memory.claim}.get("git")
     scene = project.scene(frozenset(), store, state, phase=state.phase or "")
     return look_since(scene, None if before is None else store.objects.load(before))
 
@@ -201,7 +201,7 @@ def _files_changed(project: Project, store: TaskStore, state: State) -> Since:
 def _files_differ(since: Since, store: TaskStore, state: State, tree: str) -> _Known:
     """Tell whether anything is not what it was when the phase began, or when a claim passed; git knows best."""
     if since.changed is not None:
-        began = "the last claim that passed" if state.claim_memory else f"{state.phase} began"
+        began = "the last claim that passed" if state.memory.claim else f"{state.phase} began"
         return since.changed > 0, f"{count(since.changed, 'file')} changed since {began} (git)"
     before = last = None
     then = f"when {state.phase} began"

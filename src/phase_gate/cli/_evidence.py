@@ -56,7 +56,7 @@ def look_for(task: Task) -> Callable[[Phase], Remembered]:
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
     """Return what the last run's rules say otherwise than those that were frozen: a run may bring others."""
-    frozen = load_frozen(store.objects, state.frozen)
+    frozen = load_frozen(store.objects, state.freeze.current)
     if frozen is None:
         return []
     now = {f"workflow {name}": text for name, text in name_rules(workflow).items()}

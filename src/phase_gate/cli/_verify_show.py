@@ -8,6 +8,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
 from phase_gate.cli._verify_steps import open_board
+from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
@@ -20,7 +21,7 @@ from phase_gate.verification.overview import state_file
 from phase_gate.verification.result import evidence_chain, gate_result, is_complete
 from phase_gate.verification.rules import late
 from phase_gate.verification.show import failure_rows, stats_rows, step_rows, task_rows
-from phase_gate.verification.stats import failures_to_json, row_to_json, stats_to_json
+from phase_gate.verification.stats import failures_to_json, stats_to_json
 from phase_gate.visible import show_rows
 
 
@@ -42,7 +43,7 @@ def status(call: Call) -> Answer:
     if following is not None:
         rows.append(f"  next: phase-gate verify status --task {following.task}")
     document = {
-        "tasks": [{**row_to_json(row), "status": str(row.status)} for row in overview.rows],
+        "tasks": [spell_out(row) for row in overview.rows],
         "gate_stats": stats_to_json(overview),
         "damaged": list(board.damaged),
     }

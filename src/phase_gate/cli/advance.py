@@ -63,7 +63,7 @@ def run(call: Call) -> Answer:
                         store,
                         state,
                         begins_cycle=False,
-                        known=state.exit_memory if how is How.NEXT else {},
+                        known=state.memory.exit if how is How.NEXT else {},
                     ),
                 )
             )
@@ -72,7 +72,7 @@ def run(call: Call) -> Answer:
             raise PhaseOrderError(
                 f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
             )
-        waiting = read_signal_file(store.signal_file, spent=state.spent)
+        waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
         evaluation = evaluate_without_run(
             state,

@@ -8,8 +8,9 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli.force import end_phase
+from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.breaker import Status, at_time, breaker_to_json, reset
+from phase_gate.gate.breaker import Status, at_time, reset
 from phase_gate.gate.overrides import override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
@@ -43,7 +44,7 @@ def _status(call: Call, task: Task) -> Answer:
     state = task.state
     report = stuck_report(task.store, state)
     is_open = report.breaker.is_open
-    document = {"breaker": breaker_to_json(report.breaker), "stuck": stuck_to_json(report)}
+    document = {"breaker": spell_out(report.breaker), "stuck": stuck_to_json(report)}
     if report.breaker.status is Status.CLOSED:
         breaker, limits = report.breaker, report.breaker.limits
         rows = [
@@ -75,13 +76,13 @@ def _reset(call: Call, task: Task) -> Answer:
         moved = reset(breaker, at=change.at)
         change.record(
             Event(kind="overridden", data=record),
-            Event(kind="breaker-reset", data={"breaker": breaker_to_json(moved)}),
+            Event(kind="breaker-reset", data={"breaker": spell_out(moved)}),
         )
         phase = change.state.phase
     return Answer(
         text=show_line(f"{phase}: the circuit is half-open: the next complete run on a new tree decides")
         + "\n  next: pytest --phase=auto",
-        document={"breaker": breaker_to_json(moved), "override": record},
+        document={"breaker": spell_out(moved), "override": record},
     )
 
 

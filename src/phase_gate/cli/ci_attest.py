@@ -59,19 +59,19 @@ def run(call: Call) -> Answer:
 def _verdict(state: State, tree: str) -> Mapping[str, Any]:
     """Return the last verdict. Raises NotAllowedError where it does not speak of a complete run on these sources."""
     document, again = state.evaluation, run_command("auto", state.task)
-    if document is None or document["iteration"] is None or state.latest is None:
+    if document is None or document["iteration"] is None or state.snapshots.latest is None:
         raise NotAllowedError("no complete run was judged yet", remedy=again)
     if state.evaluation_is_stale or any(not run.nested for run in state.open_runs):
         raise NotAllowedError("a run came after the last verdict", remedy=again)
-    if tree != state.tree:
+    if tree != state.trees.last:
         raise NotAllowedError("files have changed since the last run", remedy=again)
     return document
 
 
 def _outcomes(store: TaskStore, state: State) -> dict[str, Bucket]:
-    assert state.latest is not None
-    odd = store.objects.load(state.latest.outcomes)
-    ids = store.objects.load_inventory(state.latest.inventory).ids()
+    assert state.snapshots.latest is not None
+    odd = store.objects.load(state.snapshots.latest.outcomes)
+    ids = store.objects.load_inventory(state.snapshots.latest.inventory).ids()
     return {test_id: Bucket(odd.get(test_id, Bucket.PASSED)) for test_id in ids}
 
 

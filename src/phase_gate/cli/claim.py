@@ -123,8 +123,8 @@ def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold
         context = replace(
             looked.context,
             breaker=change.state.breaker,
-            claims_low=change.state.claims_low,
-            claims_done=change.state.claims_done,
+            claims_low=change.state.claims.low,
+            claims_done=change.state.claims.done,
             at=change.at,
         )
         decision = decide(said, prose, context, configuration.exit_gate, configuration.confidence, threshold)

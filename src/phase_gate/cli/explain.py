@@ -39,8 +39,8 @@ def run(call: Call) -> Answer:
     state, workflow, standing = task.state, task.rules, task.standing()
     if call.arguments.name is not None:
         found = explain_name(workflow, call.arguments.name, state.evaluation)
-        if call.arguments.name == "tests-unchanged" and state.sources is not None:
-            frozen = task.store.objects.load(state.sources)
+        if call.arguments.name == "tests-unchanged" and state.freeze.red_sources is not None:
+            frozen = task.store.objects.load(state.freeze.red_sources)
             found["diff"] = show_changes(frozen, task.project.root, found.get("findings", ()))
             found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
         return Answer(text=found["text"], document=found, exit_code=standing.exit_code)

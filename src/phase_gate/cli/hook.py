@@ -184,7 +184,7 @@ def _scene(call: Call, project: Project) -> Scene:
         phase=phase.name,
         first=workflow.first.name,
         is_red=is_red,
-        frozen=load_frozen(task.store.objects, state.frozen) if is_frozen else None,
+        frozen=load_frozen(task.store.objects, state.freeze.current) if is_frozen else None,
         rules=(FILE_NAME, *own),
         hook_files=SETTINGS_FILES,
     )

@@ -76,7 +76,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, State]:
         if state.exited and signal.answer == "done":
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
-        waiting = read_signal_file(store.signal_file, spent=state.spent)
+        waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         tree = locked.tree.digest
         if phase.tests == "none" and _is_past(state):
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)

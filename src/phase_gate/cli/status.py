@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.cli._answer import Answer, Call
+from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.breaker import Status, at_time, breaker_to_json
+from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import describe_override, waiver_to_json
@@ -49,7 +50,7 @@ def _look(call: Call) -> Answer:
     task = call.task()
     project, state, lost = task.project, task.state, task.lost_runs
     standing = task.standing()
-    waiting = read_signal_file(task.store.signal_file, spent=state.spent)
+    waiting = read_signal_file(task.store.signal_file, spent=state.spent_signal)
     if call.arguments.block and state.evaluation is not None:
         from phase_gate.report.status_block import render_status_block
 
@@ -60,8 +61,8 @@ def _look(call: Call) -> Answer:
         )
     if call.arguments.criteria:
         return _criteria(task.store, state, standing)
-    in_force = [waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())]
-    overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides]
+    in_force = [waiver_to_json(waiver) for waiver in state.overrides.waivers if waiver.is_in_force(now())]
+    overrides: list[Mapping[str, Any]] = [*in_force, *state.overrides.others]
     overview = _overview(call, project)
     document: dict[str, Any] = {
         "task": project.task,
@@ -72,7 +73,7 @@ def _look(call: Call) -> Answer:
         "iteration": state.iteration,
         "exited": state.exited,
         "forced_exit": state.forced,
-        "streak": state.streak,
+        "streak": state.streak.count,
         "holds": standing.holds,
         **standing.document,
         "facts": [
@@ -80,7 +81,7 @@ def _look(call: Call) -> Answer:
             for fact in state.facts
         ],
         "overrides": overrides,
-        "breaker": breaker_to_json(at_time(state.breaker, now())),
+        "breaker": spell_out(at_time(state.breaker, now())),
         "signal_waiting": None if waiting is None else (waiting.problem or "waiting for the next evaluation"),
         "open_runs": [run.id for run in state.open_runs if run.id not in lost],
         "lost_runs": list(lost),
@@ -96,7 +97,7 @@ def _look(call: Call) -> Answer:
         rows += [
             ("workflow", f"{state.workflow}, cycle {state.cycle}"),
             ("phase", f"{state.phase}, iteration {state.iteration}{exited}"),
-            ("streak", f"{state.streak} green in a row"),
+            ("streak", f"{state.streak.count} green in a row"),
         ]
     breaker = at_time(state.breaker, now())
     if breaker.status is not Status.CLOSED:
@@ -158,14 +159,14 @@ def _has_turned(state: State) -> bool:
 
 
 def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
-    if state.criteria is None:
+    if state.aim.criteria is None:
         raise NotAllowedError(
             "no complete run of this cycle was given criteria with ids",
             remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
         )
     from phase_gate.report.tables import render_criteria
 
-    table = store.objects.load(state.criteria)
+    table = store.objects.load(state.aim.criteria)
     return Answer(text=render_criteria(table), document=table, exit_code=standing.exit_code)
 
 

@@ -31,7 +31,7 @@ def run(call: Call) -> Answer:
 
 def _withdraw_signal(call: Call, task: Task) -> Answer:
     store = task.store
-    waiting = read_signal_file(store.signal_file, spent=task.state.spent)
+    waiting = read_signal_file(store.signal_file, spent=task.state.spent_signal)
     if waiting is None:
         raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows where the task stands")
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():

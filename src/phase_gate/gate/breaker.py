@@ -10,10 +10,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
 
 from phase_gate.gate.runs import count
-from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Limits
 
 #: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.
@@ -93,17 +92,6 @@ class Breaker(Value):
     @property
     def is_open(self) -> bool:
         return self.status is Status.OPEN
-
-
-def breaker_to_json(breaker: Breaker) -> dict[str, Any]:
-    return {**as_dict(breaker), "limits": as_dict(breaker.limits), "seen": list(breaker.seen)}
-
-
-def breaker_from_json(document: Mapping[str, Any]) -> Breaker:
-    limits = Limits(**document["limits"])
-    return Breaker(
-        **{**document, "status": Status(document["status"]), "limits": limits, "seen": tuple(document["seen"])}
-    )
 
 
 def at_time(breaker: Breaker, at: str) -> Breaker:

@@ -7,21 +7,28 @@ the state again, bit for bit, so nothing here may look at a clock or a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from phase_gate.gate.breaker import Breaker, breaker_from_json, observe_crash
+from phase_gate.codec import from_json
+from phase_gate.gate.breaker import Breaker, observe_crash
 from phase_gate.gate.flakiness import after_run
 from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import (
+    Aim,
+    Claims,
     Event,
     Fact,
+    Freeze,
     Json,
     Measurement,
+    Memory,
     OpenRun,
+    Overrides,
     RunSummary,
     Snapshot,
     State,
+    Streak,
+    Trees,
     Undo,
 )
 from phase_gate.gate.waivers import Waiver
@@ -56,27 +63,16 @@ def _cycle_began(state: State, event: Event) -> State:
         state,
         cycle=state.cycle + 1,
         workflow=event.data["workflow"],
-        baseline=_snapshot(event.data.get("baseline")),
-        allow_non_interactive=event.data.get("allow_non_interactive", False),
         vanished=event.data.get("vanished", False),
-        first=None,
-        frozen=None,
-        to_freeze=None,
-        withdrawn=None,
-        red=None,
-        sources=None,
-        red_exited=False,
-        waivers=(),
-        overrides=(),
-        targets=None,
-        recovered=(),
         visited=(),
-        signals_premature=0,
-        criteria=None,
-        criteria_given="",
-        cycle_memory=event.data.get("remembered", {}),
-        rules=event.data.get("rules", state.rules),
         stuck="",
+        snapshots=replace(state.snapshots, baseline=_snapshot(event.data.get("baseline")), first=None),
+        aim=Aim(),
+        freeze=Freeze(),
+        overrides=Overrides(allow_non_interactive=event.data.get("allow_non_interactive", False)),
+        signals_premature=0,
+        memory=replace(state.memory, cycle=event.data.get("remembered", {})),
+        rules=event.data.get("rules", state.rules),
         undo=_remember(state, event),
     )
 
@@ -100,30 +96,24 @@ def _phase_entered(state: State, event: Event) -> State:
         iteration=0,
         exited=False,
         forced=False,
-        streak=0,
-        chain=None,
+        streak=Streak(),
         measurement=None,
         evaluation_is_stale=state.evaluation is not None,
         facts=(),
-        phase_memory=event.data.get("remembered", {}),
-        run_memory={},
+        memory=Memory(cycle=state.memory.cycle, phase=event.data.get("remembered", {})),
         breaker=Breaker(),
-        exit_memory={},
-        claim=None,
-        claim_memory={},
-        claims_low=0,
-        claims_done=0,
-        **_freeze_on_entry(state, event),
+        claims=Claims(),
+        freeze=_freeze_on_entry(state.freeze, event),
         undo=_remember(state, event),
     )
 
 
-def _freeze_on_entry(state: State, event: Event) -> dict[str, Any]:
+def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
     """Going back to the first phase takes the freeze back; so does an entry that says it, where no RED came before."""
     is_first = event.data.get("how") == "rewind" and event.data.get("first")
     if not is_first and not event.data.get("unfreezes"):
-        return {}
-    return {"withdrawn": state.would_withdraw, "frozen": None, "to_freeze": None, "red_exited": False}
+        return freeze
+    return replace(freeze, withdrawn=freeze.would_withdraw, current=None, upcoming=None, red_exited=False)
 
 
 def _remember(state: State, event: Event) -> Undo | None:
@@ -153,7 +143,8 @@ def _run_started(state: State, event: Event) -> State:
     state = replace(state, open_runs=(*others, run), undo=undo)
     if run.nested:
         return state
-    return replace(state, rules=data["rules"], criteria_given=data.get("criteria_given", ""))
+    aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
+    return replace(state, rules=data["rules"], aim=aim)
 
 
 def _run_lost(state: State, event: Event) -> State:
@@ -164,8 +155,13 @@ def _run_lost(state: State, event: Event) -> State:
     state = _close(state, run, lost)
     if run.nested:
         return state
-    state = replace(state, breaker=observe_crash(state.breaker))
-    return replace(state, streak=0, tree=None, chain=None, evaluation_is_stale=state.evaluation is not None)
+    return replace(
+        state,
+        breaker=observe_crash(state.breaker),
+        streak=Streak(),
+        trees=replace(state.trees, last=None),
+        evaluation_is_stale=state.evaluation is not None,
+    )
 
 
 def _run_forked(state: State, event: Event) -> State:
@@ -173,9 +169,8 @@ def _run_forked(state: State, event: Event) -> State:
     event.data["run"]
     return replace(
         state,
-        streak=0,
-        chain=None,
-        green_tree=None,
+        streak=Streak(),
+        trees=replace(state.trees, green=None),
         last_run=None if state.last_run is None else replace(state.last_run, forked=True),
         evaluation_is_stale=state.evaluation is not None,
     )
@@ -195,12 +190,10 @@ def _run_ended(state: State, event: Event) -> State:
     state = _close(state, run, summary)
     if kind is Kind.NESTED:
         return state
-    streak, chain = streak_after(state, run, kind=kind, green=Green(data["green"]), tree=data["tree"])
     state = replace(
         state,
-        streak=streak,
-        chain=chain,
-        tree=data["tree"],
+        streak=streak_after(state.streak, run, kind=kind, green=Green(data["green"]), tree=data["tree"]),
+        trees=replace(state.trees, last=data["tree"]),
         beside=tuple(data.get("beside", ())),
         evaluation_is_stale=state.evaluation is not None,
     )
@@ -225,34 +218,46 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
             notes=tuple(data.get("notes", ())),
             tables=tuple(data.get("tables", ())),
         ),
-        known=data["known"],
-        latest=snapshot,
-        first=state.first or snapshot,
-        targets=data.get("targets") or state.targets,
-        recovered=tuple(sorted({*state.recovered, *data.get("recovered", ())})),
-        to_freeze=data.get("frozen") or state.to_freeze,
-        # A cycle that began later than RED is held to what its first complete run saw.
-        frozen=state.frozen or (None if data.get("red") else data.get("frozen")),
-        red=data.get("red") or state.red,
-        sources=data.get("sources") or state.sources,
+        snapshots=replace(
+            state.snapshots, known=data["known"], latest=snapshot, first=state.snapshots.first or snapshot
+        ),
+        aim=replace(
+            state.aim,
+            targets=data.get("targets") or state.aim.targets,
+            recovered=tuple(sorted({*state.aim.recovered, *data.get("recovered", ())})),
+            criteria=data.get("criteria"),
+        ),
+        freeze=_freeze_after_run(state.freeze, data),
         outputs=data.get("outputs"),
-        run_memory=data.get("remembered", {}),
+        memory=replace(state.memory, run=data.get("remembered", {})),
         flakiness=after_run(state.flakiness, data["tree"], is_green=data["green"] != Green.NOT_GREEN)
         if data.get("wants_green")
         else state.flakiness,
-        criteria=data.get("criteria"),
-        green_tree={Green.GREEN: data["tree"], Green.ODD: state.green_tree}.get(Green(data["green"])),
+        trees=replace(
+            state.trees, green={Green.GREEN: data["tree"], Green.ODD: state.trees.green}.get(Green(data["green"]))
+        ),
     )
 
 
-def streak_after(state: State, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> tuple[int, str | None]:
-    """Return the streak and the tree through which it holds, after a run that ended on `tree`."""
-    unbroken = state.chain is not None and state.chain == run.tree
+def _freeze_after_run(freeze: Freeze, data: Json) -> Freeze:
+    return replace(
+        freeze,
+        # A cycle that began later than RED is held to what its first complete run saw.
+        current=freeze.current or (None if data.get("red") else data.get("frozen")),
+        upcoming=data.get("frozen") or freeze.upcoming,
+        red_bodies=data.get("red") or freeze.red_bodies,
+        red_sources=data.get("sources") or freeze.red_sources,
+    )
+
+
+def streak_after(streak: Streak, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> Streak:
+    """Return the streak after a run that ended on `tree`."""
+    unbroken = streak.tree is not None and streak.tree == run.tree
     if kind is Kind.COMPLETE and green is Green.GREEN and not run.overlaps:
-        return (state.streak + 1 if unbroken else 1), tree
+        return Streak(count=streak.count + 1 if unbroken else 1, tree=tree)
     if kind is Kind.EMPTY or green is Green.NOT_GREEN:
-        return 0, tree
-    return state.streak, (tree if unbroken else None)
+        return Streak(tree=tree)
+    return Streak(count=streak.count, tree=tree if unbroken else None)
 
 
 def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
@@ -268,7 +273,7 @@ def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
 def _take_back(state: State, run: OpenRun, summary: RunSummary) -> State:
     if state.undo is None or state.undo.run != run.id:
         return _close(state, run, summary)
-    return replace(state.undo.state, spent=state.spent)  # what was refused meanwhile stays refused
+    return replace(state.undo.state, spent_signal=state.spent_signal)  # what was refused meanwhile stays refused
 
 
 def _evaluated(state: State, event: Event) -> State:
@@ -286,7 +291,7 @@ def _evaluated(state: State, event: Event) -> State:
 
 def _breaker(state: State, event: Event) -> Breaker:
     document = event.data.get("breaker")
-    return state.breaker if document is None else breaker_from_json(document)
+    return state.breaker if document is None else from_json(Breaker, document)
 
 
 def _breaker_changed(state: State, event: Event) -> State:
@@ -298,16 +303,18 @@ def _claimed(state: State, event: Event) -> State:
     kept = {name: claim[name] for name in ("iteration", "decision", "explicit", "indicators", "confidence")}
     return replace(
         state,
-        claim=kept,
-        claim_memory=event.data["remembered"] or state.claim_memory,
-        claims_low=claim["claims_low"],
-        claims_done=claim["claims_done"],
+        claims=Claims(last=kept, low=claim["claims_low"], done=claim["claims_done"]),
+        memory=replace(state.memory, claim=event.data["remembered"] or state.memory.claim),
         breaker=_breaker(state, event),
     )
 
 
 def _overridden(state: State, event: Event) -> State:
-    return replace(state, overrides=(*state.overrides, event.data))
+    return _override(state, event.data)
+
+
+def _override(state: State, record: Json) -> State:
+    return replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
 
 
 def _check_verdict(evaluation: Json) -> Json:
@@ -337,14 +344,15 @@ def _signal_spent(state: State, event: Event) -> State:
 
 
 def _file_spent(state: State, event: Event) -> State:
-    return replace(state, spent=event.data.get("file") or state.spent)
+    return replace(state, spent_signal=event.data.get("file") or state.spent_signal)
 
 
 def _phase_exited(state: State, event: Event) -> State:
     state = replace(state, breaker=Breaker())
     if event.data.get("freezes"):
-        state = replace(state, frozen=state.to_freeze, withdrawn=None, red_exited=True)
-    state = replace(state, exit_memory=event.data.get("remembered", {}))
+        freeze = replace(state.freeze, current=state.freeze.upcoming, withdrawn=None, red_exited=True)
+        state = replace(state, freeze=freeze)
+    state = replace(state, memory=replace(state.memory, exit=event.data.get("remembered", {})))
     if event.data["next"] == DONE:
         return replace(state, phase=DONE, exited=True, forced=event.data.get("forced", False))
     return replace(state, exited=True, forced=event.data.get("forced", False))
@@ -365,9 +373,10 @@ def _baseline_taken(state: State, event: Event) -> State:
     assert snapshot is not None
     if state.phase is not None and not state.is_done:
         # For the next cycle. This one may still go on, and there it would excuse what is skipped, failing or gone.
-        return replace(state, latest=snapshot)
+        return replace(state, snapshots=replace(state.snapshots, latest=snapshot))
     # It is also what the next cycle begins with, and what the task knows.
-    return replace(state, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
+    known = replace(state.snapshots, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
+    return replace(state, snapshots=known)
 
 
 def _waived(state: State, event: Event) -> State:
@@ -380,7 +389,7 @@ def _waived(state: State, event: Event) -> State:
         at=event.at,
         expires=data.get("expires", ""),
     )
-    return replace(state, waivers=(*state.waivers, waiver))
+    return replace(state, overrides=replace(state.overrides, waivers=(*state.overrides.waivers, waiver)))
 
 
 def _doubted(state: State, event: Event) -> State:
@@ -390,10 +399,8 @@ def _doubted(state: State, event: Event) -> State:
         open_runs=(),
         exited=False,
         forced=False,
-        streak=0,
-        tree=None,
-        chain=None,
-        green_tree=None,
+        streak=Streak(),
+        trees=Trees(),
         measurement=None,
         evaluation_is_stale=state.evaluation is not None,
     )
@@ -402,7 +409,9 @@ def _doubted(state: State, event: Event) -> State:
 def _repaired(state: State, event: Event) -> State:
     state = _doubted(state, event)
     # The cycle that was cut off had a RED of its own: what is left can't stand for it.
-    return replace(state, vanished=True, red_exited=False) if event.data.get("vanished") else state
+    if not event.data.get("vanished"):
+        return state
+    return replace(state, vanished=True, freeze=replace(state.freeze, red_exited=False))
 
 
 def _accepted(state: State, event: Event) -> State:
@@ -412,11 +421,11 @@ def _accepted(state: State, event: Event) -> State:
     if state.phase is None or not all(said.values()):
         return state  # no cycle yet that it could be listed in
     where = {"phase": state.phase, "iteration": state.iteration, "at": event.at}
-    return replace(state, overrides=(*state.overrides, {"kind": _ACCEPTED[event.kind], **where, **said}))
+    return _override(state, {"kind": _ACCEPTED[event.kind], **where, **said})
 
 
 def _known_taken(state: State, event: Event) -> State:
-    return replace(state, known=event.data["known"])
+    return replace(state, snapshots=replace(state.snapshots, known=event.data["known"]))
 
 
 def _snapshot(data: Json | None) -> Snapshot | None:

@@ -84,7 +84,7 @@ def judge_run(
         past = replace(past, withdrawn=past.frozen.inventory)
     audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
     outcomes = judge_outcomes(record.session.outcomes, record.inventory, past, in_first_phase=in_first_phase)
-    outcomes = excuse_skips(outcomes, state.waivers, at=at)
+    outcomes = excuse_skips(outcomes, state.overrides.waivers, at=at)
     classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
     stays = goes_back and classified.kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
     if stays:
@@ -112,7 +112,7 @@ def judge_run(
         classified=classified,
         outcomes=outcomes,
         green=green,
-        streak=streak_after(state, run, kind=classified.kind, green=green, tree=record.sources.tree)[0],
+        streak=streak_after(state.streak, run, kind=classified.kind, green=green, tree=record.sources.tree).count,
         iteration=state.iteration + 1 if counts else None,
         traced=trace_criteria(
             record.criteria,
@@ -120,7 +120,7 @@ def judge_run(
             outcomes,
             record.session.outcomes,
             in_first_phase=in_first_phase,
-            waivers=state.waivers,
+            waivers=state.overrides.waivers,
             at=at,
         ),
         stays=stays,

@@ -40,7 +40,7 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
 
     buckets = list(record.session.outcomes.values())
     passing, failing, newly = scoped(judged.passing), scoped(judged.failing), scoped(judged.newly_skipped)
-    green_tree = {Green.GREEN: record.sources.tree, Green.ODD: state.green_tree}.get(judged.green)
+    green_tree = {Green.GREEN: record.sources.tree, Green.ODD: state.trees.green}.get(judged.green)
     metrics: dict[str, MetricValue] = {
         "tests_total": passing + failing + newly,
         "tests_passing": passing,
@@ -76,7 +76,7 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
         metrics |= {
             "tests_altered": len(find_altered_in(record, run.past)),
             "rules_changed": len(find_rules_changed(record, run.past)),
-            "red_seen": state.red_exited or not state.vanished,
+            "red_seen": state.freeze.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(resolved_elsewhere(record)),
         }
     metrics["outcomes_doubtful"] = len(record.session.doubts)
@@ -162,7 +162,7 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
         for module in resolved_elsewhere(record)
     ]
     # A workflow without a red phase has nobody to ask for one.
-    if not state.red_exited and "red-was-seen" in run.phase.gate_1.guards:
+    if not state.freeze.red_exited and "red-was-seen" in run.phase.gate_1.guards:
         why = "".join(unseen) or "this cycle began without RED"
         if state.vanished:
             why = "the state folder vanished in the middle of a cycle"
@@ -201,7 +201,7 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
     state, latest = run.state, run.past.latest
     # The tree that the last complete run left is only known for sure while no other run came after it.
     is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
-    if latest is None or not is_latest or state.tree != run.run.tree:
+    if latest is None or not is_latest or state.trees.last != run.run.tree:
         return []
     return [
         test_id

@@ -196,7 +196,7 @@ def entry_events(
     """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
     events: list[Event] = []
     if entry.begins_cycle:
-        latest = state.latest
+        latest = state.snapshots.latest
         data: dict[str, Any] = {
             "cycle": state.cycle + 1,
             "workflow": workflow.name,

@@ -73,7 +73,7 @@ class Person(Value):
             raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
         if not self.by.strip():
             raise UsageError(f"{what} needs a name", remedy="add --by NAME")
-        if not self.is_at_terminal and (always or not state.allow_non_interactive):
+        if not self.is_at_terminal and (always or not state.overrides.allow_non_interactive):
             raise NotAllowedError(
                 f"{what} is for a person at a terminal",
                 remedy="type it yourself at a terminal"
@@ -110,8 +110,8 @@ def forced_events(
         findings=() if measured is None else findings_from_json(measured.findings),
         notes=() if measured is None else measured.notes,
         tables=() if measured is None else tables_from_json(measured.tables),
-        waivers=state.waivers,
-        overrides=(*state.overrides, record),
+        waivers=state.overrides.waivers,
+        overrides=(*state.overrides.others, record),
     )
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = way_on(state, workflow, phase)[0]
@@ -130,7 +130,7 @@ def forced_events(
         "next": name,
         "forced": True,
         # Without a complete run there is nothing to freeze: the next phase's first run is what it is held to.
-        "freezes": phase.scope == "targets" and state.to_freeze is not None,
+        "freezes": phase.scope == "targets" and state.freeze.upcoming is not None,
     }
     return evaluation, [
         Event(kind="overridden", data=dict(record), at=at),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from phase_gate.gate.measured import Remembered, Section
     from phase_gate.gate.order import Entry
     from phase_gate.gate.standing import Standing
-    from phase_gate.gate.state import Event, Json, State
+    from phase_gate.gate.state import Event, State
     from phase_gate.workflow.model import Phase, Workflow
 
 PIPELINE = "pipeline"
@@ -62,15 +62,11 @@ PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.valu
 class Part:
     """What `gate` asks of a part. `value` is the part's share of the state; the answers here change nothing."""
 
+    #: What that share is.
+    kind: type[Value]
+
     def reduce(self, value: Any, event: Event) -> Any:
         """Return the share after one more event: None where the task has none, before or after it."""
-        raise NotImplementedError
-
-    def to_json(self, value: Any) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def from_json(self, document: Json) -> Any:
-        """Return what `to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
         raise NotImplementedError
 
     def rules(self, value: Any, load: Callable[[str], Any]) -> Workflow | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.gate.breaker import at_time, breaker_to_json
+from phase_gate.codec import spell_out
+from phase_gate.gate.breaker import at_time
 from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
 from phase_gate.gate.findings import cap_findings, findings_from_json
 from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
@@ -35,7 +36,7 @@ def judgement_events(
     :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
     :param look: called in a pipeline where a phase is entered, or artifacts are agreed on.
     """
-    judged = {"evaluation": evaluation_to_json(evaluation), "breaker": breaker_to_json(evaluation.breaker)}
+    judged = {"evaluation": evaluation_to_json(evaluation), "breaker": spell_out(evaluation.breaker)}
     events = [Event(kind="evaluated", data=judged, at=at)]
     reading, subject = evaluation.gate_2, evaluation.subject
     if reading.answer not in ("absent", "held", "malformed"):
@@ -123,8 +124,8 @@ def evaluate_again(
         notes=(*notes, *evidence.notes),
         warnings=evidence.warnings,
         tables=evidence.tables,
-        waivers=state.waivers,
-        overrides=state.overrides,
+        waivers=state.overrides.waivers,
+        overrides=state.overrides.others,
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
@@ -152,8 +153,8 @@ def evaluate_without_run(
     metrics: dict[str, MetricValue] = {
         "iteration": iteration,
         "signals_premature": state.signals_premature,
-        "consecutive_green_runs": state.streak,
-        **code_as_tested(state.green_tree, tree),
+        "consecutive_green_runs": state.streak.count,
+        **code_as_tested(state.trees.green, tree),
         **evidence.metrics,
         **claim_values(state),
     }
@@ -177,15 +178,15 @@ def evaluate_without_run(
         notes=evidence.notes,
         tables=evidence.tables,
         warnings=evidence.warnings,
-        waivers=state.waivers,
-        overrides=state.overrides,
+        waivers=state.overrides.waivers,
+        overrides=state.overrides.others,
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
 
 def claim_values(state: State) -> dict[str, MetricValue]:
     """Return what the last claim gave, if it was made about the last iteration; else nothing is known."""
-    claim = state.claim
+    claim = state.claims.last
     if claim is None or claim["iteration"] != state.iteration:
         return {}
     return {

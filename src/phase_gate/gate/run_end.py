@@ -100,8 +100,8 @@ def _evaluate(judged: JudgedRun, shown: _Shown, state: State, workflow: Workflow
         notes=shown.notes,
         tables=record.evidence.tables,
         warnings=record.warnings,
-        waivers=state.waivers,
-        overrides=state.overrides,
+        waivers=state.overrides.waivers,
+        overrides=state.overrides.others,
     )
     if judged.stays and state.phase is not None:
         evaluation = replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")

@@ -43,7 +43,7 @@ def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -
         objects["failures"] = {test_id: session.messages.get(test_id, "") for test_id in shown}
     if record.meaning.written:
         objects["outputs"] = sorted(record.meaning.written)
-    if judged.in_first_phase or judged.state.frozen is None:
+    if judged.in_first_phase or judged.state.freeze.current is None:
         objects["frozen"] = frozen_to_json(freeze(record.inventory, record.meaning), inventory=inventory)
     if judged.in_first_phase:
         objects |= {

@@ -104,10 +104,10 @@ def assess(
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
         came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
         return closed("stale", f"{came}: it has to be made anew", again)
-    left = state.tree
+    left = state.trees.last
     if evaluation["run"] is None:
         # It speaks of the code that the last green run tested, or of no code at all.
-        left = state.green_tree if evaluation["metrics"].get("code_as_tested") else tree
+        left = state.trees.green if evaluation["metrics"].get("code_as_tested") else tree
     if tree != left:
         return closed("stale", "files have changed since the last run", again)
     return by_verdict(evaluation, gate_1_only=gate_1_only)

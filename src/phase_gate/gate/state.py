@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 7
+SCHEMA = 8
 
 Json = Mapping[str, Any]
 
@@ -85,22 +85,120 @@ class Snapshot(Value):
     surroundings: str = ""
 
 
+class Streak(Value):
+    """Complete green runs of the present phase, with no change in between."""
+
+    count: int = 0
+    #: The tree through which it holds; None once something changed in between.
+    tree: str | None = None
+
+
+class Trees(Value):
+    """What runs left."""
+
+    #: The last recorded run; None if that is not known.
+    last: str | None = None
+    #: The last complete green run.
+    green: str | None = None
+
+
+class Snapshots(Value):
+    """What the task knows of its tests."""
+
+    #: Object with the inventory that the task knows, from the last complete run that changed it.
+    known: str | None = None
+    #: What the cycle began with.
+    baseline: Snapshot | None = None
+    #: The first complete run of the cycle: skips and xfails that were there from the start.
+    first: Snapshot | None = None
+    #: The last complete run: the next cycle's baseline.
+    latest: Snapshot | None = None
+
+
+class Aim(Value):
+    """What the cycle is about."""
+
+    #: Object with the ids of its tests, from the last complete run in the first phase.
+    targets: str | None = None
+    #: Known failures that have passed in this cycle: they may not fail again.
+    recovered: tuple[str, ...] = ()
+    #: Object with the criteria and their tests, from the last complete run.
+    criteria: str | None = None
+    #: What was typed as --phase-criteria, with a path from the root: it holds until something else is.
+    criteria_file: str = ""
+
+
+class Freeze(Value):
+    """The tests as they were in the first phase, which later phases may not change: objects by their digests."""
+
+    #: What later phases compare with.
+    current: str | None = None
+    #: What this phase's exit would make of it.
+    upcoming: str | None = None
+    #: What a rewind took back.
+    withdrawn: str | None = None
+    #: The bodies that were red, and the modules that were missing.
+    red_bodies: str | None = None
+    #: The texts of the files that the cycle is about, as they were in RED.
+    red_sources: str | None = None
+    #: The first phase has exited in this cycle.
+    red_exited: bool = False
+
+    @property
+    def would_withdraw(self) -> str | None:
+        """The freeze that going back to the first phase takes back."""
+        # Without its exit nothing was red, so nothing in a later phase's freeze is done with.
+        return self.current if self.red_exited else self.withdrawn
+
+
+class Overrides(Value):
+    """What people decided against the evidence in this cycle."""
+
+    waivers: tuple[Waiver, ...] = ()
+    others: tuple[Json, ...] = ()
+    #: What the configuration said when the cycle began.
+    allow_non_interactive: bool = False
+
+
+class Memory(Value):
+    """How things were: objects by the names of those who compare with them."""
+
+    #: When the cycle, and the phase, began.
+    cycle: Mapping[str, str] = field(default_factory=dict)
+    phase: Mapping[str, str] = field(default_factory=dict)
+    #: As the last complete run of the phase left it.
+    run: Mapping[str, str] = field(default_factory=dict)
+    #: When the phase ended: what the next one begins with, however much later its first run is.
+    exit: Mapping[str, str] = field(default_factory=dict)
+    #: What git showed when the last claim was made.
+    claim: Mapping[str, str] = field(default_factory=dict)
+
+
+class Claims(Value):
+    """What was claimed in the present phase."""
+
+    #: The last one, as far as rules speak of it.
+    last: Json | None = None
+    #: Claims with little behind them, and done signals in a row.
+    low: int = 0
+    done: int = 0
+
+
 class State(Value):
     task: str = "default"
     workflow: str = ""
     cycle: int = 0
+    #: The folder of an open cycle was gone when this cycle began.
+    vanished: bool = False
     phase: str | None = None
     visited: tuple[str, ...] = ()
     iteration: int = 0
     exited: bool = False
     forced: bool = False
-    streak: int = 0
-    #: What the last recorded run left; None if that is not known.
-    tree: str | None = None
-    #: The tree through which the streak holds; None once somebody changed something in between.
-    chain: str | None = None
-    #: What the last complete green run left.
-    green_tree: str | None = None
+    #: Why the task is stuck; empty: it is not.
+    stuck: str = ""
+    streak: Streak = Streak()
+    trees: Trees = Trees()
     open_runs: tuple[OpenRun, ...] = ()
     last_run: RunSummary | None = None
     measurement: Measurement | None = None
@@ -108,65 +206,23 @@ class State(Value):
     #: True once anything ran or was entered after the evaluation was made.
     evaluation_is_stale: bool = False
     facts: tuple[Fact, ...] = ()
-    #: What the task knows, from the last complete run that changed it.
-    known: str | None = None
-    baseline: Snapshot | None = None
-    #: The first complete run of the cycle: skips and xfails that were there from the start.
-    first: Snapshot | None = None
-    #: The last complete run: the next cycle's baseline.
-    latest: Snapshot | None = None
-    #: Object with the ids that this cycle is about, from the last complete run in the first phase.
-    targets: str | None = None
-    #: Known failures that have passed in this cycle: they may not fail again.
-    recovered: tuple[str, ...] = ()
-    signals_premature: int = 0
-    #: The signal file that was read, refused or taken back last: it is never read again, should it still lie there.
-    spent: str | None = None
-    #: Object with the freeze that later phases compare with; and the one that this phase's exit would make.
-    frozen: str | None = None
-    to_freeze: str | None = None
+    snapshots: Snapshots = Snapshots()
+    aim: Aim = Aim()
+    freeze: Freeze = Freeze()
     #: Object with the files in test folders that runs have written: they are never frozen.
     outputs: str | None = None
     #: Files that runs have imported and that the tree does not show; their contents are part of it.
     beside: tuple[str, ...] = ()
-    #: Object with the texts of the files that the cycle is about, as they were in RED.
-    sources: str | None = None
-    #: The freeze that a rewind took back.
-    withdrawn: str | None = None
-    #: Object with the bodies that were red, and the modules that were missing.
-    red: str | None = None
-    #: The first phase has exited in this cycle.
-    red_exited: bool = False
-    #: The folder of an open cycle was gone when this cycle began.
-    vanished: bool = False
-    waivers: tuple[Waiver, ...] = ()
-    #: What people decided against the evidence in this cycle, beside waivers.
-    overrides: tuple[Json, ...] = ()
-    #: What the configuration said about overrides when the cycle began.
-    allow_non_interactive: bool = False
+    signals_premature: int = 0
+    #: The signal file that was read, refused or taken back last: it is never read again, should it still lie there.
+    spent_signal: str | None = None
+    overrides: Overrides = Overrides()
     #: Object with the rules that the last run was judged by.
     rules: str | None = None
-    #: Object with the criteria and their tests, from the last complete run.
-    criteria: str | None = None
-    #: What was typed as --phase-criteria in this cycle, with a path from the root: it holds until something else is.
-    criteria_given: str = ""
-    #: How things were when the cycle, and the phase, began: objects by the names of those who compare with them.
-    cycle_memory: Mapping[str, str] = field(default_factory=dict)
-    phase_memory: Mapping[str, str] = field(default_factory=dict)
-    #: The same, as the last complete run of the phase left it.
-    run_memory: Mapping[str, str] = field(default_factory=dict)
-    #: How things were when the phase ended: what the next one begins with, however much later its first run is.
-    exit_memory: Mapping[str, str] = field(default_factory=dict)
-    breaker: Breaker = field(default_factory=Breaker)
-    flakiness: Flakiness = field(default_factory=Flakiness)
-    #: The last claim of the phase, as far as rules speak of it; and what git showed when it was made.
-    claim: Json | None = None
-    claim_memory: Mapping[str, str] = field(default_factory=dict)
-    #: Claims with little behind them, and done signals in a row.
-    claims_low: int = 0
-    claims_done: int = 0
-    #: Why the task is stuck; empty: it is not.
-    stuck: str = ""
+    memory: Memory = Memory()
+    breaker: Breaker = Breaker()
+    flakiness: Flakiness = Flakiness()
+    claims: Claims = Claims()
     #: What features own of the task, by the names of `gate.parts`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
     undo: Undo | None = None
@@ -178,12 +234,6 @@ class State(Value):
     @property
     def is_stuck(self) -> bool:
         return self.phase == STUCK
-
-    @property
-    def would_withdraw(self) -> str | None:
-        """The freeze that going back to the first phase takes back."""
-        # Without its exit nothing was red, so nothing in a later phase's freeze is done with.
-        return self.frozen if self.red_exited else self.withdrawn
 
     @property
     def is_forked(self) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from phase_gate.codec import from_json
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.names import same_name
-from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.values import Value, field, replace
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import Event, State
@@ -122,34 +123,6 @@ def find_pipeline(state: State) -> Pipeline | None:
     return pipeline
 
 
-# --- JSON
-
-
-def pipeline_to_json(pipeline: Pipeline) -> dict[str, Any]:
-    document = as_dict(pipeline)
-    for name in ("votes", "requests", "steps"):
-        document[name] = [as_dict(each) for each in document[name]]
-    document["failures"] = [{**as_dict(each), "unmet": list(each.unmet)} for each in pipeline.failures]
-    document["old"] = {name: list(digests) for name, digests in pipeline.old.items()}
-    document["rewinds"] = list(pipeline.rewinds)
-    return {name: value for name, value in document.items() if value}
-
-
-def pipeline_from_json(document: Mapping[str, Any]) -> Pipeline:
-    given = dict(document)
-    given["votes"] = tuple(Vote(**row) for row in given.get("votes", ()))
-    given["requests"] = tuple(Request(**row) for row in given.get("requests", ()))
-    given["steps"] = tuple(Step(**row) for row in given.get("steps", ()))
-    given["failures"] = tuple(_failure(row) for row in given.get("failures", ()))
-    given["old"] = {name: tuple(digests) for name, digests in given.get("old", {}).items()}
-    given["rewinds"] = tuple(given.get("rewinds", ()))
-    return Pipeline(**given)
-
-
-def _failure(row: Mapping[str, Any]) -> Failure:
-    return Failure(**{**row, "unmet": tuple(row.get("unmet", ()))})
-
-
 # --- events
 
 
@@ -220,7 +193,7 @@ def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
 
 
 def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
-    failure = replace(_failure(event.data["failure"]), at=event.at)
+    failure = replace(from_json(Failure, event.data["failure"]), at=event.at)
     return replace(
         pipeline,
         failures=(*pipeline.failures, failure),

@@ -9,22 +9,18 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import Entry, How
 from phase_gate.gate.parts import PIPELINE, Part
-from phase_gate.gate.state import Event, Json, State
-from phase_gate.pipeline.model import Pipeline, change, pipeline_from_json, pipeline_to_json
+from phase_gate.gate.state import Event, State
+from phase_gate.pipeline.model import Pipeline, change
 from phase_gate.pipeline.order import entry_data, following
 from phase_gate.pipeline.verdict import decided, pipeline_events, with_pipeline
 from phase_gate.workflow.model import Phase, Workflow
 
 
 class PipelinePart(Part):
+    kind = Pipeline
+
     def reduce(self, value: Pipeline | None, event: Event) -> Pipeline | None:
         return change(value, event)
-
-    def to_json(self, value: Pipeline) -> dict[str, Any]:
-        return pipeline_to_json(value)
-
-    def from_json(self, document: Json) -> Pipeline:
-        return pipeline_from_json(document)
 
     def rules(self, value: Pipeline, load: Callable[[str], Any]) -> Workflow:
         from phase_gate.workflow.model_json import workflow_from_json

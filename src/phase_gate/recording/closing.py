@@ -120,7 +120,7 @@ class _GivenSignals:
     def __init__(self, run: RecordedRun, state: State) -> None:
         self._run = run
         self._is_held = False
-        self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent)
+        self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.request.signal
         if self._file is not None and early is not None and early.is_unreadable:
             self._file = early  # nobody can tell whether it is the same one: it waits for the next run

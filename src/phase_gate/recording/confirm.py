@@ -32,7 +32,7 @@ def confirm_runs(store: TaskStore, arguments: Sequence[str], *, further: int, ex
 
 
 def _is_confirmed(before: State, after: State) -> bool:
-    return after.streak == before.streak + 1
+    return after.streak.count == before.streak.count + 1
 
 
 def _pytest_command() -> list[str]:

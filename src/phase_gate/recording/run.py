@@ -118,9 +118,9 @@ class RecordedRun:
         self._keep_rules(self.state)
         entry = decide_entry(self.state, self.workflow, self.request.phase)
         self._entry, self.phase = entry, entry.phase
-        self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or self.state.frozen is None
-        self.is_first = entry.begins_cycle or self.state.first is None
-        self.criteria_given = "" if entry.begins_cycle else self.state.criteria_given
+        self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or self.state.freeze.current is None
+        self.is_first = entry.begins_cycle or self.state.snapshots.first is None
+        self.criteria_given = "" if entry.begins_cycle else self.state.aim.criteria_file
 
     def _keep_rules(self, state: State) -> None:
         """Judge a pipeline by the rules that it began with, whatever stands in files or in the call by now."""
@@ -137,7 +137,7 @@ class RecordedRun:
         assert entry is not None, "the order was checked"
         self.tree = self.project.take_tree(beside=self.state.beside)
         self._remember(self.state, entry)
-        frozen = None if entry.phase.scope == "targets" else load_frozen(self.store.objects, self.state.frozen)
+        frozen = None if entry.phase.scope == "targets" else load_frozen(self.store.objects, self.state.freeze.current)
         if frozen is not None:
             self.at_start = look_at_frozen(self.project, frozen, self.tree)
         self._look_around(self.state, entry.phase)
@@ -186,7 +186,7 @@ class RecordedRun:
             from phase_gate.storage.places import remember_place  # rare: most have their state in the root
 
             remember_place(project.root, project.state_folder, project.environment)
-        if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.red_exited:
+        if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.freeze.red_exited:
             from phase_gate.recording.frozen.neighbours import find_neighbours
 
             self.find_altered_elsewhere = find_neighbours(project, self.tree)
@@ -210,7 +210,7 @@ class RecordedRun:
             self.store,
             state,
             begins_cycle=entry.begins_cycle,
-            known=state.exit_memory if entry.how is How.NEXT else {},
+            known=state.memory.exit if entry.how is How.NEXT else {},
         )
         self.warnings += self.remembered.warnings
 

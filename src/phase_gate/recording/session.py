@@ -142,10 +142,10 @@ def make_record(
     in_first_phase = run.phase.scope == "targets"
     looked = run.look_again()
     # In RED everything is frozen anew, whole.
-    frozen = None if in_first_phase else load_frozen(run.store.objects, looked.frozen)
-    frozen_at = None if frozen is None or looked.frozen is None else run.store.objects.kept_at(looked.frozen)
+    name = None if in_first_phase else looked.freeze.current
+    frozen, frozen_at = load_frozen(run.store.objects, name), None if name is None else run.store.objects.kept_at(name)
     after = project.take_tree()
-    known = None if looked.known is None else run.store.objects.load_inventory(looked.known)
+    known = None if looked.snapshots.known is None else run.store.objects.load_inventory(looked.snapshots.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
     selection = Selection(
         deselected=facts.deselected,
@@ -165,8 +165,8 @@ def make_record(
     lay_there = (path for path in unseen if changed_before(str(root), path, began))
     after = add_beside(after, root, {*looked.beside, *lay_there})
     missing_since: tuple[str, ...] = ()
-    if in_first_phase and looked.baseline is not None:
-        before = run.store.objects.load_inventory(looked.baseline.inventory)
+    if in_first_phase and looked.snapshots.baseline is not None:
+        before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
     measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
     missing = missing_modules(run)
@@ -218,7 +218,7 @@ def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first
 
 def missing_modules(run: RecordedRun) -> list[str]:
     """Return the modules that were missing in RED: in later phases they have to be the project's own."""
-    red = run.state.red
+    red = run.state.freeze.red_bodies
     try:
         modules: list[str] = [] if red is None else run.store.objects.load(red)["modules"]
     except PhaseGateError:

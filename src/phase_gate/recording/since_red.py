@@ -19,14 +19,14 @@ def is_as_in_red(project: Project, objects: ObjectStore, state: State, tree: Tre
 
     :param tree: as the run found it.
     """
-    if state.red is None or not state.red_exited:
+    if state.freeze.red_bodies is None or not state.freeze.red_exited:
         return False
-    red = objects.load(state.red)
+    red = objects.load(state.freeze.red_bodies)
     if red.get("tree") != tree.shown or any(
         tree.beside.get(path) != content for path, content in red["beside"].items()
     ):
         return False
-    since = objects.kept_at(state.red)
+    since = objects.kept_at(state.freeze.red_bodies)
     if state.measurement is not None:
         # What the run before has written is no change. Whatever it saw, nothing may have changed since.
         saw = any(row["slug"] == GREEN_WITHOUT_CHANGE for row in state.measurement.findings)

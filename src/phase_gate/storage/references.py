@@ -41,25 +41,25 @@ def load_references(
     def ids_of(inventory: str) -> frozenset[str]:
         return frozenset(objects.load_inventory(inventory).ids())
 
-    known = None if state.known is None else objects.load_inventory(state.known)
+    known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
         from phase_gate.storage.tree.git_head import bodies_at_head
 
         head = bodies_at_head(root, inventory, tree_files)
     return References(
-        baseline=past(state.baseline),
-        first=past(state.first),
-        latest=past(state.latest),
+        baseline=past(state.snapshots.baseline),
+        first=past(state.snapshots.first),
+        latest=past(state.snapshots.latest),
         known=known,
-        known_ids=frozenset() if state.known is None else ids_of(state.known),
+        known_ids=frozenset() if state.snapshots.known is None else ids_of(state.snapshots.known),
         head=head,
-        targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
-        recovered=frozenset(state.recovered),
-        frozen=load_frozen(objects, state.frozen),
-        withdrawn=_load_withdrawn(objects, state.would_withdraw if rewinds else state.withdrawn),
+        targets=None if in_first_phase or state.aim.targets is None else frozenset(objects.load(state.aim.targets)),
+        recovered=frozenset(state.aim.recovered),
+        frozen=load_frozen(objects, state.freeze.current),
+        withdrawn=_load_withdrawn(objects, state.freeze.would_withdraw if rewinds else state.freeze.withdrawn),
         surroundings=surroundings,
-        red={} if state.red is None else objects.load(state.red)["bodies"],
+        red={} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)["bodies"],
     )
 
 

@@ -196,9 +196,10 @@ class TaskStore:
 
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object that the state names is gone or damaged."""
-        snapshots = [snapshot for snapshot in (state.baseline, state.first, state.latest) if snapshot is not None]
-        names = [state.rules, state.known, state.targets, state.criteria]
-        for name in (*names, *(part for each in snapshots for part in (each.inventory, each.outcomes))):
+        known = state.snapshots
+        runs = [run for run in (known.baseline, known.first, known.latest) if run is not None]
+        names = [state.rules, known.known, state.aim.targets, state.aim.criteria]
+        for name in (*names, *(part for run in runs for part in (run.inventory, run.outcomes))):
             if name is not None:
                 self.objects.load(name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import judgement_events
@@ -271,6 +272,4 @@ def lost_check(check: Check) -> Event:
 
 
 def check_event(check: Check) -> Event:
-    from phase_gate.verification.model import check_to_json
-
-    return Event(kind="verify-ran", data={"check": check_to_json(check)})
+    return Event(kind="verify-ran", data={"check": spell_out(check)})

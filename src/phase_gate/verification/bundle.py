@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.verification.board import TaskSession, require_verification
 from phase_gate.verification.diff import render_diff
 from phase_gate.verification.model import Check, Verification
 from phase_gate.verification.result import evidence_chain
-from phase_gate.verification.spec import spec_to_json
 
 #: What the source document has the architect check.
 CHECKS = (
@@ -39,7 +39,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
         session.text_changes(verification, changes.own), first={test.partition("::")[0] for test, _ in check.altered}
     )
     return {
-        "task": spec_to_json(verification.spec),
+        "task": to_json(verification.spec),
         "executor_result": session.store.objects.load(verification.report.kept),
         "verify": evidence_chain(verification, session.output(verification))["verify"],
         "weak_because": [*verification.weak_because, *(() if verification.review else changes.weak_because)],

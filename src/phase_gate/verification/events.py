@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from phase_gate.codec import from_json
 from phase_gate.gate.state import Event
 from phase_gate.values import replace
 from phase_gate.verification.model import (
     TRANSITIONS,
     Check,
+    Failure,
     FailureType,
     Report,
     Review,
     Skip,
     Status,
     Verification,
-    check_from_json,
-    failure_from_json,
 )
-from phase_gate.verification.spec import spec_from_json
+from phase_gate.verification.spec import TaskSpec
 
 
 def advance(verification: Verification | None, event: Event) -> Verification:
@@ -52,7 +52,7 @@ def exit_phase(verification: Verification) -> Verification:
 
 def _taken(verification: Verification | None, event: Event) -> Verification:
     data = event.data
-    spec = spec_from_json(data["spec"])
+    spec = from_json(TaskSpec, data["spec"])
     taken = Verification(
         spec=spec,
         taken_at=event.at,
@@ -105,7 +105,7 @@ def _verify_started(verification: Verification, event: Event) -> Verification:
 def _verify_ran(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.VERIFYING)
     assert verification.check is not None
-    check = replace(check_from_json(event.data["check"]), ended_at=event.at)
+    check = replace(from_json(Check, event.data["check"]), ended_at=event.at)
     if check.id != verification.check.id:
         raise ValueError("another run of the verify command ended")
     verification = replace(verification, check=check)
@@ -126,7 +126,7 @@ def _reviewed(verification: Verification, event: Event) -> Verification:
 
 
 def _attempt_failed(verification: Verification, event: Event) -> Verification:
-    failure = failure_from_json({"attempt": verification.attempt, **event.data["failure"], "at": event.at})
+    failure = from_json(Failure, {"attempt": verification.attempt, **event.data["failure"], "at": event.at})
     verification = replace(
         verification,
         failures=(*verification.failures, failure),

@@ -96,8 +96,8 @@ def judge(
         reading=reading,
         findings=cap_findings(_findings(verification, changes)),
         notes=_notes(verification, changes),
-        waivers=state.waivers,
-        overrides=state.overrides,
+        waivers=state.overrides.waivers,
+        overrides=state.overrides.others,
     )
     # What the phase's exit, which follows at once, makes of it.
     decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification

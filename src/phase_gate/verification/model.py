@@ -1,6 +1,6 @@
 """A task of the verification gate: where it stands, what each of its three steps gave, and what failed before.
 
-Pure: values, the table of what may follow what, and both as JSON. How an event changes them is `verification.events`.
+Pure: values, and the table of what may follow what. How an event changes them is `verification.events`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.parts import VERIFICATION
-from phase_gate.values import Value, as_dict, field
+from phase_gate.values import Value, field
 from phase_gate.verification.claims import doubts
-from phase_gate.verification.spec import TaskSpec, spec_from_json, spec_to_json
+from phase_gate.verification.spec import TaskSpec
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -239,68 +239,3 @@ def find_verification(state: State) -> Verification | None:
     """Return what a verify task has; None for every other task."""
     verification: Verification | None = state.parts.get(VERIFICATION)
     return verification
-
-
-#: Fields that came with a later version.
-_ADDED = frozenset({(Check, "altered"), (Review, "flags")})
-
-
-def verification_to_json(verification: Verification) -> dict[str, Any]:
-    """Return it for the state; what is empty is left out."""
-    document = {name: _plain(value) for name, value in as_dict(verification).items() if name != "spec"}
-    return {
-        "spec": spec_to_json(verification.spec),
-        **{name: value for name, value in document.items() if value not in (None, "", [], {}, False, 0)},
-    }
-
-
-def verification_from_json(document: Mapping[str, Any]) -> Verification:
-    """Return what `verification_to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
-    given: dict[str, Any] = {**document, "spec": spec_from_json(document["spec"])}
-    given["status"] = Status(given.get("status", Status.PENDING))
-    given["failures"] = tuple(failure_from_json(row) for row in given.get("failures", ()))
-    for name in ("flags", "papers"):
-        given[name] = tuple(given.get(name, ()))
-    if "report" in given:
-        given["report"] = Report(**given["report"])
-    if "check" in given:
-        given["check"] = check_from_json(given["check"])
-    if "review" in given:
-        given["review"] = Review(**{**given["review"], "flags": tuple(given["review"].get("flags", ()))})
-    if "skip" in given:
-        given["skip"] = Skip(**given["skip"])
-    return Verification(**given)
-
-
-def check_from_json(row: Mapping[str, Any]) -> Check:
-    return Check(
-        **{
-            **row,
-            "runs": tuple(row.get("runs", ())),
-            "flags": tuple(row.get("flags", ())),
-            "problems": tuple((slug, text) for slug, text in row.get("problems", ())),
-            "altered": tuple((test, text) for test, text in row.get("altered", ())),
-        }
-    )
-
-
-def failure_from_json(row: Mapping[str, Any]) -> Failure:
-    return Failure(**{**row, "type": FailureType(row["type"]), "lines": tuple(row.get("lines", ()))})
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, Value):
-        # What came with a later version is left out where it is empty: an older ledger gives the same state again.
-        return {
-            name: _plain(each) for name, each in as_dict(value).items() if each or (type(value), name) not in _ADDED
-        }
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, StrEnum):
-        return str(value)
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def check_to_json(check: Check) -> dict[str, Any]:
-    document: dict[str, Any] = _plain(check)
-    return document

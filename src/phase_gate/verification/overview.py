@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from phase_gate.codec import from_json, to_json
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.state import State
 from phase_gate.project import Project
@@ -28,9 +29,7 @@ from phase_gate.verification.stats import (
     TaskRow,
     Untrusted,
     failures_to_json,
-    row_from_json,
     row_of,
-    row_to_json,
     stats_to_json,
 )
 
@@ -69,14 +68,14 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], *, ke
         if state is None:
             continue
         verification = find_verification(state)
-        row = None if verification is None else row_to_json(row_of(name, verification))
+        row = None if verification is None else to_json(row_of(name, verification))
         taken = "" if verification is None else verification.taken_at
         found[name] = {"stamp": stamp, "taken_at": taken, "row": row}
     if key is None and found != remembered:
         _write_cache(cache_file, found)
     broken = {each.task for each in untrusted}
     rows = [
-        (each["taken_at"], name, row_from_json(each["row"]))
+        (each["taken_at"], name, from_json(TaskRow, each["row"]))
         for name, each in found.items()
         if each["row"] and each["stamp"] and name not in broken
     ]
@@ -118,7 +117,7 @@ def _read_cache(path: Path) -> dict[str, Any]:
         for each in tasks.values():
             each["stamp"], each["taken_at"]
             if each["row"] is not None:
-                row_from_json(each["row"])
+                from_json(TaskRow, each["row"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return tasks

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import Section
 from phase_gate.gate.parts import PARTS, VERIFICATION, Part
 from phase_gate.gate.standing import Standing, by_verdict, closed
-from phase_gate.gate.state import Event, Json, State
+from phase_gate.gate.state import Event, State
 from phase_gate.gate.status import Status
 from phase_gate.verification.events import advance, exit_phase
-from phase_gate.verification.model import Verification, verification_from_json, verification_to_json
+from phase_gate.verification.model import Verification
 
 
 class VerificationPart(Part):
+    kind = Verification
+
     def reduce(self, value: Verification | None, event: Event) -> Verification | None:
         if event.kind in PARTS[VERIFICATION].kinds:
             return advance(value, event)
         if value is not None and event.kind == "phase-exited" and not event.data.get("forced"):
             return exit_phase(value)
         return value
-
-    def to_json(self, value: Verification) -> dict[str, Any]:
-        return verification_to_json(value)
-
-    def from_json(self, document: Json) -> Verification:
-        return verification_from_json(document)
 
     def listed_files(self, value: Verification) -> tuple[str, ...]:
         return value.spec.files

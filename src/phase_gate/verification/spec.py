@@ -59,45 +59,6 @@ def task_slug(name: str) -> str:
     return "-".join(filter(None, (slug[: _MAX_SLUG - 9].strip("-") or "task", mark)))
 
 
-def spec_to_json(spec: TaskSpec) -> dict[str, Any]:
-    """Return the task for the ledger and for `--json`; what is not said is left out."""
-    document: dict[str, Any] = {
-        "name": spec.name,
-        "files": list(spec.files),
-        "action": spec.action,
-        "verify": spec.verify,
-        "done": spec.done,
-    }
-    more: dict[str, Any] = {
-        "shell": spec.shell,
-        "depends_on": list(spec.depends_on),
-        "flaky": spec.flaky,
-        "timeouts": dict(spec.timeouts),
-        "wave": spec.wave,
-        "phase": spec.phase,
-        "plan": spec.plan,
-    }
-    return {**document, **{name: value for name, value in more.items() if value}}
-
-
-def spec_from_json(document: Mapping[str, Any]) -> TaskSpec:
-    """Return the task of a document that `spec_to_json` gave."""
-    return TaskSpec(
-        name=document["name"],
-        files=tuple(document["files"]),
-        action=document["action"],
-        verify=document["verify"],
-        done=document["done"],
-        shell=document.get("shell", False),
-        depends_on=tuple(document.get("depends_on", ())),
-        flaky=document.get("flaky", ""),
-        timeouts=dict(document.get("timeouts", {})),
-        wave=document.get("wave", ""),
-        phase=document.get("phase", ""),
-        plan=document.get("plan", ""),
-    )
-
-
 # --- what an executor and a reviewer say of a task
 
 

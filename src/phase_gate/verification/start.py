@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 
+from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
@@ -24,7 +25,7 @@ from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.lint import lint_command, lint_done
 from phase_gate.verification.model import FINISHED, PHASE, Status, Verification, find_verification
 from phase_gate.verification.rules import set_limits
-from phase_gate.verification.spec import TaskSpec, spec_to_json
+from phase_gate.verification.spec import TaskSpec
 from phase_gate.workflow.model_json import workflow_to_json
 
 
@@ -129,7 +130,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
         before = find_verification(change.state)
         _refuse_change(session, before)
         data = {
-            "spec": spec_to_json(spec),
+            "spec": to_json(spec),
             "limits": limits,
             "untimed": options.untimed or settings.untimed,
             "flags": list(flags),

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.gate.runs import count
-from phase_gate.values import Value, as_dict, replace
+from phase_gate.values import Value, replace
 from phase_gate.verification.model import (
     IN_PROGRESS,
     NOT_PASSED,
     Failure,
     Status,
     Verification,
-    failure_from_json,
 )
 from phase_gate.verification.result import skip_to_json
 from phase_gate.verification.rules import WAVE
@@ -214,25 +213,6 @@ def row_of(task: str, verification: Verification) -> TaskRow:
         # What they printed is asked of the task itself.
         failures=tuple(replace(each, lines=()) for each in verification.failures),
         skip=None if verification.skip is None else skip_to_json(verification),
-    )
-
-
-def row_to_json(row: TaskRow) -> dict[str, Any]:
-    document = as_dict(row)
-    document["failures"] = [{**as_dict(each), "type": str(each.type), "lines": []} for each in row.failures]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in document.items()}
-
-
-def row_from_json(document: Mapping[str, Any]) -> TaskRow:
-    return TaskRow(
-        **{
-            **document,
-            "status": Status(document["status"]),
-            "files": tuple(document["files"]),
-            "papers": tuple(document["papers"]),
-            "depends_on": tuple(document["depends_on"]),
-            "failures": tuple(failure_from_json(row) for row in document["failures"]),
-        }
     )
 
 

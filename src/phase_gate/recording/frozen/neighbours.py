@@ -86,16 +86,18 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
         state = opened.state
         if not opened.exists and store.has_lost_cycle(state):
             return Neighbour(name=name, problem="its files are gone, and its cycle was open")
-        if not state.red_exited or state.frozen is None or not _is_of(project.root, other.state_folder, state):
+        if not state.freeze.red_exited or state.freeze.current is None:
+            return None
+        if not _is_of(project.root, other.state_folder, state):
             return None
         if not _is_open(state, Task(other, store, state).rules):
             return None
-        frozen = load_frozen(store.objects, state.frozen)
+        frozen = load_frozen(store.objects, state.freeze.current)
     except StateError as error:
         return Neighbour(name=name, problem=error.problem)
     assert frozen is not None
     at_start = look_at_frozen(project, frozen, tree)
-    return Neighbour(name=name, frozen=frozen, at_start=at_start, waivers=state.waivers)
+    return Neighbour(name=name, frozen=frozen, at_start=at_start, waivers=state.overrides.waivers)
 
 
 def _is_open(state: State, workflow: Workflow) -> bool:

@@ -79,9 +79,9 @@ class Teller:
         run = self._runs.get(event.data["run"])
         if run is None or before.open_run(run.id) is None:
             return
-        after = self.state.streak
+        after = self.state.streak.count
         if event.kind == "run-lost":
-            says, resets = "it began and never ended", before.streak > 0
+            says, resets = "it began and never ended", before.streak.count > 0
             self._runs[run.id] = replace(run, kind="lost", says=says, streak=after, resets=resets)
             return
         data = event.data
@@ -96,7 +96,7 @@ class Teller:
             skipped=skipped,
             green=str(data["green"]),
             streak=after,
-            resets=after < before.streak,
+            resets=after < before.streak.count,
             seconds=data["duration_s"],
             exit_status=data["exit_status"],
             says=data["why"],
@@ -157,7 +157,7 @@ class Teller:
             cycle=state.cycle,
             phase=state.phase or "",
             iteration=state.iteration,
-            streak=state.streak,
+            streak=state.streak.count,
             steps=_steps(state, self._load),
             evaluation=state.evaluation,
             breaker=at_time(state.breaker, at),
@@ -166,7 +166,7 @@ class Teller:
             happenings=tuple(self._happenings),
             happenings_left_out=self._happened - len(self._happenings),
             tests=tell_tests(self._samples, self._load),
-            criteria=None if state.criteria is None else self._load(state.criteria),
+            criteria=None if state.aim.criteria is None else self._load(state.aim.criteria),
             trend=tuple(
                 Series(name=title, unit=unit, points=tuple(self._trend[name]), better=better)
                 for name, title, unit, better in _TREND

@@ -1,0 +1,177 @@
+"""Values as JSON, and back: one codec over the fields that `Value` knows.
+
+Pure. A field that holds its default is left out, so additions stay readable. Reading is strict: an unknown field, a
+missing one or another type raises ValueError or TypeError. How a field is read follows from its annotation; that is
+worked out when the first document names the field, so nothing is paid for at import.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+from phase_gate.values import Value, annotation_of, fields, has_default
+
+T = TypeVar("T", bound=Value)
+Read = Callable[[Any], Any]
+
+
+def to_json(value: Value) -> dict[str, Any]:
+    """Return the fields that do not hold their defaults, as plain JSON."""
+    kept = (name for name in fields(type(value)) if not has_default(value, name))
+    return {name: _plain(getattr(value, name), to_json) for name in kept}
+
+
+def spell_out(value: Value) -> dict[str, Any]:
+    """Return all fields as plain JSON, for documents that others read, too."""
+    return {name: _plain(getattr(value, name), spell_out) for name in fields(type(value))}
+
+
+def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
+    """Return what JSON knows: lists for tuples, texts for members of an enumeration, objects for values."""
+    if value is None or type(value) in (str, int, bool, float):
+        return value
+    if isinstance(value, Value):
+        return of_value(value)
+    if isinstance(value, dict | Mapping):
+        return {str(name): _plain(each, of_value) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each, of_value) for each in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+def from_json(kind: type[T], document: object) -> T:
+    """Return the value that `to_json` wrote."""
+    if not isinstance(document, dict):
+        raise TypeError(f"{kind.__name__}: {_name(document)} instead of an object")
+    readers = _READERS.get(kind)
+    if readers is None:
+        readers = _READERS[kind] = {}
+    given = {}
+    for name, row in document.items():
+        read = readers.get(name)
+        if read is None:
+            if name not in fields(kind):
+                raise ValueError(f"unknown field {name!r}")
+            read = readers[name] = reader(kind, name)
+        given[name] = read(row)
+    return kind(**given)
+
+
+#: By kind and field, as far as documents have named them.
+_READERS: dict[type[Value], dict[str, Read]] = {}
+
+
+# --- what an annotation means
+
+
+def reader(kind: type[Value], name: str) -> Read:
+    """Return what reads a field."""
+    text, module = annotation_of(kind, name)
+    return _reader(text, f"{kind.__name__}.{name}", vars(sys.modules[module]))
+
+
+def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
+    options = _split(text, "|")
+    if "None" in options:
+        inner = _reader(" | ".join(each for each in options if each != "None"), where, names)
+        return lambda row: None if row is None else inner(row)
+    if all(each in _PLAIN for each in options):
+        return _read_plain(tuple(kind for each in options for kind in _PLAIN[each]), where)
+    base, _, inside = text.removesuffix("]").partition("[")
+    arguments = _split(inside, ",")
+    if base == "tuple" and arguments[-1] == "...":
+        return _read_list(_reader(arguments[0], where, names), where)
+    if base == "tuple":
+        return _read_tuple([_reader(each, where, names) for each in arguments], where)
+    if base == "Mapping":
+        return _read_mapping(_reader(arguments[1], where, names), where)
+    return _read_named(names[text], where)
+
+
+def _read_named(found: Any, where: str) -> Read:
+    """Return what reads a type by its name: a value, an enumeration or a literal."""
+    if isinstance(found, type):
+        return (lambda row: from_json(found, row)) if issubclass(found, Value) else found
+    choices: tuple[str, ...] = found.__args__
+
+    def read(row: Any) -> Any:
+        if type(row) is not str or row not in choices:
+            raise ValueError(f"{where}: {row!r} is none of {', '.join(choices)}")
+        return row
+
+    return read
+
+
+#: Types of JSON by the names of annotations; none: whatever comes.
+_PLAIN: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (float, int),
+    "None": (type(None),),
+    "MetricValue": (str, int, bool, float, type(None)),
+    "Json": (dict,),
+    "Any": (),
+}
+
+
+def _read_plain(types: tuple[type, ...], where: str) -> Read:
+    if not types:
+        return _read_anything
+
+    def read(row: Any) -> Any:
+        if type(row) not in types:
+            raise TypeError(f"{where}: {_name(row)} instead of {types[0].__name__}")
+        return row
+
+    return read
+
+
+def _read_anything(row: Any) -> Any:
+    return row
+
+
+def _read_list(read_item: Read, where: str) -> Read:
+    def read(row: Any) -> Any:
+        if not isinstance(row, list | tuple):
+            raise TypeError(f"{where}: {_name(row)} instead of a list")
+        return tuple([read_item(each) for each in row])
+
+    return read
+
+
+def _read_tuple(items: list[Read], where: str) -> Read:
+    def read(row: Any) -> Any:
+        if not isinstance(row, list | tuple) or len(row) != len(items):
+            raise TypeError(f"{where}: {_name(row)} instead of a list of {len(items)}")
+        return tuple([each(part) for each, part in zip(items, row, strict=True)])
+
+    return read
+
+
+def _read_mapping(read_item: Read, where: str) -> Read:
+    def read(row: Any) -> Any:
+        if not isinstance(row, dict):
+            raise TypeError(f"{where}: {_name(row)} instead of an object")
+        return {name: read_item(each) for name, each in row.items()}
+
+    return read
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Return the parts between marks that stand in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == mark and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _name(row: object) -> str:
+    return type(row).__name__
