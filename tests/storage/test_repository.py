@@ -12,7 +12,7 @@ import pytest
 
 import phase_gate
 from phase_gate.storage.tree import repository
-from phase_gate.storage.tree.git import NoGitError, find_hooks, find_program, run_git
+from phase_gate.storage.tree.git import NoGitError, find_hooks, find_program, is_top, read_blobs, run_git
 from phase_gate.storage.tree.repository import find_repository
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
@@ -225,3 +225,47 @@ def test_a_program_is_never_taken_from_here(tmp_path: Path, monkeypatch: pytest.
     path = os.pathsep.join(("", ".", str(tmp_path / "nothing"), str(tmp_path / "bin")))
     assert find_program("git.exe", path) == str(tmp_path / "bin" / "git.exe")
     assert find_program("git.exe", os.pathsep.join(("", "."))) == "git.exe"
+
+
+# --- what is told without a process of its own
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        pytest.param(lambda repo: repo, True, id="the-top"),
+        pytest.param(below, False, id="a-folder-below"),
+        pytest.param(worktree, True, id="another-worktree"),
+        pytest.param(through_a_link, False, id="a-link-to-a-folder-below"),
+    ],
+)
+def test_the_top_is_where_git_has_no_prefix(repo: Path, place: Callable[[Path], Path], expected: bool) -> None:
+    folder = place(repo)
+    assert is_top(str(folder)) is expected
+    assert (git(folder, "rev-parse", "--show-prefix") == "\n") is expected
+
+
+def test_where_a_repository_says_that_its_files_lie_elsewhere_git_is_asked(repo: Path) -> None:
+    git(repo, "config", "core.worktree", str(repo.parent))
+    assert not is_top(str(repo))
+
+
+@posix_only
+def test_contents_of_a_commit_by_their_paths(repo: Path) -> None:
+    contents = {
+        "a b": b"two words",
+        "line\nend": b"1",
+        "blob 3": b"",
+        "end\r": b"2",
+        "binary": b"\0\n\xff",
+        "missing": b"3",
+    }
+    for name, content in contents.items():
+        write(repo / "src" / name, content)
+    (repo / "src" / "link").symlink_to("a b")
+    git(repo, "-c", "advice.addEmbeddedRepo=false", "clone", "-q", ".", "src/inner")
+    commit_all(repo)
+    head = git(repo, "rev-parse", "HEAD").strip()
+    wanted = ["gone", *contents, ".", "inner", "link", "app.py 12 blob"]
+    assert read_blobs(repo / "src", head, wanted) == {**contents, "link": b"a b"}
+    assert read_blobs(repo, "0" * 40, ["src/a b"]) == read_blobs(repo.parent, head, ["repo/src/a b"]) == {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,13 @@ class Since(Value):
     files: frozenset[str] | None = None
 
 
-def look_since(scene: Scene, before: Any) -> Since:
-    """Return what git shows now, and how many files are not what they were at an earlier look."""
+def look_since(scene: Scene, before: Any, *, submodules: Iterable[str] | None = None) -> Since:
+    """Return what git shows now, and how many files are not what they were at an earlier look.
+
+    :param submodules: those that are checked out, where they are known already.
+    """
     try:
-        now = _look(scene)
+        now = _look(scene, submodules)
     except NoGitError:
         return Since()
     try:
@@ -94,13 +98,13 @@ def _names(scene: Scene) -> str:
     return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'}"
 
 
-def _look(scene: Scene) -> dict[str, Any]:
+def _look(scene: Scene, submodules: Iterable[str] | None = None) -> dict[str, Any]:
     """Return the commit, and what is not committed with the hash of its content; none that belongs to us.
 
     Of files behind filters that the repository brings along, all contents: git can't compare those.
     """
     root = str(scene.root)
-    status = read_status(root)
+    status = read_status(root, submodules=submodules)
     dirty = {path: _hash(scene.root, path) for path in status.rows if not _is_ours(scene, path)}
     cache = scene.state_folder / "cache" / FILTERED_CACHE
     filtered = take_filtered_files(root, cache_file=cache, state_folder=scene.state_folder)

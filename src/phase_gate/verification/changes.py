@@ -29,7 +29,7 @@ def remember_files(scene: Scene, tree: Tree, files: Iterable[str]) -> dict[str, 
 
     :param files: what the task lists.
     """
-    memory: dict[str, Any] = {"git": look_since(scene, None).now, "files": dict(tree.files)}
+    memory: dict[str, Any] = {"git": look_since(scene, None, submodules=tree.submodules).now, "files": dict(tree.files)}
     return {**memory, "texts": remember_texts(scene.root, memory, list_matcher(files))}
 
 
@@ -79,7 +79,7 @@ def _changed(scene: Scene, tree: Tree, before: Any) -> tuple[frozenset[str], str
     """Return the files that are not what they were, and the commit that HEAD is now."""
     head = ""
     if before["git"] is not None:
-        since = look_since(scene, before["git"])
+        since = look_since(scene, before["git"], submodules=tree.submodules)
         head = "" if since.now is None else since.now["head"] or ""
         if since.files is not None:
             return since.files, head

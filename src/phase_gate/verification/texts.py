@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.storage.tree.git import try_git
+from phase_gate.storage.tree.git import read_blobs
 from phase_gate.verification.diff import TextChange
 
 #: Bytes of one file that are kept or compared, and of all that are kept: what people write by hand is less.
@@ -44,12 +44,14 @@ def remember_texts(root: Path, memory: Mapping[str, Any], is_listed: Callable[[s
 
 def read_changes(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) -> list[TextChange]:
     """Return files that changed, then and now. What only git's view of them changed is left out."""
+    ordered = sorted(paths)
+    committed = _read_committed(root, memory, ordered[:_MOST])
     found = []
-    for number, path in enumerate(sorted(paths)):
+    for number, path in enumerate(ordered):
         if number >= _MOST:
             found.append(TextChange(path=path, problem="more files changed than are compared"))
             continue
-        before, unknown = _before(root, memory, path)
+        before, unknown = _before(memory, path, committed)
         now, problem = _read(root / path)
         if unknown or problem:
             found.append(TextChange(path=path, problem=problem or unknown))
@@ -58,7 +60,15 @@ def read_changes(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) ->
     return found
 
 
-def _before(root: Path, memory: Mapping[str, Any], path: str) -> tuple[str | None, str]:
+def _read_committed(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) -> dict[str, bytes]:
+    """Return the contents of the files that were as committed when the task was taken, and were not kept."""
+    git, kept = memory["git"], memory.get("texts", {})
+    if git is None or not git["head"]:
+        return {}
+    return read_blobs(root, git["head"], [path for path in paths if path not in kept and path not in git["dirty"]])
+
+
+def _before(memory: Mapping[str, Any], path: str, committed: Mapping[str, bytes]) -> tuple[str | None, str]:
     """Return a file's text when the task was taken, None if there was none, and why it can't be told."""
     kept = memory.get("texts", {})
     if path in kept:
@@ -67,10 +77,7 @@ def _before(root: Path, memory: Mapping[str, Any], path: str) -> tuple[str | Non
     was_there = path in memory["files"] if git is None else bool(git["dirty"].get(path))
     if was_there:
         return None, "it was not committed when the task was taken, and not kept"
-    if git is None or not git["head"] or path in git["dirty"]:
-        return None, ""
-    blob = try_git(root, "cat-file", "blob", f"{git['head']}:./{path}")
-    return (None, "") if blob is None else _decode(blob)
+    return _decode(committed[path]) if path in committed else (None, "")
 
 
 def _read(path: Path) -> tuple[str | None, str]:

@@ -19,7 +19,7 @@ from phase_gate.storage.tree.beside import take_beside
 from phase_gate.storage.tree.git import NoGitError
 from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_git_files
 from phase_gate.storage.tree.walk import take_walked_files
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Tree(Value, kw_only=False):
     files: Mapping[str, str]
     #: Contents that neither git nor a walk shows, and that runs have imported.
     beside: Mapping[str, str] = field(default_factory=dict)
+    #: The submodules that are checked out; None where git was not asked.
+    submodules: tuple[str, ...] | None = None
 
     @property
     def shown(self) -> str:
@@ -81,11 +83,12 @@ def take_tree(
 
     try:
         filtered = None if cache_file is None else cache_file.with_name(FILTERED_CACHE)
-        kind, files = "git", take_git_files(top, keep, wanted, cache_file=filtered, state_folder=state_folder)
+        found = take_git_files(top, keep, wanted, cache_file=filtered, state_folder=state_folder)
+        tree = Tree(f"git:{_digest(found.files)}", found.files, submodules=found.submodules)
     except NoGitError:
-        kind = "walk"
         files = take_walked_files(top, keep, wanted, cache_file=cache_file, state_folder=state_folder)
-    return add_beside(Tree(f"{kind}:{_digest(files)}", files), root, beside)
+        tree = Tree(f"walk:{_digest(files)}", files)
+    return add_beside(tree, root, beside)
 
 
 def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
@@ -97,7 +100,7 @@ def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
     if not beside:
         return tree
     kind, _, digest = tree.digest.partition(":")
-    return Tree(f"{kind}:{_digest({'': digest, **beside})}", tree.files, beside)
+    return replace(tree, digest=f"{kind}:{_digest({'': digest, **beside})}", beside=beside)
 
 
 def _digest(files: Mapping[str, str]) -> str:

@@ -72,6 +72,42 @@ def foreign_filters(folder: str) -> frozenset[str]:
     return _foreign(folder, _find(folder))
 
 
+def is_top(folder: str) -> bool:
+    """Tell whether paths from the folder are those from the top of its repository; False where only git can tell."""
+    repository = _find(folder)
+    # A repository may say that its files lie elsewhere.
+    return os.path.realpath(folder) == repository.top and b"worktree" not in b"".join(_settings(repository)).lower()
+
+
+def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+    """Return the contents that a commit has at these paths from the folder; none of what it does not have."""
+    found: dict[str, bytes] = {}
+    ordinary = []
+    for path in paths:
+        if not set(path) & {"\n", "\r"}:
+            ordinary.append(path)  # git reads a name a line
+        elif (alone := try_git(folder, "cat-file", "blob", f"{commit}:./{path}")) is not None:
+            found[path] = alone
+    if not ordinary:
+        return found
+    given = os.fsencode("".join(f"{commit}:./{path}\n" for path in ordinary))
+    try:
+        said = run_git(str(folder), "cat-file", "--batch", given=given)
+    except NoGitError:
+        return found
+    begin = 0
+    for path in ordinary:
+        end = said.index(b"\n", begin)
+        kind, _, size = said[begin:end].partition(b" ")[2].rpartition(b" ")
+        begin = end + 1
+        if not size.isdigit():
+            continue  # it says what keeps it from showing it
+        if kind == b"blob":
+            found[path] = said[begin : begin + int(size)]
+        begin += int(size) + 1
+    return found
+
+
 def find_hooks(root: Path) -> Path | None:
     """Return where git has its hooks, wherever `core.hooksPath` or a worktree puts them; None without a repository."""
     try:
@@ -128,15 +164,19 @@ def _find(folder: str) -> Repository:
 
 
 def _foreign(folder: str, repository: Repository) -> frozenset[str]:
-    try:
-        settings = repository.read_settings()
-    except UnreadableRepositoryError as error:
-        raise NoGitError from error
+    settings = _settings(repository)
     if not may_bring_filters(settings):
         return frozenset()  # mostly: two small files were read, and git was not asked
     if include_others(settings):
         return _ask_for_foreign(folder, repository)
     return _foreign_in(folder, repository, settings)
+
+
+def _settings(repository: Repository) -> tuple[bytes, bytes]:
+    try:
+        return repository.read_settings()
+    except UnreadableRepositoryError as error:
+        raise NoGitError from error
 
 
 @lru_cache(maxsize=64)

@@ -35,10 +35,18 @@ _PART = 1 << 20
 GIT_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
 
 
+class GitFiles(Value, kw_only=False):
+    #: Path -> content id.
+    files: dict[str, str]
+    #: Those of the folder itself that are checked out.
+    submodules: tuple[str, ...]
+
+
 class _Listing(Value, kw_only=False):
     indexed: dict[str, str]  # path -> content id, as git sees it
     doubtful: set[str]  # whose content has to be looked at
     nested: set[str]  # folders with an index of their own
+    submodules: set[str]  # those of them that are submodules
     filtered: set[str]  # not in doubt, but git has them as a filter made them that nobody runs
     id_length: int
 
@@ -50,8 +58,8 @@ def take_git_files(
     *,
     cache_file: Path | None = None,
     state_folder: Path | None = None,
-) -> dict[str, str]:
-    """Return path -> content id; NoGitError if git knows nothing of the folder.
+) -> GitFiles:
+    """Return the files with their content ids; NoGitError if git knows nothing of the folder.
 
     :param wanted: paths that are part of it even if git does not list them.
     :param cache_file: what is remembered of files that git can't tell about.
@@ -63,7 +71,7 @@ def take_git_files(
     cache = StatCache(cache_file)
     _take_listing(top, "", listing, keep, wanted - listing.indexed.keys() - listing.filtered, files, cache)
     cache.save(state_folder)
-    return files
+    return GitFiles(files, tuple(sorted(listing.submodules)))
 
 
 def take_filtered_files(top: str, *, cache_file: Path, state_folder: Path) -> dict[str, str]:
@@ -112,6 +120,7 @@ def _list_with_git(folder: str) -> _Listing:
     indexed: dict[str, str] = {}
     doubtful: set[str] = set()
     nested: set[str] = set()
+    submodules: set[str] = set()
     absent: set[str] = set()
     for record in os.fsdecode(run_git(folder, *GIT_LIST)).split("\0"):
         if not record:
@@ -128,7 +137,7 @@ def _list_with_git(folder: str) -> _Listing:
         mode, blob, _stage = meta.split(" ")
         full = os.path.join(folder, path)
         if mode == "160000" and is_repository(full):
-            nested.add(path)  # its files instead of its commit: git does not look into a submodule for edits
+            submodules.add(path)  # its files instead of its commit: git does not look into a submodule for edits
         elif mode == "160000" and not os.path.islink(full):
             indexed[path] = blob
             absent.add(path)
@@ -142,7 +151,7 @@ def _list_with_git(folder: str) -> _Listing:
     filtered = find_filtered(folder, foreign_filters(folder), indexed.keys() - absent)
     for path in filtered:
         del indexed[path]
-    return _Listing(indexed, doubtful, nested, filtered, id_length)
+    return _Listing(indexed, doubtful, nested | submodules, submodules, filtered, id_length)
 
 
 def is_repository(folder: str) -> bool:

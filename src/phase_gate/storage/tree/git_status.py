@@ -6,9 +6,10 @@ git starts itself anew in each submodule, with that one's settings; so it is not
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from phase_gate.storage.tree.filtered_files import as_indexed
-from phase_gate.storage.tree.git import run_git
+from phase_gate.storage.tree.git import is_top, run_git
 from phase_gate.storage.tree.git_files import is_repository
 from phase_gate.values import Value
 
@@ -36,10 +37,11 @@ class Status(Value):
         return [path for path, what in self.rows.items() if what == _UNTRACKED]
 
 
-def read_status(folder: str, *, untracked: str = "all") -> Status:
+def read_status(folder: str, *, untracked: str = "all", submodules: Iterable[str] | None = None) -> Status:
     """Return what is not committed below a folder, by paths from there. Raises NoGitError.
 
     :param untracked: as `--untracked-files` takes it.
+    :param submodules: those that are checked out, where they are known already.
     """
     said = run_git(
         folder,
@@ -47,7 +49,7 @@ def read_status(folder: str, *, untracked: str = "all") -> Status:
         *("--ignore-submodules=dirty", f"--untracked-files={untracked}", "--", "."),
     )
     # Paths are relative to the top of the repository, and we may stand below it.
-    prefix = os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
+    prefix = "" if is_top(folder) else os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
     head = None
     rows: dict[str, str] = {}
     for row in filter(None, os.fsdecode(said).split("\0")):
@@ -60,12 +62,20 @@ def read_status(folder: str, *, untracked: str = "all") -> Status:
             head = rest.removeprefix("branch.oid ")
     for path in as_indexed(folder, [path for path, what in rows.items() if what == _MODIFIED]):
         del rows[path]
-    rows.update((path, _MODIFIED) for path in find_modified_submodules(folder) if path not in rows)
+    modified = find_modified_submodules(folder, submodules)
+    rows.update((path, _MODIFIED) for path in modified if path not in rows)
     return Status(head=head, rows=rows)
 
 
-def find_modified_submodules(folder: str) -> list[str]:
-    """Return the submodules with something in them that is not committed there. Raises NoGitError."""
-    listed = run_git(folder, "ls-files", "-z", "-s").split(b"\0")
-    paths = [os.fsdecode(entry.partition(b"\t")[2]) for entry in listed if entry.startswith(b"160000 ")]
+def find_modified_submodules(folder: str, submodules: Iterable[str] | None = None) -> list[str]:
+    """Return the submodules with something in them that is not committed there. Raises NoGitError.
+
+    :param submodules: those that are checked out, where they are known already.
+    """
+    paths = _list_submodules(folder) if submodules is None else submodules
     return [path for path in paths if is_repository(place := os.path.join(folder, path)) and read_status(place).rows]
+
+
+def _list_submodules(folder: str) -> list[str]:
+    listed = run_git(folder, "ls-files", "-z", "-s").split(b"\0")
+    return [os.fsdecode(entry.partition(b"\t")[2]) for entry in listed if entry.startswith(b"160000 ")]
