@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ collect_ignore = ["browser"]
 #: The project's own root, for tests that look at its files.
 ROOT = Path(__file__).parent.parent
 
+_NUMBERS = itertools.count()
+
 
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Path]:
@@ -43,15 +46,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, home: Path
-) -> pytest.MonkeyPatch:
+def clean_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> pytest.MonkeyPatch:
     """Take away what would change an inner run, and give it a user's state directory of its own."""
     for name in list(os.environ):
         if name.startswith(("PHASE_GATE_", "PYTEST_ADDOPTS", "GITHUB_", "GIT_")) or name in ("CI", "NO_COLOR"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(home))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("user-state")))
+    # Not made: of thousands of tests few write there, and looking for a free number takes longer with each of them.
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / f"user-state-{os.getpid()}-{next(_NUMBERS)}"))
     monkeypatch.setenv("USER", "dev")
     # Inner sessions load our plugin by name; whatever else is installed stays out.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

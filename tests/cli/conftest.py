@@ -11,8 +11,6 @@ import importlib
 import os
 import pkgutil
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from phase_gate.storage.memory import Memory
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
 from tests.support import CALC, FAILING_TESTS, OURS, Ran, Sample
+from tests.warm import WarmServer
 
 # An inner session forgets what it imported: out here each module is read once, not once a session.
 for _module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
@@ -100,8 +99,8 @@ STORIES["done"] = ("notes", {}, [(0, (*COMMAND, "signal", "--reason", "written")
 class Stories:
     """Builds each story when it is first asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, children: Callable[[], WarmServer]) -> None:
+        self._folder, self._children = folder, children
         self._lock = FileLock(folder.with_suffix(".lock"))
 
     def copy_to(self, root: Path, name: str) -> None:
@@ -121,10 +120,8 @@ class Stories:
         for path, text in files.items():
             (work / path).write_text(text, encoding="utf-8")
         for code, words in commands:
-            done = subprocess.run(
-                [sys.executable, *words], cwd=work, env=self._environment(), capture_output=True, text=True, check=False
-            )
-            assert done.returncode == code, f"{name}: {words}\n{done.stdout}\n{done.stderr}"
+            ended, out, err = self._children().run(work, words[1:], self._environment())
+            assert ended == code, f"{name}: {words}\n{out}\n{err}"
         return work.rename(root)
 
     def _environment(self) -> dict[str, str]:
@@ -134,12 +131,12 @@ class Stories:
 
 
 @pytest.fixture(scope="session")
-def stories(tmp_path_factory: pytest.TempPathFactory) -> Stories:
+def stories(tmp_path_factory: pytest.TempPathFactory, children: Callable[[], WarmServer]) -> Stories:
     """The stories of this session, which all workers share."""
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "stories"
     folder.mkdir(exist_ok=True)
-    return Stories(folder)
+    return Stories(folder, children)
 
 
 class Desk:

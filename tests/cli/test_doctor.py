@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from phase_gate.cli.doctor import Look
 from phase_gate.selftest import runner
 from phase_gate.selftest.rows import BAD, TABLE, Attempt, Row
 from tests.cli.conftest import Begin, Desk
+from tests.warm import WarmServer
 
 HOOK = """\
 import pytest
@@ -286,6 +289,18 @@ CLOSED_TWIN = Row(
 )
 
 
+@pytest.fixture
+def warm_bench(monkeypatch: pytest.MonkeyPatch, children: Callable[[], WarmServer]) -> None:
+    """Processes that start fast; `test_prove_as_json` has real ones."""
+
+    class WarmBench(runner.Workbench):
+        def _run(self, root: Path, words: list[str], more: dict[str, str]) -> subprocess.CompletedProcess[str]:
+            return subprocess.CompletedProcess(words, *children().run(root, tuple(words[1:]), self.environment(more)))
+
+    monkeypatch.setattr(runner, "Workbench", WarmBench)
+
+
+@pytest.mark.usefixtures("warm_bench")
 @pytest.mark.parametrize(
     ("rows", "code", "said"),
     [

@@ -38,7 +38,7 @@ ROWS = [(name, way) for way in LOST for name in (COMMANDS if way in WITH_EVERY_C
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServer]:
+def streamless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServer]:
     server = WarmServer(tmp_path_factory.mktemp("children"), str(Path(__file__).with_name("lost_streams.py")))
     yield server
     server.close()
@@ -51,14 +51,14 @@ def expected(code: int, streams: dict[str, str]) -> int:
 
 @pytest.mark.parametrize(("name", "way"), ROWS)
 def test_a_lost_output_costs_no_answer(
-    begin: Begin, children: WarmServer, monkeypatch: pytest.MonkeyPatch, name: str, way: str
+    begin: Begin, streamless: WarmServer, monkeypatch: pytest.MonkeyPatch, name: str, way: str
 ) -> None:
     desk = begin(STORIES.get(name, "green"))
     if name == "withdraw":
         assert desk.gate(*CALLS["declare"][1]).code == 0
     monkeypatch.setenv("PYTEST_PLUGINS", "phase_gate.plugin")
     code, words = CALLS[name]
-    ended, out, err = children.run(desk.root, ("phase-gate", *words), dict(os.environ), streams=LOST[way])
+    ended, out, err = streamless.run(desk.root, ("phase-gate", *words), dict(os.environ), streams=LOST[way])
     assert ended == expected(code, LOST[way]), out + err
     assert "Traceback" not in out + err
     assert "Exception ignored" not in out + err
@@ -66,28 +66,28 @@ def test_a_lost_output_costs_no_answer(
         assert "the answer could not be written: No space left on device [output-lost]" in err
 
 
-def test_what_is_done_is_done(begin: Begin, children: WarmServer) -> None:
+def test_what_is_done_is_done(begin: Begin, streamless: WarmServer) -> None:
     """The signal is in the ledger, whoever could read what we said about it."""
     desk = begin("green")
     words = ("phase-gate", "signal", "--reason", "done")
-    assert children.run(desk.root, words, dict(os.environ), streams={"stdout": "full"})[0] == 11
+    assert streamless.run(desk.root, words, dict(os.environ), streams={"stdout": "full"})[0] == 11
     assert desk.gate("check").code == 0
 
 
 @pytest.mark.parametrize("way", ["closed", "full", "nobody-reads", "hung-up"])
-def test_watching_ends_where_nobody_watches(begin: Begin, children: WarmServer, way: str) -> None:
+def test_watching_ends_where_nobody_watches(begin: Begin, streamless: WarmServer, way: str) -> None:
     desk = begin("green")
     words = ("phase-gate", "status", "--watch")
-    code, out, err = children.run(desk.root, words, dict(os.environ), streams={"stdout": way})
+    code, out, err = streamless.run(desk.root, words, dict(os.environ), streams={"stdout": way})
     assert (code, out) == (10, "")
     assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("name", [("claim", "-"), ("verify", "executor", "-"), ("pipeline", "vote", "-")], ids=" ".join)
-def test_input_that_is_closed_is_a_usage_error(begin: Begin, children: WarmServer, name: tuple[str, ...]) -> None:
+def test_input_that_is_closed_is_a_usage_error(begin: Begin, streamless: WarmServer, name: tuple[str, ...]) -> None:
     desk = begin("green")
     before = contents(desk.root)
-    code, _, err = children.run(desk.root, ("phase-gate", *name), dict(os.environ), streams={"stdin": "closed"})
+    code, _, err = streamless.run(desk.root, ("phase-gate", *name), dict(os.environ), streams={"stdin": "closed"})
     if name[0] == "pipeline":
         assert code == 13, "the task asks for none"
     else:

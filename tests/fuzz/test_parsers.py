@@ -17,6 +17,7 @@ from phase_gate.storage.files import REAL
 from phase_gate.storage.objects import MAX_SIZE, ObjectStore
 from tests.fuzz.mutations import anything
 from tests.fuzz.targets import all_targets
+from tests.sweeps import pairs
 
 NAMES = tuple(all_targets())
 
@@ -83,8 +84,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("large", LARGE)
+@pytest.mark.parametrize(("name", "large"), pairs(4, NAMES, tuple(LARGE)))
 def test_large_and_deep_input_ends_soon(name: str, large: str) -> None:
     all_targets()[name](LARGE[large])
 

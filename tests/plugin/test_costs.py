@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +12,7 @@ from phase_gate.storage.opening import Opener
 from tests.plugin.looking import last_run, state_of
 from tests.support import LOADED, Sample
 
-FILES, TESTS = 20, 100
+FILES, TESTS = 20, 5
 #: What reads, hashes or parses a source, by the name that modules have it under.
 SEAMS = ("parse_source", "parse_file", "_hash_file", "_read", "read_source", "find_tests", "module_code")
 
@@ -42,15 +41,15 @@ def counting(counted: Counter[str], name: str, real: Any) -> Any:
 
 
 @pytest.fixture
-def large(sample: Sample) -> Sample:
-    """A suite of 2,000 tests, last touched long ago."""
+def large(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Sample:
+    """A suite of many files, last touched long ago."""
     text = "import helping\n\n\n" + "\n\n".join(
         f"def test_{number}():\n    assert helping\n" for number in range(TESTS)
     )
     sample.write({f"tests/test_{number:02}.py": text for number in range(FILES)})
     sample.write({"tests/helping.py": "HELP = 1\n", "tests/conftest.py": "import helping\n\nHELP = helping.HELP\n"})
-    for path in sample.root.rglob("*.py"):
-        os.utime(path, (1, 1))  # whatever is younger than the stat cache is looked at again, to be safe
+    # What is hardly older than the stat cache is looked at again, to be safe.
+    monkeypatch.setattr("phase_gate.storage.tree.stat_cache.RACY_NS", 0)
     return sample
 
 
