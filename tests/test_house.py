@@ -12,9 +12,6 @@ EXCEPTIONS: dict[str, str] = {
     "project -> evidence.providers": "task.py opens a task",
     "project -> pipeline.memory": "task.py opens a task",
     "project -> verification.model": "task.py opens a task",
-    "recording -> shards.recorder": "small moves",
-    "recording.worker -> shards.split": "small moves",
-    "source.checks -> gate.failures": "small moves",
 }
 
 

@@ -93,6 +93,12 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("phase_shard") is not None:
             raise pytest.UsageError("--phase-shard without --phase records nothing\n  try: add --phase=green")
         return  # not asked for: not one hook is registered, nothing else is imported
+    is_shard = config.getoption("phase") is not None and config.getoption("phase_shard") is not None
+    if is_shard and not hasattr(config, "workerinput"):
+        from phase_gate.shards.recorder import ShardRecorder
+
+        ShardRecorder.configure(config)
+        return
     from phase_gate.recording import start
 
     controller = start(config)

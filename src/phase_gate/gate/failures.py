@@ -9,9 +9,12 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from phase_gate.source.checks import Statement
 
 
 class Reason(StrEnum):
@@ -59,7 +62,6 @@ REMEDIES: Mapping[Reason, str] = {
 Place = Literal["test", "project", "foreign"]
 #: Whose a module is that could not be imported.
 Owner = Literal["project", "standard library", "declared", "installed"]
-Statement = Literal["assert", "constant assert", "raise", "other"]
 
 
 class FailureFacts(Value):

@@ -18,7 +18,7 @@ __all__ = ["start"]
 def start(config: pytest.Config) -> Controller | None:
     """Begin to record: on a worker send what only it sees, elsewhere keep the record.
 
-    Returns None where there is no verdict to wait for.
+    Returns None where there is no verdict to wait for. A shard records itself, in `phase_gate.shards`.
     """
     from phase_gate.recording.early import own_work
 
@@ -54,11 +54,6 @@ def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
         from phase_gate.recording.baseline import BaselineRecorder
 
         BaselineRecorder.configure(config)
-        return None
-    if config.option.phase_shard is not None:
-        from phase_gate.shards.recorder import ShardRecorder
-
-        ShardRecorder.configure(config)
         return None
     from phase_gate.recording.controller import Controller
 

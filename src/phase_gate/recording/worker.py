@@ -21,7 +21,7 @@ from phase_gate.storage.root import relative_id
 if TYPE_CHECKING:
     from phase_gate.recording.criteria import CriterionMarks
     from phase_gate.recording.frozen.parts import PartsWitness
-    from phase_gate.shards.split import SliceWitness
+    from phase_gate.recording.slices import SliceWitness
 
 #: The key in `workeroutput`, and in `workerinput`.
 OUTPUT = INPUT = "phase_gate"
@@ -42,7 +42,7 @@ class WorkerWitness:
         self._outcomes.guard(phase_gate_outcomes=self._outcomes)
         self._slices: SliceWitness | None = None
         if is_shard:
-            from phase_gate.shards.split import SliceWitness
+            from phase_gate.recording.slices import SliceWitness
 
             self._slices = SliceWitness()
             self._outcomes.guard(phase_gate_slices=self._slices)

@@ -31,13 +31,14 @@ from phase_gate.recording.preparing import prepare, take_criteria
 from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.run import RecordedRun, Request
 from phase_gate.recording.session import gather_facts
+from phase_gate.recording.slices import SliceWitness
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.recording.worker import INPUT, read_worker
 from phase_gate.report.panel import Line, name_root, render_problem
 from phase_gate.shards.files import FOLDER, shard_mark_file, write_shard
 from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
-from phase_gate.shards.split import SliceWitness, read_split
+from phase_gate.shards.split import read_split
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
 from phase_gate.storage.tree.git import try_git
@@ -76,6 +77,11 @@ class ShardRecorder:
     @classmethod
     def configure(cls, config: pytest.Config) -> None:
         """Read everything that can be wrong before a test runs, and register the hooks."""
+        with own_work(config):
+            cls._configure(config)
+
+    @classmethod
+    def _configure(cls, config: pytest.Config) -> None:
         try:
             recorder = cls._prepare(config)
         except NotAllowedError as error:

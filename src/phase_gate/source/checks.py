@@ -8,9 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Literal
 
-from phase_gate.gate.failures import Statement
 from phase_gate.source.constants import Constants, find_constants, is_constant, is_constant_check
+
+#: What a statement does, as far as a failing test is concerned.
+Statement = Literal["assert", "constant assert", "raise", "other"]
 
 #: Calls with one of these words in their name say that they check, however they do it.
 _CHECKING_WORDS = frozenset(
