@@ -82,25 +82,6 @@ Several processes have to agree on what happened.
 
 Chosen option: "A file", because nothing has to be installed.
 """
-ASCIIDOC = """\
-= 2. Keep state in a file
-
-== Status
-
-Accepted
-
-== Context
-
-Several processes have to agree on what happened.
-
-== Decision
-
-We keep an append-only file beside the sources.
-
-== Consequences
-
-A shared folder needs locks.
-"""
 RESTRUCTURED = """\
 Keep state in a file
 ====================
@@ -152,7 +133,6 @@ def missing(text: str, name: str = "a.md") -> tuple[str, ...]:
         pytest.param(ADR_TOOLS, "a.md", id="adr-tools"),
         pytest.param(MADR_2, "a.md", id="madr-2"),
         pytest.param(MADR_4, "a.md", id="madr-4-where-consequences-are-optional"),
-        pytest.param(ASCIIDOC, "a.adoc", id="asciidoc"),
         pytest.param(RESTRUCTURED, "a.rst", id="restructured-text"),
         pytest.param(GERMAN, "a.md", id="german"),
         pytest.param(ADR_TOOLS.replace("Accepted", "Superseded by [ADR 5](0005-x.md)"), "a.md", id="superseded"),

@@ -1,4 +1,4 @@
-"""Diagrams: where they are, which of them are C4, which have nothing in them; and the structure of Structurizr's."""
+"""Diagrams: where they are, which of them are C4, which have nothing in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from phase_gate.evidence.documents.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
 from phase_gate.evidence.documents.library import Language, reader_of
-from phase_gate.evidence.documents.structurizr import find_flaw
 
 
 def on_page(text: str, name: str = "a.md") -> list[tuple[int, str, str]]:
@@ -64,8 +63,6 @@ def test_no_diagram_on_a_page(text: str) -> None:
     ("name", "text", "line"),
     [
         pytest.param("a.rst", 'A\n=\n\n.. mermaid::\n   :caption: x\n\n   pie\n     "a": 1\n\nText\n', 7, id="rst"),
-        pytest.param("a.adoc", '= A\n\n[mermaid]\n----\npie\n  "a": 1\n----\n', 5, id="asciidoc"),
-        pytest.param("a.adoc", '= A\n\n[source,mermaid]\n....\npie\n  "a": 1\n....\n', 5, id="asciidoc-source"),
     ],
 )
 def test_a_diagram_in_another_language(name: str, text: str, line: int) -> None:
@@ -94,8 +91,6 @@ def test_plantuml_on_a_page_may_do_without_its_start() -> None:
             id="two-in-a-file",
         ),
         pytest.param("style.puml", "skinparam monochrome true\n", [], id="a-file-for-others-to-include"),
-        pytest.param("workspace.dsl", "# ours\nworkspace {\n}\n", [(1, "Structurizr")], id="a-workspace"),
-        pytest.param("job.dsl", "job('build') { steps { shell('make') } }\n", [], id="the-dsl-of-something-else"),
     ],
 )
 def test_a_file_that_is_a_diagram(name: str, text: str, expected: list[tuple[int, str]]) -> None:
@@ -104,31 +99,6 @@ def test_a_file_that_is_a_diagram(name: str, text: str, expected: list[tuple[int
 
 def diagram(text: str, language: Language = "Mermaid") -> Diagram:
     return Diagram(file="a", line=1, language=language, text=text)
-
-
-WORKSPACE = """\
-workspace "Shop" {
-    // systems
-    model {
-        user = person "User { with a brace"
-        shop = softwareSystem "Shop" "Sells // things" {
-            url https://example.org
-        }
-        user -> shop "uses"
-    }
-    views {
-        systemContext shop {
-            include *
-            autolayout lr
-        }
-        styles {
-            element "Person" {
-                background #08427b
-            }
-        }
-    }
-}
-"""
 
 
 @pytest.mark.parametrize(
@@ -160,8 +130,6 @@ workspace "Shop" {
             "@startuml\n!include <C4/C4_Container>\nA -> B\n@enduml", "PlantUML", False, id="nothing-of-it-used"
         ),
         pytest.param('@startuml\nPerson(a, "A")\n@enduml', "PlantUML", False, id="plantuml-without-c4"),
-        pytest.param(WORKSPACE, "Structurizr", True, id="structurizr"),
-        pytest.param(WORKSPACE.replace("systemContext shop", "custom x"), "Structurizr", False, id="no-c4-view"),
     ],
 )
 def test_c4(text: str, language: Language, expected: bool) -> None:
@@ -180,36 +148,7 @@ def test_c4(text: str, language: Language, expected: bool) -> None:
         pytest.param("", "Mermaid", True, id="nothing"),
         pytest.param("@startuml\n' c\ntitle x\n@enduml", "PlantUML", True, id="plantuml-nothing"),
         pytest.param("@startuml\nA -> B\n@enduml", "PlantUML", False, id="plantuml-something"),
-        pytest.param("// c\n", "Structurizr", True, id="structurizr-nothing"),
     ],
 )
 def test_empty(text: str, language: Language, expected: bool) -> None:
     assert is_empty(diagram(text, language)) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param(WORKSPACE, None, id="whole"),
-        pytest.param("workspace extends base.dsl {\n  views {\n  }\n}\n", None, id="extends-another"),
-        pytest.param("workspace {\n  !include model.dsl\n}\n", None, id="includes-another"),
-        pytest.param(WORKSPACE.replace('"uses"', '"uses'), (8, "a text is never closed"), id="an-open-text"),
-        pytest.param(WORKSPACE + "}\n", (22, "a brace is closed that was never opened"), id="a-brace-too-many"),
-        pytest.param(WORKSPACE.rstrip().removesuffix("}"), (1, "a brace is never closed"), id="a-brace-too-few"),
-        pytest.param("workspace {\n/* x\n}\n", (2, "a comment is never closed"), id="an-open-comment"),
-        pytest.param('model {\n  a = person "A"\n}\n', (1, "there is no workspace { … }"), id="no-workspace"),
-        pytest.param("workspace {\n}\n", (1, "it has no model { … }"), id="no-model"),
-        pytest.param("workspace {\n  model {\n  }\n}\n", (1, "its model { … } has no element"), id="an-empty-model"),
-        pytest.param(
-            'workspace {\n  model {\n    a = person "A"\n  }\n}\n', (1, "it has no views { … }"), id="no-views"
-        ),
-        pytest.param(
-            'workspace {\n  model {\n    a = person "A"\n  }\n  views {\n  }\n}\n',
-            (1, "its views { … } has no view"),
-            id="empty-views",
-        ),
-    ],
-)
-def test_the_structure_of_a_workspace(text: str, expected: tuple[int, str] | None) -> None:
-    flaw = find_flaw(diagram(text, "Structurizr"))
-    assert (None if flaw is None else (flaw.line, flaw.why)) == expected

@@ -177,7 +177,7 @@ def test_why_a_changed_document_does_not_count(plain: Folder, files: dict[str, s
     [
         ("README.md", True),
         ("docs/guide/start.rst", True),
-        ("docs/guide.adoc", True),
+        ("docs/guide.adoc", False),
         ("src/package/README.markdown", False),
         ("notes.markdown", False),
         ("docs/notes.markdown", True),
@@ -334,8 +334,13 @@ def test_one_with_nothing_in_it_is_broken(plain: Folder) -> None:
 def test_diagrams_of_all_languages_are_counted(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(plain.root))
     monkeypatch.delenv("PLANTUML_JAR", raising=False)
-    workspace = 'workspace {\n  model {\n    a = person "A"\n  }\n  views {\n    systemLandscape {\n    }\n  }\n}\n'
-    plain.write({"a.mmd": 'pie\n "a": 1\n', "b/workspace.dsl": workspace, "c.puml": "@startuml\nA -> B\n@enduml\n"})
+    plain.write(
+        {
+            "a.mmd": 'pie\n "a": 1\n',
+            "b/c.mermaid": 'C4Context\n  Person(a, "A")\n',
+            "c.puml": "@startuml\nA -> B\n@enduml\n",
+        }
+    )
     measured = plain.look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
     # Nobody can tell about the third one.
     assert measured.metrics == {"diagrams_total": 3, "has_c4_diagrams": True}

@@ -8,7 +8,6 @@ from phase_gate.evidence.documents.library import reader_of, see
 from phase_gate.evidence.documents.links import has_anchor, resolve
 from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.evidence.documents.rules import find_fault
-from phase_gate.evidence.documents.structurizr import find_flaw
 from tests.diagrams.table import rows
 from tests.integrity.cheats_documents import CONTEXT, DECISION, USAGE
 
@@ -44,10 +43,6 @@ def restructured(data: bytes) -> None:
     _document(data, "docs/a.rst")
 
 
-def asciidoc(data: bytes) -> None:
-    _document(data, "docs/a.adoc")
-
-
 def mermaid(data: bytes) -> None:
     text = data.decode("utf-8", "replace").replace("\r", "\n")
     diagram = Diagram(file="a.mmd", line=1, language="Mermaid", text=text)
@@ -60,11 +55,9 @@ def mermaid(data: bytes) -> None:
 
 def other_diagrams(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    for name in ("a.puml", "a.dsl"):
-        for diagram in find_in_file(text, name):
-            is_c4(diagram)
-            is_empty(diagram)
-    find_flaw(Diagram(file="a.dsl", line=1, language="Structurizr", text=text))
+    for diagram in find_in_file(text, "a.puml"):
+        is_c4(diagram)
+        is_empty(diagram)
 
 
 MARKDOWN = tuple(
@@ -81,9 +74,5 @@ MARKDOWN = tuple(
 RESTRUCTURED = (
     b"====\nA b\n====\n\n:Status: x\n\nC\n-\n\n- d::\n\n   e\n\n.. mermaid::\n   :f: g\n\n   pie\n\n.. h\n",
 )
-ASCIIDOC = (b"= A\n:status: b\n\n== Context\n\n* c\n\n[mermaid]\n----\npie\n----\n\n////\nd\n////\n",)
 MERMAID = tuple(text.encode() for text in rows().values())
-OTHERS = (
-    b'@startuml\n!include <C4/C4_Context>\n\' c\nPerson(a, "b")\n@enduml\n',
-    b'!const A b\nworkspace {\n  model {\n    a = person "b"\n  }\n  views {\n    systemLandscape {\n    }\n  }\n}\n',
-)
+OTHERS = (b'@startuml\n!include <C4/C4_Context>\n\' c\nPerson(a, "b")\n@enduml\n',)

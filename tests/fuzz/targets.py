@@ -457,7 +457,6 @@ def all_targets() -> dict[str, Target]:
         Target("lock-holder", _holder, (holder,)),
         Target("document-markdown", document_targets.markdown, document_targets.MARKDOWN),
         Target("document-rst", document_targets.restructured, document_targets.RESTRUCTURED),
-        Target("document-asciidoc", document_targets.asciidoc, document_targets.ASCIIDOC),
         Target("diagram-mermaid", document_targets.mermaid, document_targets.MERMAID),
         Target("diagrams", document_targets.other_diagrams, document_targets.OTHERS),
         *(Target(*row) for row in text_targets.ROWS),

@@ -88,7 +88,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "diagrams_total",
         "int",
-        "Mermaid, PlantUML and Structurizr diagrams in the documents, and in files of their own",
+        "Mermaid and PlantUML diagrams in the documents, and in files of their own",
     ),
     Metric(
         "diagrams_valid",

@@ -18,10 +18,9 @@ _LANGUAGES: Mapping[str, Language] = {
     "puml": "PlantUML",
     "uml": "PlantUML",
     "c4plantuml": "PlantUML",
-    "structurizr": "Structurizr",
 }
 #: What a document that may have a diagram has in it somewhere, in lower case.
-WORDS = ("mermaid", "plantuml", "puml", "uml", "structurizr")
+WORDS = ("mermaid", "plantuml", "puml", "uml")
 
 
 class Diagram(Value):
@@ -67,7 +66,7 @@ def find_in_file(text: str, file: str) -> Iterator[Diagram]:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if language == "PlantUML":
         yield from _split_plantuml(text, file, 1, wrap=False)
-    elif language == "Mermaid" or _WORKSPACE.match(strip_dsl(text)):
+    else:
         yield Diagram(file=file, line=1, language=language, text=text)
 
 
@@ -137,35 +136,6 @@ def has_end(diagram: Diagram) -> bool:
     return _END.search(diagram.text) is not None
 
 
-# --- Structurizr
-
-_STRING_OR_COMMENT = re.compile(
-    r'""".*?(?:"""|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|/\*.*?(?:\*/|\Z)|^[ \t]*(?://|#)[^\n]*', re.S | re.M
-)
-_WORKSPACE = re.compile(r"\s*+(?:![^\n]*+\n\s*+)*+workspace\b", re.I)
-_VIEW = re.compile(r"^[ \t]*(?:systemLandscape|systemContext|container|component|dynamic|deployment)\b", re.M | re.I)
-
-
-def strip_dsl(text: str) -> str:
-    """Return Structurizr DSL with its texts emptied and its comments gone; line ends stay."""
-    return _STRING_OR_COMMENT.sub(
-        lambda found: ('""' if found[0].startswith('"') else "") + "\n" * found[0].count("\n"), text
-    )
-
-
-def block_of(text: str, name: str) -> str | None:
-    """Return what stands between the braces of a named block in stripped DSL; None without such a block."""
-    found = re.search(rf"\b{name}\b[^\n{{}}]{{0,500}}\{{", text, re.I)
-    if found is None:
-        return None
-    depth = 1
-    for index in range(found.end(), len(text)):
-        depth += {"{": 1, "}": -1}.get(text[index], 0)
-        if depth == 0:
-            return text[found.end() : index]
-    return text[found.end() :]
-
-
 # --- all
 
 
@@ -174,10 +144,7 @@ def is_c4(diagram: Diagram) -> bool:
     if diagram.language == "Mermaid":
         body = mermaid_body(diagram.text)
         return _MERMAID_C4.match(body) is not None and _C4_ELEMENT.search(body) is not None
-    if diagram.language == "PlantUML":
-        return _PLANTUML_C4.search(diagram.text) is not None and _C4_ELEMENT.search(diagram.text) is not None
-    views = block_of(strip_dsl(diagram.text), "views")
-    return views is not None and _VIEW.search(views) is not None
+    return _PLANTUML_C4.search(diagram.text) is not None and _C4_ELEMENT.search(diagram.text) is not None
 
 
 def is_empty(diagram: Diagram) -> bool:
@@ -186,9 +153,7 @@ def is_empty(diagram: Diagram) -> bool:
         head, _, rest = _TITLE.sub("", mermaid_body(diagram.text)).strip().partition("\n")
         # `graph TD; A --> B` has it all in one line.
         return not rest.strip() and not re.search(r";\s*\S", head)
-    if diagram.language == "PlantUML":
-        return not _PLANTUML_NOISE.sub("", diagram.text).strip()
-    return not strip_dsl(diagram.text).strip()
+    return not _PLANTUML_NOISE.sub("", diagram.text).strip()
 
 
 def refuse_empty(checked: Checked) -> Checked:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 #: Larger than any text that a person wrote: data, or an output.
 MAX_BYTES = 4 * 1024 * 1024
 
-_ASCIIDOC = (".adoc", ".asciidoc")
 _MARKDOWN = (".md", ".markdown", ".html", ".htm")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
@@ -115,9 +114,9 @@ def reader_of(path: str) -> Callable[[str], Page]:
         from phase_gate.evidence.documents.markdown import read_markdown
 
         return read_markdown
-    from phase_gate.evidence.documents.plain_pages import read_asciidoc, read_restructured
+    from phase_gate.evidence.documents.restructured import read_restructured
 
-    return read_asciidoc if suffix in _ASCIIDOC else read_restructured
+    return read_restructured
 
 
 def _read(path: Path) -> str | None:
@@ -135,18 +134,17 @@ def _read(path: Path) -> str | None:
 # --- which files are documents and diagrams by their names, and what a document is compared by
 
 
-Language = Literal["Mermaid", "PlantUML", "Structurizr"]
+Language = Literal["Mermaid", "PlantUML"]
 
 #: Texts in markup that we can read; what else lies among the documents is no document.
-DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst", ".adoc", ".asciidoc")
+DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst")
 
-#: Files that are diagrams. A `.dsl` may be anything: only one that begins with a workspace is.
+#: Files that are diagrams.
 DIAGRAM_SUFFIXES: Mapping[str, Language] = {
     ".mmd": "Mermaid",
     ".mermaid": "Mermaid",
     ".puml": "PlantUML",
     ".plantuml": "PlantUML",
-    ".dsl": "Structurizr",
 }
 
 #: One that is never closed goes on to the end, as it does for whoever reads the page.

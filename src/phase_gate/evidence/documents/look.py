@@ -155,9 +155,8 @@ class Look:
                 yield from find_on_page(self._library.page(path), path)
 
     def _check(self, diagrams: list[Diagram]) -> Iterator[Checked]:
-        mermaid, plantuml, structurizr = (
-            [diagram for diagram in diagrams if diagram.language == language]
-            for language in ("Mermaid", "PlantUML", "Structurizr")
+        mermaid, plantuml = (
+            [diagram for diagram in diagrams if diagram.language == language] for language in ("Mermaid", "PlantUML")
         )
         if mermaid:
             from phase_gate.evidence.documents.mermaid import check_mermaid
@@ -167,10 +166,6 @@ class Look:
             from phase_gate.evidence.documents.plantuml import check_plantuml
 
             yield from check_plantuml(plantuml, self._scene.root, timeout=self._scene.configuration.documents.timeout)
-        if structurizr:
-            from phase_gate.evidence.documents.structurizr import find_flaw
-
-            yield from (Checked(diagram=diagram, flaw=find_flaw(diagram)) for diagram in structurizr)
 
     # --- links
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.evidence.documents.pages import Page
-from phase_gate.evidence.documents.plain_pages import read_asciidoc, read_restructured
+from phase_gate.evidence.documents.restructured import read_restructured
 from phase_gate.evidence.documents.rules import find_fault
 
 RESTRUCTURED = """\
@@ -49,35 +49,6 @@ Deeper
 cell   cell
 =====  =====
 """
-ASCIIDOC = """\
-= Title
-:status: accepted
-:toc:
-
-A paragraph
-over two lines.
-
-== Part one
-
-* an item
-that goes on
-* another
-
-// a comment
-
-[source,python]
-----
-print("TODO")
-----
-
-////
-hidden TODO
-////
-
-=== Deeper
-
-Text.
-"""
 
 
 def rows(page: Page) -> list[tuple[int, int, str]]:
@@ -100,21 +71,6 @@ def test_restructured_text() -> None:
     assert [(block.line, block.language) for block in page.blocks] == [(14, ""), (20, "code-block"), (32, "include")]
 
 
-def test_asciidoc() -> None:
-    page = read_asciidoc(ASCIIDOC)
-    assert rows(page) == [
-        (1, 1, "Title"),
-        (5, 0, "A paragraph\nover two lines."),
-        (8, 2, "Part one"),
-        (10, 0, "an item\nthat goes on"),
-        (12, 0, "another"),
-        (25, 3, "Deeper"),
-        (27, 0, "Text."),
-    ]
-    assert [(block.line, block.text) for block in page.blocks] == [(18, 'print("TODO")')]
-    assert page.status == "accepted"
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -131,8 +87,7 @@ def test_a_document_that_does_not_count(text: str, expected: str) -> None:
     assert fault.why.startswith(expected)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "..", ".. x", "a::", "=====", "===\na\n===", "----", "[mermaid]", "|==="])
+@pytest.mark.parametrize("text", ["", "\n", "..", ".. x", "a::", "=====", "===\na\n===", "----"])
 def test_fragments_do_no_harm(text: str) -> None:
-    for read in (read_restructured, read_asciidoc):
-        read(text)
-        read(f"{text}\n\n{text}\n")
+    read_restructured(text)
+    read_restructured(f"{text}\n\n{text}\n")

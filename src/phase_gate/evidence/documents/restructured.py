@@ -1,6 +1,6 @@
-"""Read reStructuredText and AsciiDoc, as far as it matters here: headings, paragraphs, and blocks that are no prose.
+"""Read reStructuredText, as far as it matters here: headings, paragraphs, and blocks that are no prose.
 
-Pure, and simple on purpose: a parser of these languages is a large program. Links are not read.
+Pure, and simple on purpose: a parser of the language is a large program. Links are not read.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 
 from phase_gate.evidence.documents.pages import Block, Page, Piece
-
-# --- reStructuredText
 
 _UNDERLINE = re.compile(r"([!-/:-@[-`{-~])\1{2,}\s*$")
 _DIRECTIVE = re.compile(r"\.\. +(?:\|[^|]+\| +)?([\w:-]+?)::(?:\s+(.*))?$")
@@ -106,57 +104,14 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-# --- AsciiDoc
-
-_TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)$")
-_STYLE = re.compile(r"\[(?:source[^,\]]*,)?\s*\"?(mermaid|plantuml|c4plantuml|structurizr)\b[^\]]*\]\s*$", re.I)
-_DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|```+)\s*(.*)$")
-_ATTRIBUTE = re.compile(r":([\w-]+):\s*(.*)$")
-
-
-def read_asciidoc(text: str) -> Page:
-    lines = _lines(text)
-    pieces: list[Piece] = []
-    blocks: list[Block] = []
-    status: str | None = None
-    language = ""
-    index = 0
-    while index < len(lines):
-        line = lines[index].rstrip()
-        if found := _DELIMITER.match(line):
-            end = next((n for n in range(index + 1, len(lines)) if lines[n].rstrip() == found[1]), len(lines))
-            if not line.startswith("/"):
-                name = language or found[2].strip().lower()
-                blocks.append(Block(line=index + 2, language=name, text="\n".join(lines[index + 1 : end])))
-            language, index = "", end + 1
-        elif found := _TITLE.match(line):
-            pieces.append(Piece(line=index + 1, text=found[2], level=len(found[1])))
-            index += 1
-        elif found := _STYLE.match(line):
-            language, index = found[1].lower(), index + 1
-        elif found := _ATTRIBUTE.match(line):
-            status = found[2] if found[1].lower() == "status" else status
-            index += 1
-        elif not line.strip() or line.startswith(("//", "[", "|===", ".", "image::", "include::", "toc::")):
-            index += 1
-        else:
-            start = index
-            index = _paragraph_end(lines, index, _DELIMITER, _TITLE)
-            pieces += _split_items(lines, start, index)
-    return Page(pieces=tuple(pieces), blocks=tuple(blocks), status=status)
-
-
-# --- both
-
-
 def _lines(text: str) -> list[str]:
     """Return the lines as editors count them: other separators of Unicode end none."""
     return text.replace("\r\n", "\n").replace("\r", "\n").expandtabs().split("\n")
 
 
-def _paragraph_end(lines: list[str], index: int, *stops: re.Pattern[str]) -> int:
+def _paragraph_end(lines: list[str], index: int) -> int:
     index += 1
-    while index < len(lines) and lines[index].strip() and not any(stop.match(lines[index]) for stop in stops):
+    while index < len(lines) and lines[index].strip():
         index += 1
     return index
 
