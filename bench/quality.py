@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.quality import PROVIDER
 from phase_gate.workflow.settings import Configuration
 
@@ -30,7 +30,7 @@ def main() -> int:
         lines = sum(path.read_bytes().count(b"\n") for path in root.glob("*.py"))
         print(f"{len(sources)} files, {lines} lines")
         memory: dict[str, object] = {}
-        scene = Scene(
+        context = EvidenceContext(
             root=root,
             folder=root / ".phase-gate",
             state_folder=root / ".phase-gate",
@@ -39,10 +39,10 @@ def main() -> int:
             list_files=lambda keep: sorted(path.name for path in root.iterdir() if keep(path.name)),
             recall=memory.get,
         )
-        memory["quality"] = _timed("when the phase begins", lambda: PROVIDER.remember(scene))
-        _timed("a run, nothing changed", lambda: PROVIDER.measure(scene))
+        memory["quality"] = _timed("when the phase begins", lambda: PROVIDER.remember(context))
+        _timed("a run, nothing changed", lambda: PROVIDER.measure(context))
         (root / "module_0.py").write_text("x = 1\n", encoding="utf-8")
-        _timed("a run, one file changed", lambda: PROVIDER.measure(scene))
+        _timed("a run, one file changed", lambda: PROVIDER.measure(context))
     return 0
 
 

@@ -7,12 +7,7 @@ from pathlib import Path
 from tests.house import PACKAGE, cycles, edges, modules, upward
 
 #: Imports that point upwards, as "importer -> imported", each with its cure.
-EXCEPTIONS: dict[str, str] = {
-    "project -> evidence.context": "task.py opens a task",
-    "project -> evidence.providers": "task.py opens a task",
-    "project -> pipeline.memory": "task.py opens a task",
-    "project -> verification.model": "task.py opens a task",
-}
+EXCEPTIONS: dict[str, str] = {}
 
 
 def test_imports_point_downwards() -> None:

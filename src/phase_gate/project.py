@@ -20,18 +20,13 @@ from phase_gate.workflow.names import look_command, run_command
 from phase_gate.workflow.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
-    ConfidenceRules,
     Configuration,
-    ExitGate,
     Overlay,
 )
 
 if TYPE_CHECKING:
-    from phase_gate.evidence.context import Scene
-    from phase_gate.gate.measured import Measured, Remembered
-    from phase_gate.gate.state import State
     from phase_gate.workflow.metrics import MetricType
-    from phase_gate.workflow.model import Guard, Phase, Workflow
+    from phase_gate.workflow.model import Guard, Workflow
 
 #: Our folder in a project's root.
 STATE_FOLDER = ".phase-gate"
@@ -148,18 +143,6 @@ class Project(Value):
         )
         return apply_overlay(workflow, self.configuration.overlay)
 
-    def verification_workflow(self) -> Workflow:
-        """Return the workflow of the verification gate, with what the project's file says of its one phase."""
-        from phase_gate.values import replace
-        from phase_gate.verification.model import PHASE, WORKFLOW
-
-        overlay = self.configuration.overlay
-        # The rest of the file speaks of the project's own workflow, which this is not.
-        own = Overlay()
-        if PHASE in overlay.phases:
-            own = replace(overlay, phases={PHASE: overlay.phases[PHASE]}, parameters={})
-        return replace(self, configuration=replace(self.configuration, overlay=own)).workflow(WORKFLOW)
-
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
@@ -174,108 +157,6 @@ class Project(Value):
         others = [path for path in paths if path not in shown]
         found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
         return found | {path: shown[path] for path in paths if path in shown}
-
-    def gather_evidence(
-        self,
-        workflow: Workflow,
-        phase: Phase,
-        store: TaskStore,
-        state: State,
-        *,
-        show: Callable[[str], None] | None = None,
-    ) -> Measured:
-        """Return what is measured beside the tests, as far as the phase's rules speak of it."""
-        from phase_gate.evidence.providers import gather_evidence
-        from phase_gate.gate.measured import wanted_names
-
-        scene = self.scene(wanted_names(workflow, phase), store, state, phase=phase.name, show=show)
-        if workflow.pipeline is None:
-            return gather_evidence(scene)
-        from phase_gate.pipeline.memory import gather_for_pipeline
-
-        return gather_for_pipeline(self, scene, workflow, phase, store, state)
-
-    def remember(
-        self,
-        workflow: Workflow,
-        phase: Phase,
-        store: TaskStore,
-        state: State,
-        *,
-        begins_cycle: bool,
-        known: Mapping[str, str] | None = None,
-    ) -> Remembered:
-        """Return how things are now that a phase is entered, and a cycle begins perhaps: for later comparisons.
-
-        :param known: what was remembered of it already, when the phase before ended.
-        """
-        from phase_gate.evidence.providers import remember
-        from phase_gate.gate.measured import wanted_names
-
-        found = remember(
-            self.scene(self._with_claims(wanted_names(workflow, phase)), store, state, phase=phase.name),
-            self.scene(
-                frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases)),
-                store,
-                state,
-                phase=phase.name,
-            )
-            if begins_cycle
-            else None,
-            keep=store.keep,
-            known=known or {},
-        )
-        if workflow.pipeline is None:
-            return found
-        from phase_gate.pipeline.memory import remember_pipeline
-
-        return remember_pipeline(self, found, workflow, phase, store, begins_cycle=begins_cycle)
-
-    def _with_claims(self, wanted: frozenset[str]) -> frozenset[str]:
-        """Return the names, with what a claim is compared with where claims are set up, or asked for."""
-        from phase_gate.workflow.metrics import CLAIM_METRICS
-
-        own = self.configuration
-        is_set = own.exit_gate != ExitGate() or own.confidence != ConfidenceRules()
-        return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
-
-    def remember_next(self, workflow: Workflow, phase: Phase, store: TaskStore, state: State) -> Mapping[str, str]:
-        """Return how things are when a phase ends, for the one that follows: its first run may come much later."""
-        following = workflow.phase(phase.next)
-        if following is None:
-            return {}
-        from phase_gate.evidence.providers import remember_at_exit
-        from phase_gate.gate.measured import wanted_names
-
-        scene = self.scene(wanted_names(workflow, following), store, state, phase=following.name)
-        return remember_at_exit(scene, keep=store.keep)
-
-    def scene(
-        self,
-        wanted: frozenset[str],
-        store: TaskStore,
-        state: State,
-        *,
-        phase: str,
-        show: Callable[[str], None] | None = None,
-    ) -> Scene:
-        """Return the project as evidence sees it."""
-        from phase_gate.evidence.context import Scene, say_nothing
-
-        remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run}
-        known = state.snapshots.known
-        return Scene(
-            root=self.root,
-            folder=self.folder,
-            state_folder=self.state_folder,
-            configuration=self.configuration,
-            wanted=wanted,
-            phase=phase,
-            show=show or say_nothing,
-            list_files=self.list_files,
-            recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
-            known_tests=lambda: frozenset() if known is None else frozenset(store.objects.load_inventory(known).files),
-        )
 
     def take_tree(self, always: tuple[str, ...] = (), *, beside: Iterable[str] = ()) -> Tree:
         """Return the fingerprint of the sources.

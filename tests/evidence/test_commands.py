@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration, EvidenceCommand
@@ -18,7 +18,7 @@ PYTHON = sys.executable
 
 
 def measure(tmp_path: Path, *commands: EvidenceCommand, said: list[str] | None = None) -> Measured:
-    scene = Scene(
+    context = EvidenceContext(
         root=tmp_path,
         folder=tmp_path / ".phase-gate",
         state_folder=tmp_path / ".phase-gate",
@@ -26,7 +26,7 @@ def measure(tmp_path: Path, *commands: EvidenceCommand, said: list[str] | None =
         wanted=frozenset(command.metric for command in commands),
         show=(said if said is not None else []).append,
     )
-    return CommandProvider().measure(scene)
+    return CommandProvider().measure(context)
 
 
 def python(code: str, *, name: str = "build", **more: float) -> EvidenceCommand:
@@ -91,29 +91,29 @@ def test_whoever_waits_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
     commands = (python("pass", name="asked"), python("open('ran', 'w')", name="other"))
-    scene = Scene(
+    context = EvidenceContext(
         root=tmp_path,
         folder=tmp_path,
         state_folder=tmp_path,
         configuration=Configuration(commands=commands),
         wanted=frozenset({"asked_ok", "tests_failing"}),
     )
-    assert gather_evidence(scene).metrics == {"asked_ok": True}
+    assert gather_evidence(context).metrics == {"asked_ok": True}
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(tmp_path: Path) -> None:
     class Broken(Provider):
-        def measure(self, scene: Scene) -> Measured:
+        def measure(self, context: EvidenceContext) -> Measured:
             raise ValueError("what now")
 
-    scene = Scene(
+    context = EvidenceContext(
         root=tmp_path,
         folder=tmp_path,
         state_folder=tmp_path,
         configuration=Configuration(commands=(python("pass", name="asked"),)),
         wanted=frozenset({"asked_ok"}),
     )
-    measured = gather_evidence(scene, {"broken": Broken(), "commands": CommandProvider()})
+    measured = gather_evidence(context, {"broken": Broken(), "commands": CommandProvider()})
     assert measured.metrics == {"asked_ok": True}
     assert measured.warnings == ("evidence of 'broken' is unknown: ValueError: what now",)

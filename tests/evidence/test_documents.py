@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents import PROVIDER
 from phase_gate.evidence.documents.look import NO_PARSER
 from phase_gate.evidence.providers import gather_evidence
@@ -79,14 +79,14 @@ class Folder:
 
     def begin(self) -> Folder:
         """A cycle begins: what is here now was here before. It is stored as JSON."""
-        self.memory = json.loads(json.dumps(PROVIDER.remember(self._scene(NAMES))))
+        self.memory = json.loads(json.dumps(PROVIDER.remember(self._context(NAMES))))
         return self
 
     def look(self, *names: str) -> Measured:
-        return PROVIDER.measure(self._scene(frozenset(names) or NAMES))
+        return PROVIDER.measure(self._context(frozenset(names) or NAMES))
 
-    def _scene(self, wanted: frozenset[str]) -> Scene:
-        return Scene(
+    def _context(self, wanted: frozenset[str]) -> EvidenceContext:
+        return EvidenceContext(
             root=self.root,
             folder=self.root / ".phase-gate",
             state_folder=self.root / ".phase-gate",
@@ -469,11 +469,11 @@ def test_remembering_parses_nothing(plain: Folder) -> None:
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.documents import PROVIDER\n"
-        "from phase_gate.evidence.context import Scene\n"
+        "from phase_gate.evidence.context import EvidenceContext\n"
         "here = Path('.')\n"
-        "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=frozenset(),\n"
-        "              list_files=lambda keep: ['docs/context.md'])\n"
-        "assert PROVIDER.remember(scene)['documents']\n"
+        "context = EvidenceContext(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"
+        "              wanted=frozenset(), list_files=lambda keep: ['docs/context.md'])\n"
+        "assert PROVIDER.remember(context)['documents']\n"
         f"{LOADED}\n"
     )
     plain.write(GOOD)
@@ -486,9 +486,9 @@ def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.providers import gather_evidence\n"
-        "from phase_gate.evidence.context import Scene\n"
+        "from phase_gate.evidence.context import EvidenceContext\n"
         "here = Path('.')\n"
-        "gather_evidence(Scene(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"
+        "gather_evidence(EvidenceContext(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"
         "                      wanted=frozenset({'tests_failing'})))\n"
         "import sys\n"
         "print(*(name for name in sys.modules if 'documents' in name))\n"
@@ -499,4 +499,4 @@ def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
 
 def test_the_provider_is_the_one_that_is_asked(plain: Folder) -> None:
     plain.begin().write(GOOD)
-    assert gather_evidence(plain._scene(frozenset({"has_adr"}))).metrics == {"has_adr": True}
+    assert gather_evidence(plain._context(frozenset({"has_adr"}))).metrics == {"has_adr": True}

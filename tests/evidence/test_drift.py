@@ -10,7 +10,7 @@ import pytest
 
 from phase_gate.pipeline.provider import commit_of, look_for_drift
 from phase_gate.workflow.model import Drift
-from tests.evidence.test_git import commit, edit, scene
+from tests.evidence.test_git import commit, context, edit
 from tests.support import Sample
 
 
@@ -22,7 +22,7 @@ def repository(sample: Sample) -> Sample:
 
 
 def count_lines(root: Path, base: str) -> int:
-    found = look_for_drift(scene(root), Drift(files=("*.toml",), lines=400), base, lambda path: False)
+    found = look_for_drift(context(root), Drift(files=("*.toml",), lines=400), base, lambda path: False)
     assert found is not None
     return found.lines
 

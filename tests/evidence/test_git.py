@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import PROVIDER
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration
@@ -20,8 +20,8 @@ NAMES = frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", 
 Change = Callable[[Sample], object]
 
 
-def scene(root: Path, memory: dict[str, Any] | None = None, wanted: frozenset[str] = NAMES) -> Scene:
-    return Scene(
+def context(root: Path, memory: dict[str, Any] | None = None, wanted: frozenset[str] = NAMES) -> EvidenceContext:
+    return EvidenceContext(
         root=root,
         folder=root / ".phase-gate",
         state_folder=root / ".phase-gate",
@@ -33,9 +33,9 @@ def scene(root: Path, memory: dict[str, Any] | None = None, wanted: frozenset[st
 
 def since(root: Path, change: Callable[[], object]) -> Measured:
     """Remember, change, look."""
-    before = PROVIDER.remember(scene(root))
+    before = PROVIDER.remember(context(root))
     change()
-    return PROVIDER.measure(scene(root, {"git": before}))
+    return PROVIDER.measure(context(root, {"git": before}))
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_since_the_last_run(repository: Sample) -> None:
     first = since(repository.root, lambda: edit(repository))
     edit(repository, "b.py")
     memory = {"git": {"head": None, "dirty": {}}, **first.remembered}
-    assert PROVIDER.measure(scene(repository.root, memory)).metrics["files_changed_in_iteration"] == 1
+    assert PROVIDER.measure(context(repository.root, memory)).metrics["files_changed_in_iteration"] == 1
 
 
 def test_before_the_first_commit(sample: Sample) -> None:
@@ -168,7 +168,7 @@ def test_a_worktree(repository: Sample) -> None:
     repository.git("worktree", "add", "-q", "../beside")
     beside = repository.root.parent / "beside"
     assert since(beside, lambda: (beside / "a.py").write_text("a = 5\n")).metrics["files_changed"] == 1
-    assert PROVIDER.measure(scene(repository.root, wanted=frozenset({"tree_clean"}))).metrics == {"tree_clean": True}
+    assert PROVIDER.measure(context(repository.root, wanted=frozenset({"tree_clean"}))).metrics == {"tree_clean": True}
 
 
 def test_a_submodule(repository: Sample) -> None:
@@ -245,35 +245,35 @@ def test_behind_a_filter(filtered: Sample, change: Change, expected: tuple[bool,
 
 
 def test_a_memory_of_an_older_version_is_understood(filtered: Sample) -> None:
-    before = PROVIDER.remember(scene(filtered.root))
+    before = PROVIDER.remember(context(filtered.root))
     del before["filtered"]
-    found = PROVIDER.measure(scene(filtered.root, {"git": before}))
+    found = PROVIDER.measure(context(filtered.root, {"git": before}))
     assert (found.metrics["tree_clean"], found.metrics["files_changed"]) == (True, 0)
 
 
 def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:
-    found = PROVIDER.measure(scene(tmp_path))
+    found = PROVIDER.measure(context(tmp_path))
     assert found.metrics == {}
     assert found.warnings[0].startswith(
         "commits, files_changed, files_changed_in_iteration, tree_clean are unknown: git"
     )
-    assert PROVIDER.remember(scene(tmp_path)) is None
+    assert PROVIDER.remember(context(tmp_path)) is None
 
 
 def test_without_git_it_is_unknown(repository: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.devnull)
-    assert PROVIDER.measure(scene(repository.root)).metrics == {}
+    assert PROVIDER.measure(context(repository.root)).metrics == {}
 
 
 def test_without_a_memory_only_the_present_is_known(repository: Sample) -> None:
-    found = PROVIDER.measure(scene(repository.root))
+    found = PROVIDER.measure(context(repository.root))
     assert found.metrics == {"tree_clean": True}
     assert "nothing was remembered when the phase began" in found.warnings[0]
 
 
 def test_a_commit_that_is_gone_is_unknown(repository: Sample) -> None:
     memory = {"git": {"head": "1" * 40, "dirty": {}}}
-    found = PROVIDER.measure(scene(repository.root, memory))
+    found = PROVIDER.measure(context(repository.root, memory))
     assert found.metrics == {"tree_clean": True}
     assert (
         found.warnings[0]

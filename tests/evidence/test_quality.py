@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from phase_gate.evidence import quality, sources
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.evidence.quality import tools as code_numbers
 from phase_gate.evidence.quality.score import Function
@@ -69,9 +69,9 @@ class Folder:
         return self
 
     @property
-    def scene(self) -> Scene:
+    def context(self) -> EvidenceContext:
         state = self.root / ".phase-gate"
-        return Scene(
+        return EvidenceContext(
             root=self.root,
             folder=state,
             state_folder=state,
@@ -83,11 +83,11 @@ class Folder:
         )
 
     def begin_cycle(self) -> Folder:
-        self.memory["sources"] = self._stored(sources.PROVIDER.remember(self.scene))
+        self.memory["sources"] = self._stored(sources.PROVIDER.remember(self.context))
         return self
 
     def begin_phase(self) -> Folder:
-        self.memory["quality"] = self._stored(quality.PROVIDER.remember(self.scene))
+        self.memory["quality"] = self._stored(quality.PROVIDER.remember(self.context))
         return self
 
     @staticmethod
@@ -95,7 +95,7 @@ class Folder:
         return json.loads(json.dumps(memory))
 
     def look(self) -> Measured:
-        return quality.PROVIDER.measure(self.scene)
+        return quality.PROVIDER.measure(self.context)
 
     def delta(self) -> Any:
         return self.look().metrics.get("quality_delta")
@@ -121,10 +121,10 @@ def any_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
 
 def numbers(folder: Folder, source: str) -> Function:
     folder.settings = QualitySettings(lint=False)
-    scene = folder.write(counted=source).scene
-    tools = code_numbers.find_tools(scene)
+    context = folder.write(counted=source).context
+    tools = code_numbers.find_tools(context)
     data = {"counted.py": (folder.root / "counted.py").read_bytes()}
-    measured = code_numbers.measure_files(scene, tools, code_numbers.LintSettings(), data)
+    measured = code_numbers.measure_files(context, tools, code_numbers.LintSettings(), data)
     assert measured.unread == {}
     (function, *_) = measured.files["counted.py"].functions
     return function
@@ -529,10 +529,11 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
         "from phase_gate.evidence.providers import gather_evidence\n"
-        "from phase_gate.evidence.context import Scene\n"
+        "from phase_gate.evidence.context import EvidenceContext\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
-        "scene = Scene(root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted)\n"
-        "gather_evidence(scene)\n"
+        "context = EvidenceContext(\n"
+        "    root=here, folder=here, state_folder=here, configuration=Configuration(), wanted=wanted)\n"
+        "gather_evidence(context)\n"
         "print(*sorted(name for name in sys.modules if name.endswith(('.quality', 'code_numbers', 'complexipy'))))\n"
     )
 
@@ -547,7 +548,7 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
 
 def test_its_names_come_from_it(folder: Folder) -> None:
     folder.write(calc=CLEAN).begin_cycle().begin_phase()
-    assert gather_evidence(folder.scene).metrics["no_more_improvements_identified"] is True
+    assert gather_evidence(folder.context).metrics["no_more_improvements_identified"] is True
 
 
 # The cache
@@ -558,9 +559,9 @@ def measured_files(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> list[str]
     asked: list[str] = []
     real = code_numbers.measure_files
 
-    def watch(scene: Scene, tools: Any, told: Any, files: Mapping[str, bytes]) -> Any:
+    def watch(context: EvidenceContext, tools: Any, told: Any, files: Mapping[str, bytes]) -> Any:
         asked.extend(files)
-        return real(scene, tools, told, files)
+        return real(context, tools, told, files)
 
     monkeypatch.setattr(code_numbers, "measure_files", watch)
     folder.look()

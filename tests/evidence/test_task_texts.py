@@ -12,7 +12,7 @@ from phase_gate.storage.tree.fingerprint import list_matcher, take_tree
 from phase_gate.verification.changes import remember_files
 from phase_gate.verification.diff import TextChange
 from phase_gate.verification.texts import read_changes
-from tests.evidence.test_git import scene
+from tests.evidence.test_git import context
 from tests.support import Sample
 
 LISTED = ["mine.py", "data/"]
@@ -22,7 +22,7 @@ def remember(root: Path) -> dict[str, Any]:
     listed = list_matcher(LISTED)
     always = tuple(str(path.relative_to(root)) for path in root.rglob("*") if listed(str(path.relative_to(root))))
     tree = take_tree(root, always=always, state_folder=root / ".phase-gate")
-    return remember_files(scene(root), tree, LISTED)
+    return remember_files(context(root), tree, LISTED)
 
 
 def changes(root: Path, memory: dict[str, Any], *paths: str) -> list[TextChange]:

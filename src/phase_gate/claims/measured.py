@@ -9,13 +9,13 @@ from typing import Any
 from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
 from phase_gate.claims.decision import ClaimContext
 from phase_gate.errors import NotAllowedError
+from phase_gate.evidence.gathering import context_of
 from phase_gate.evidence.git import Since, look_since
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Kind, count
 from phase_gate.gate.state import Json, State
 from phase_gate.project import Project
-from phase_gate.storage.store import TaskStore
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import CLAIM_METRICS
@@ -39,21 +39,20 @@ def measure_claim(task: Task, *, show: Callable[[str], None]) -> MeasuredClaim:
 
     :param show: says what is going on while a command of the project runs.
     """
-    project, store, state = task.project, task.store, task.state
+    project, state = task.project, task.state
     phase = task.rules.phase(str(state.phase))
     if phase is None:
         raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
-    tree = task.tree.digest
     tests = _tests_pass(task)
-    since = _files_changed(project, store, state)
-    differ = _files_differ(since, store, state, tree)
+    since = _files_changed(task)
+    differ = _files_differ(since, task)
     moved = _task_file(project)
     return MeasuredClaim(
         context=ClaimContext(
             interrupted=_interrupted(state),
             limits=phase.breaker,
             failure=_measured_failure(state, phase, tests),
-            evidence=_evidence(project, store, state, tree, tests, show),
+            evidence=_evidence(task, tests, show),
             measures=Measures(
                 files_changed=since.changed,
                 files_differ=differ[0],
@@ -68,7 +67,7 @@ def measure_claim(task: Task, *, show: Callable[[str], None]) -> MeasuredClaim:
             iteration=state.iteration,
         ),
         git=since.now,
-        tree=tree,
+        tree=task.tree.digest,
     )
 
 
@@ -114,18 +113,17 @@ def _measured_failure(state: State, phase: Phase, tests: _Known) -> str:
 # --- signs
 
 
-def _evidence(
-    project: Project, store: TaskStore, state: State, tree: str, tests: _Known, show: Callable[[str], None]
-) -> tuple[Indicator, ...]:
+def _evidence(task: Task, tests: _Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
+    project = task.project
     gate = project.configuration.exit_gate
     checks = gate.evidence_checks
     rows: dict[str, _Known] = {}
     if checks.tests:
         rows["tests pass"] = tests
     if checks.acceptance_criteria:
-        rows["acceptance criteria"] = _criteria(state, tree)
+        rows["acceptance criteria"] = _criteria(task.state, task.tree.digest)
     if checks.build or checks.clean_git:
-        measured = _measure(project, store, state, show)
+        measured = _measure(task, show)
         if checks.clean_git:
             rows["clean git"] = _from_metric(measured, "tree_clean", "nothing is uncommitted", "there are changes")
         if checks.build:
@@ -152,19 +150,11 @@ def _criteria(state: State, tree: str) -> _Known:
     return left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open"
 
 
-def _measure(project: Project, store: TaskStore, state: State, show: Callable[[str], None]) -> Measured:
-    checks = project.configuration.exit_gate.evidence_checks
+def _measure(task: Task, show: Callable[[str], None]) -> Measured:
+    checks = task.project.configuration.exit_gate.evidence_checks
     wanted = {"tree_clean"} if checks.clean_git else set()
     wanted |= {"build_ok"} if checks.build else set()
-    return gather_evidence(
-        project.scene(
-            frozenset(wanted),
-            store,
-            state,
-            phase=state.phase or "",
-            show=show,
-        )
-    )
+    return gather_evidence(context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show))
 
 
 def _from_metric(measured: Measured, name: str, yes: str, no: str) -> _Known:
@@ -192,20 +182,21 @@ def _plan(path: Path) -> _Known:
 # --- confidence
 
 
-def _files_changed(project: Project, store: TaskStore, state: State) -> Since:
-    before = {**state.memory.phase, **state.memory.claim}.get("git")
-    scene = project.scene(frozenset(), store, state, phase=state.phase or "")
-    return look_since(scene, None if before is None else store.objects.load(before))
+def _files_changed(task: Task) -> Since:
+    before = {**task.state.memory.phase, **task.state.memory.claim}.get("git")
+    context = context_of(task, frozenset(), phase=task.state.phase or "")
+    return look_since(context, None if before is None else task.store.objects.load(before))
 
 
-def _files_differ(since: Since, store: TaskStore, state: State, tree: str) -> _Known:
+def _files_differ(since: Since, task: Task) -> _Known:
     """Tell whether anything is not what it was when the phase began, or when a claim passed; git knows best."""
+    state, tree = task.state, task.tree.digest
     if since.changed is not None:
         began = "the last claim that passed" if state.memory.claim else f"{state.phase} began"
         return since.changed > 0, f"{count(since.changed, 'file')} changed since {began} (git)"
     before = last = None
     then = f"when {state.phase} began"
-    for line in store.lines():
+    for line in task.store.lines():
         kind, data = line.event.kind, line.event.data
         if kind == "phase-entered":
             # Where another phase came before, its last run is what this one began with.

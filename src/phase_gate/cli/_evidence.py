@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.cli._streams import say_aside
+from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.flakiness import GREEN_RUNS
 from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.measured import Measured, Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import State
-from phase_gate.project import Project
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.store import TaskStore
 from phase_gate.task import Task
@@ -22,7 +22,7 @@ from phase_gate.workflow.model import Phase, Workflow
 
 def measure_now(task: Task) -> Measured:
     """Return what the rules of the present phase speak of; nothing where that takes a run of the tests."""
-    project, store, state = task.project, task.store, task.state
+    store, state = task.store, task.state
     if state.phase is None or state.exited:
         return Measured()
     workflow = task.rules
@@ -30,8 +30,8 @@ def measure_now(task: Task) -> Measured:
     if phase is None:
         return Measured()
     if phase.tests != "none":
-        return _look_again(project, store, state, workflow, phase)
-    measured = project.gather_evidence(workflow, phase, store, state, show=say_aside)
+        return _look_again(task, phase)
+    measured = gathering.gather(task, workflow, phase, show=say_aside)
     changed = _changed_rules(store, state, workflow)
     return replace(
         measured,
@@ -40,18 +40,18 @@ def measure_now(task: Task) -> Measured:
     )
 
 
-def _look_again(project: Project, store: TaskStore, state: State, workflow: Workflow, phase: Phase) -> Measured:
+def _look_again(task: Task, phase: Phase) -> Measured:
     """Return what a pipeline looks at anew after a run: votes and artifacts are no part of its tree."""
-    if PIPELINE not in state.parts:
+    if PIPELINE not in task.state.parts:
         return Measured()
     from phase_gate.pipeline.memory import look_again
 
-    return look_again(project, workflow, phase, store, state)
+    return look_again(task, task.rules, phase)
 
 
 def look_for(task: Task) -> Callable[[Phase], Remembered]:
     """Return what looks at the project where a verdict of a pipeline enters a phase."""
-    return lambda phase: task.project.remember(task.rules, phase, task.store, task.state, begins_cycle=False)
+    return lambda phase: gathering.remember(task, task.rules, phase)
 
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
@@ -76,6 +76,6 @@ def remember_next(task: Task, *, may_end: bool = True) -> Callable[[Phase], Mapp
     present = task.rules.phase(state.phase)
     if present is None:
         return lambda phase: {}
-    seen = task.project.remember_next(task.rules, present, task.store, state)
+    seen = gathering.remember_next(task, task.rules, present)
     # Somebody may have moved the task on meanwhile.
     return lambda phase: seen if phase.name == state.phase else {}

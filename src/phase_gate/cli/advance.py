@@ -9,13 +9,14 @@ from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
 from phase_gate.cli.signal import answer_with, read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
+from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
 from phase_gate.gate.state import State
 from phase_gate.pipeline.model import find_pipeline
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
-from phase_gate.storage.store import TaskStore
+from phase_gate.task import Task
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, look_command, run_command
@@ -29,7 +30,7 @@ def run(call: Call) -> Answer:
     task = call.task()
     project, store = task.project, task.store
     if task.state.phase in (None, DONE):
-        begun = begin_pipeline(project, store)
+        begun = begin_pipeline(task)
         if begun is not None:
             return begun
     require_task(task)
@@ -57,13 +58,8 @@ def run(call: Call) -> Answer:
                     workflow,
                     run=None,
                     allow_non_interactive=project.configuration.allow_non_interactive,
-                    remembered=project.remember(
-                        workflow,
-                        following,
-                        store,
-                        state,
-                        begins_cycle=False,
-                        known=state.memory.exit if how is How.NEXT else {},
+                    remembered=remember(
+                        locked, workflow, following, known=state.memory.exit if how is How.NEXT else {}
                     ),
                 )
             )
@@ -100,17 +96,17 @@ def run(call: Call) -> Answer:
     return answer_with(evaluation, is_stuck=change.state.is_stuck)
 
 
-def begin_pipeline(project: Project, store: TaskStore) -> Answer | None:
+def begin_pipeline(task: Task) -> Answer | None:
     """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
-    workflow = project.workflow()
+    workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
     from phase_gate.pipeline.begin import begin_cycle, pipeline_of
 
-    state = begin_cycle(project, store, workflow)
+    state = begin_cycle(task, workflow)
     recorded = ", ".join(pipeline_of(state).constitution)
     said = f"  constitution  {recorded}: recorded, it may not change until the pipeline is done"
-    return answer_entry(project, state, workflow, workflow.first, more=(said,) if recorded else ())
+    return answer_entry(task.project, state, workflow, workflow.first, more=(said,) if recorded else ())
 
 
 def answer_entry(

@@ -8,6 +8,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.evidence.gathering import remember
 from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import State
 from phase_gate.pipeline.begin import enter_first, override, pipeline_of, require_pipeline
@@ -107,7 +108,7 @@ def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase
 
 
 def _start(call: Call, task: Task) -> Answer:
-    project, store = task.project, task.store
+    store = task.store
     reason = " ".join(call.arguments.reason.split())
     if not reason:
         raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
@@ -125,7 +126,7 @@ def _start(call: Call, task: Task) -> Answer:
             )
         entered = workflow.phase(phase.on_failure)
         assert entered is not None, "the file was checked"
-        now = project.remember(workflow, entered, store, change.state, begins_cycle=False)
+        now = remember(task.after(change), workflow, entered)
         failure = Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {call.by()})")
         plan = Plan(failure=failure)
         change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
@@ -149,7 +150,7 @@ def _restart(call: Call, task: Task) -> Answer:
         if workflow.pipeline is None:
             raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in phase-gate.yaml")
         said = override("restart", change.state, reason=given.reason, by=given.by, at=change.at)
-        enter_first(project, store, workflow, change)
+        enter_first(task, workflow, change)
         # After the cycle began, which forgets what was decided in the one before.
         change.record(said)
     return Answer(

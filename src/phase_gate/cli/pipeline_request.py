@@ -6,14 +6,15 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, shorten
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.begin import pipeline_of, require_pipeline
 from phase_gate.pipeline.model import Pipeline, Request
 from phase_gate.pipeline.order import entry_data, main_line, rules_of
 from phase_gate.pipeline.verdict import decided, enter_command, made
-from phase_gate.project import Project
-from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.storage.store import Transaction
+from phase_gate.task import Task
 from phase_gate.values import as_dict
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import CHANGE_TYPES, Phase, Workflow
@@ -40,7 +41,7 @@ def run(call: Call) -> Answer:
         workflow = task.after(change).rules
         if call.arguments.action == "new":
             return _new(call, change, workflow)
-        return _decide(call, task.project, task.store, change, workflow)
+        return _decide(call, task, change, workflow)
 
 
 def _refuse_ended(state: State) -> None:
@@ -103,7 +104,7 @@ def _new(call: Call, change: Transaction, workflow: Workflow) -> Answer:
     )
 
 
-def _decide(call: Call, project: Project, store: TaskStore, change: Transaction, workflow: Workflow) -> Answer:
+def _decide(call: Call, task: Task, change: Transaction, workflow: Workflow) -> Answer:
     given, state = call.arguments, change.state
     pipeline = pipeline_of(state)
     if given.id is None:
@@ -120,7 +121,7 @@ def _decide(call: Call, project: Project, store: TaskStore, change: Transaction,
         if request.fingerprint or request.blocking:
             # What a phase has found, or what stops everybody, is no one's to wave away who only wants to go on.
             what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
-            call.require_person(project, change.opened, what)
+            call.require_person(task.project, change.opened, what)
         change.record(decided(request, "rejected", by=call.by(), reason=given.reason))
         return _answer(change.state, request, f"{request.id} is rejected", "phase-gate status")
     current = workflow.phase(state.phase or "")
@@ -135,14 +136,14 @@ def _decide(call: Call, project: Project, store: TaskStore, change: Transaction,
     if main_line(workflow).index(target.name) > main_line(workflow).index(current.name):
         said = f"{request.id} is approved: {target.name}, where it leads, is still to come"
         return _answer(change.state, request, said, "phase-gate status")
-    _enter(project, store, change, workflow, Entry(target, How.REQUEST))
+    _enter(task, change, workflow, Entry(target, How.REQUEST))
     step = enter_command(workflow, target.name, state.task)
     return _answer(change.state, request, f"{request.id} is approved: back in {target.name}", step)
 
 
-def _enter(project: Project, store: TaskStore, change: Transaction, workflow: Workflow, entry: Entry) -> None:
+def _enter(task: Task, change: Transaction, workflow: Workflow, entry: Entry) -> None:
     phase: Phase = entry.phase
-    now = project.remember(workflow, phase, store, change.state, begins_cycle=False)
+    now = remember(task.after(change), workflow, phase)
     current = workflow.phase(change.state.phase or "")
     said = entry_data(pipeline_of(change.state), workflow, current, phase, entry.how, now)
     data = {"phase": phase.name, "how": entry.how, "remembered": dict(now.phase), "run": None, **said}

@@ -7,6 +7,7 @@ from typing import Any
 
 from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.errors import PhaseOrderError, UsageError
+from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import find_pipeline
@@ -49,7 +50,7 @@ def run(call: Call) -> Answer:
                 f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
             )
         data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
-        remembered = project.remember(workflow, wanted, store, state, begins_cycle=False)
+        remembered = remember(task.after(change), workflow, wanted)
         entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
         if pipeline is not None:
             from phase_gate.pipeline.order import entry_data

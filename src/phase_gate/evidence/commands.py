@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
@@ -21,15 +21,15 @@ _SAYS_AFTER = 5.0
 class CommandProvider(Provider):
     """`evidence.commands.NAME` measures `NAME_ok`."""
 
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         metrics: dict[str, bool] = {}
         findings: list[Finding] = []
         warnings: list[str] = []
-        for command in scene.configuration.commands:
-            if command.metric not in scene.wanted:
+        for command in context.configuration.commands:
+            if command.metric not in context.wanted:
                 continue
-            ended = run_command(command, scene, scene.folder / "evidence" / f"{command.name}.txt")
-            place = f"its output is in {_relative(ended.output, scene.root)}" if ended.is_kept else ended.problem
+            ended = run_command(command, context, context.folder / "evidence" / f"{command.name}.txt")
+            place = f"its output is in {_relative(ended.output, context.root)}" if ended.is_kept else ended.problem
             if ended.how == "not-started":
                 warnings.append(f"{command.metric} is unknown: {command.text!r}: {ended.problem}")
             elif ended.code is None:
@@ -48,20 +48,20 @@ class CommandProvider(Provider):
 PROVIDER = CommandProvider()
 
 
-def run_command(command: EvidenceCommand, scene: Scene, log: Path) -> Ended:
+def run_command(command: EvidenceCommand, context: EvidenceContext, log: Path) -> Ended:
     """Run it in the root, and tell whoever waits for long."""
     said_at = _SAYS_AFTER
 
     def tell(seconds: float) -> None:
         nonlocal said_at
         if seconds >= said_at:
-            scene.show(f"phase gate: {command.name} runs for {seconds:.0f} s: {command.text}")
+            context.show(f"phase gate: {command.name} runs for {seconds:.0f} s: {command.text}")
             said_at *= 2
 
     ended = run_process(
         command.run,
         shell=command.shell,
-        cwd=scene.root,
+        cwd=context.root,
         environment=os.environ,
         timeout=command.timeout,
         log=log,

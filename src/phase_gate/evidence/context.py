@@ -15,7 +15,7 @@ def say_nothing(text: str) -> None:
     """Where nobody watches."""
 
 
-class Scene(Value):
+class EvidenceContext(Value):
     """The project at the moment of a look."""
 
     root: Path
@@ -43,9 +43,9 @@ class Scene(Value):
 class Provider(Protocol):
     """One kind of evidence. Its names, and since when it compares, stand in `gate.measured`."""
 
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         """Look. What it raises makes all of its names unknown."""
 
-    def remember(self, scene: Scene) -> Any:
+    def remember(self, context: EvidenceContext) -> Any:
         """Return, as JSON, what a later look is to be compared with; None for nothing."""
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_filtered_files
@@ -33,33 +33,33 @@ class _NothingKnownError(Exception):
 
 
 class GitProvider(Provider):
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         try:
-            now = _look(scene)
+            now = _look(context)
         except NoGitError:
-            return Measured(warnings=(f"{_names(scene)} unknown: git does not answer in {scene.root.name or '/'}",))
+            return Measured(warnings=(f"{_names(context)} unknown: git does not answer in {context.root.name or '/'}",))
         metrics: dict[str, MetricValue] = {"tree_clean": not now["dirty"]}
         warnings: list[str] = []
-        before = scene.recall("git")
-        if not _SINCE_PHASE.isdisjoint(scene.wanted):
+        before = context.recall("git")
+        if not _SINCE_PHASE.isdisjoint(context.wanted):
             try:
-                metrics["files_changed"] = len(_changed(scene, before, now))
-                metrics["commits"] = _count_commits(scene, before, now)
+                metrics["files_changed"] = len(_changed(context, before, now))
+                metrics["commits"] = _count_commits(context, before, now)
             except (_NothingKnownError, NoGitError) as error:
                 warnings.append(f"files_changed and commits are unknown: {str(error) or _GONE}")
         memory = {}
-        if _SINCE_RUN in scene.wanted:
+        if _SINCE_RUN in context.wanted:
             memory = {_ITERATION: now}
             try:
-                metrics[_SINCE_RUN] = len(_changed(scene, scene.recall(_ITERATION) or before, now))
+                metrics[_SINCE_RUN] = len(_changed(context, context.recall(_ITERATION) or before, now))
             except (_NothingKnownError, NoGitError) as error:
                 warnings.append(f"{_SINCE_RUN} is unknown: {str(error) or _GONE}")
-        found = {name: value for name, value in metrics.items() if name in scene.wanted}
+        found = {name: value for name, value in metrics.items() if name in context.wanted}
         return Measured(metrics=found, warnings=tuple(warnings), remembered=memory)
 
-    def remember(self, scene: Scene) -> Any:
+    def remember(self, context: EvidenceContext) -> Any:
         try:
-            return _look(scene)
+            return _look(context)
         except NoGitError:
             return None  # the look at the end of the run says so
 
@@ -77,42 +77,42 @@ class Since(Value):
     files: frozenset[str] | None = None
 
 
-def look_since(scene: Scene, before: Any, *, submodules: Iterable[str] | None = None) -> Since:
+def look_since(context: EvidenceContext, before: Any, *, submodules: Iterable[str] | None = None) -> Since:
     """Return what git shows now, and how many files are not what they were at an earlier look.
 
     :param submodules: those that are checked out, where they are known already.
     """
     try:
-        now = _look(scene, submodules)
+        now = _look(context, submodules)
     except NoGitError:
         return Since()
     try:
-        files = frozenset(_changed(scene, before, now))
+        files = frozenset(_changed(context, before, now))
         return Since(now=now, changed=len(files), files=files)
     except (_NothingKnownError, NoGitError):
         return Since(now=now)
 
 
-def _names(scene: Scene) -> str:
-    wanted = sorted(scene.wanted & {"tree_clean", *_SINCE_PHASE, _SINCE_RUN})
+def _names(context: EvidenceContext) -> str:
+    wanted = sorted(context.wanted & {"tree_clean", *_SINCE_PHASE, _SINCE_RUN})
     return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'}"
 
 
-def _look(scene: Scene, submodules: Iterable[str] | None = None) -> dict[str, Any]:
+def _look(context: EvidenceContext, submodules: Iterable[str] | None = None) -> dict[str, Any]:
     """Return the commit, and what is not committed with the hash of its content; none that belongs to us.
 
     Of files behind filters that the repository brings along, all contents: git can't compare those.
     """
-    root = str(scene.root)
+    root = str(context.root)
     status = read_status(root, submodules=submodules)
-    dirty = {path: _hash(scene.root, path) for path in status.rows if not _is_ours(scene, path)}
-    cache = scene.state_folder / "cache" / FILTERED_CACHE
-    filtered = take_filtered_files(root, cache_file=cache, state_folder=scene.state_folder)
+    dirty = {path: _hash(context.root, path) for path in status.rows if not _is_ours(context, path)}
+    cache = context.state_folder / "cache" / FILTERED_CACHE
+    filtered = take_filtered_files(root, cache_file=cache, state_folder=context.state_folder)
     return {"head": status.head, "dirty": dirty, **({"filtered": filtered} if filtered else {})}
 
 
-def _is_ours(scene: Scene, path: str) -> bool:
-    return ".phase-gate" in path.split("/") or (scene.root / path).is_relative_to(scene.state_folder)
+def _is_ours(context: EvidenceContext, path: str) -> bool:
+    return ".phase-gate" in path.split("/") or (context.root / path).is_relative_to(context.state_folder)
 
 
 def _hash(root: Path, path: str) -> str:
@@ -137,30 +137,30 @@ def _describe_repository(folder: str) -> bytes:
     return os.fsencode("\0".join((status.head or "", *(f"{what} {path}" for path, what in status.rows.items()))))
 
 
-def _changed(scene: Scene, before: Any, now: dict[str, Any]) -> set[str]:
+def _changed(context: EvidenceContext, before: Any, now: dict[str, Any]) -> set[str]:
     """Return the files whose content is not what it was, committed or not."""
     if before is None:
         raise _NothingKnownError("nothing was remembered when the phase began; the next phase will know")
-    root = str(scene.root)
+    root = str(context.root)
     differs: set[str] = set()
     if before["head"] != now["head"]:
         old = before["head"] or _empty_tree(root)
         listed = run_git(root, "diff-tree", "-r", "--name-only", "--relative", "-z", old, now["head"] or old)
-        differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(scene, path)}
+        differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(context, path)}
     was, dirty = before["dirty"], now["dirty"]
     changed = (differs | set(dirty)) - set(was)
-    changed |= {path for path, content in was.items() if dirty.get(path, _hash(scene.root, path)) != content}
+    changed |= {path for path, content in was.items() if dirty.get(path, _hash(context.root, path)) != content}
     # By their own bytes, where both looks have them.
     then, there = before.get("filtered", {}), now.get("filtered", {})
     compared = set(then) & set(there)
     return (changed - compared) | {path for path in compared if then[path] != there[path]}
 
 
-def _count_commits(scene: Scene, before: Any, now: dict[str, Any]) -> int:
+def _count_commits(context: EvidenceContext, before: Any, now: dict[str, Any]) -> int:
     if before["head"] == now["head"]:
         return 0
     span = now["head"] if before["head"] is None else f"{before['head']}..{now['head']}"
-    return int(run_git(str(scene.root), "rev-list", "--count", span))
+    return int(run_git(str(context.root), "rev-list", "--count", span))
 
 
 def _empty_tree(root: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import SINCE, SINCE_EXIT, Measured, Remembered, Since, wanted_providers
 
 #: Providers that are modules of this package. Only those that are asked are imported: some stand on large libraries.
@@ -19,36 +19,40 @@ class _Absent(Provider):
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         return Measured(warnings=(f"what a {self._name} asks for is unknown: this cycle began as none",))
 
 
-def wanted_here(scene: Scene) -> dict[str, Provider]:
+def wanted_here(context: EvidenceContext) -> dict[str, Provider]:
     """Return the providers to ask."""
-    return {name: _provider(name, scene) for name in wanted_providers(scene.wanted, scene.configuration)}
+    return {name: _provider(name, context) for name in wanted_providers(context.wanted, context.configuration)}
 
 
-def _provider(name: str, scene: Scene) -> Provider:
+def _provider(name: str, context: EvidenceContext) -> Provider:
     if name in _OWN:
         provider: Provider = import_module(f"phase_gate.evidence.{name}").PROVIDER
         return provider
-    return scene.more.get(name) or _Absent(name)
+    return context.more.get(name) or _Absent(name)
 
 
-def gather_evidence(scene: Scene, providers: Mapping[str, Provider] | None = None) -> Measured:
+def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] | None = None) -> Measured:
     """Return what all of them measured, as one."""
     found = Measured()
-    for name, provider in (wanted_here(scene) if providers is None else providers).items():
+    for name, provider in (wanted_here(context) if providers is None else providers).items():
         try:
-            measured = provider.measure(scene)
+            measured = provider.measure(context)
         except Exception as error:
             measured = Measured(warnings=(_complain(name, error),))
         found = _join(found, measured)
     return found
 
 
-def remember(
-    phase: Scene, cycle: Scene | None, *, keep: Callable[[str, Any], str], known: Mapping[str, str] | None = None
+def remember_at_entry(
+    phase: EvidenceContext,
+    cycle: EvidenceContext | None,
+    *,
+    keep: Callable[[str, Any], str],
+    known: Mapping[str, str] | None = None,
 ) -> Remembered:
     """Return what those who compare want to know later, stored.
 
@@ -61,7 +65,7 @@ def remember(
     return Remembered(cycle=in_cycle, phase=in_phase, warnings=(*complaints, *more))
 
 
-def remember_at_exit(following: Scene, *, keep: Callable[[str, Any], str]) -> dict[str, str]:
+def remember_at_exit(following: EvidenceContext, *, keep: Callable[[str, Any], str]) -> dict[str, str]:
     """Return, stored, what the next phase is to be compared with where that begins with the present one's end.
 
     :param following: with what the next phase's rules speak of.
@@ -70,7 +74,7 @@ def remember_at_exit(following: Scene, *, keep: Callable[[str, Any], str]) -> di
 
 
 def _remember(
-    scene: Scene,
+    context: EvidenceContext,
     since: Since,
     keep: Callable[[str, Any], str],
     known: Mapping[str, str],
@@ -79,7 +83,7 @@ def _remember(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     found: dict[str, str] = {}
     complaints: list[str] = []
-    wanted = [name for name in wanted_providers(scene.wanted, scene.configuration) if SINCE.get(name) == since]
+    wanted = [name for name in wanted_providers(context.wanted, context.configuration) if SINCE.get(name) == since]
     for name in wanted:
         if only is not None and name not in only:
             continue
@@ -87,7 +91,7 @@ def _remember(
             found[name] = known[name]
             continue
         try:
-            memory = wanted_here(scene)[name].remember(scene)
+            memory = wanted_here(context)[name].remember(context)
         except Exception as error:
             complaints.append(_complain(name, error))
             continue

@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 from typing import Any
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.fingerprint import compile_globs
 
@@ -18,13 +18,13 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 class SourcesProvider(Provider):
     """Measures nothing: `quality` asks for what it remembers."""
 
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         return Measured()
 
-    def remember(self, scene: Scene) -> Any:
-        if not scene.configuration.quality.enabled or missing_libraries():
+    def remember(self, context: EvidenceContext) -> Any:
+        if not context.configuration.quality.enabled or missing_libraries():
             return None
-        return {path: content_id(data) for path, data in read_files(scene, list_sources(scene)).items()}
+        return {path: content_id(data) for path, data in read_files(context, list_sources(context)).items()}
 
 
 PROVIDER = SourcesProvider()
@@ -35,15 +35,15 @@ def missing_libraries() -> tuple[str, ...]:
     return tuple(name for name in LIBRARIES if importlib.util.find_spec(name) is None)
 
 
-def list_sources(scene: Scene, *, aside: frozenset[str] | None = None) -> list[str]:
+def list_sources(context: EvidenceContext, *, aside: frozenset[str] | None = None) -> list[str]:
     """Return the files to look at, sorted: Python, neither tests nor documents, as the configuration has it.
 
     :param aside: files beside tests and documents, as they were. One that has come since is looked at: code does not
         get better by being moved there.
     """
-    settings = scene.configuration.quality
+    settings = context.configuration.quality
     included, excluded = compile_globs(settings.include), compile_globs(settings.exclude)
-    tests, beside = scene.known_tests(), _beside(scene)
+    tests, beside = context.known_tests(), _beside(context)
 
     def is_source(path: str) -> bool:
         if not path.endswith(".py") or path in tests or _is_named_like_test(path):
@@ -52,17 +52,17 @@ def list_sources(scene: Scene, *, aside: frozenset[str] | None = None) -> list[s
             return False
         return not beside(path) or (aside is not None and path not in aside)
 
-    return scene.list_files(is_source)
+    return context.list_files(is_source)
 
 
-def list_aside(scene: Scene) -> list[str]:
+def list_aside(context: EvidenceContext) -> list[str]:
     """Return the Python files that stand beside tests and documents and are not looked at."""
-    beside = _beside(scene)
-    return scene.list_files(lambda path: path.endswith(".py") and beside(path))
+    beside = _beside(context)
+    return context.list_files(lambda path: path.endswith(".py") and beside(path))
 
 
-def _beside(scene: Scene) -> Any:
-    is_document = compile_globs(scene.configuration.docs)
+def _beside(context: EvidenceContext) -> Any:
+    is_document = compile_globs(context.configuration.docs)
     return lambda path: is_document(path) or bool(_TEST_FOLDERS & set(path.split("/")[:-1]))
 
 
@@ -71,12 +71,12 @@ def _is_named_like_test(path: str) -> bool:
     return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
 
 
-def read_files(scene: Scene, paths: list[str]) -> dict[str, bytes]:
+def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
     """Return what is in the files; one that can't be read has vanished, or is none."""
     found: dict[str, bytes] = {}
     for path in paths:
         try:
-            found[path] = (scene.root / path).read_bytes()
+            found[path] = (context.root / path).read_bytes()
         except OSError:
             continue
     return found

@@ -80,6 +80,10 @@ class Part:
         """Return the files, folders and globs that a verdict speaks of beside the sources; None: what runs imported."""
         return None
 
+    def evidence(self) -> Any:
+        """Return what gathers and remembers for the part, an `evidence.gathering.PartEvidence`; None: nothing does."""
+        return None
+
     def standing(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
         """Return where the task stands; None where that is said by its phases and runs."""
         return None

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from phase_gate.errors import NotAllowedError
+from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Kind, override_record
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import Pipeline, find_pipeline
 from phase_gate.pipeline.order import rules_of
-from phase_gate.project import Project
-from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.workflow.model import Workflow
 
 
-def begin_cycle(project: Project, store: TaskStore, workflow: Workflow) -> State:
+def begin_cycle(task: Task, workflow: Workflow) -> State:
     """Enter the first phase of a new cycle, with the constitution on record. Returns the state after it."""
-    with store.transaction() as change:
-        store.refuse_while_running(change.opened.state)
+    with task.store.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
-        enter_first(project, store, workflow, change)
+        enter_first(task, workflow, change)
     return change.state
 
 
-def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: Transaction) -> None:
+def enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
     """Record a new cycle. Refuses one whose constitution is not there: no gate of it could ever open."""
-    rules = rules_of(workflow)
+    project, rules = task.project, rules_of(workflow)
     missing = [path for path in rules.constitution if not (project.root / path).is_file()]
     if missing:
         raise NotAllowedError(
@@ -43,7 +43,7 @@ def enter_first(project: Project, store: TaskStore, workflow: Workflow, change: 
             workflow,
             run=None,
             allow_non_interactive=project.configuration.allow_non_interactive,
-            remembered=project.remember(workflow, workflow.first, store, state, begins_cycle=True),
+            remembered=remember(task.after(change), workflow, workflow.first, begins_cycle=True),
         )
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.evidence.context import Scene
-from phase_gate.evidence.providers import gather_evidence
+from phase_gate.evidence.context import Provider
+from phase_gate.evidence.gathering import PartEvidence, gather
 from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import with_checks
@@ -23,33 +24,39 @@ if TYPE_CHECKING:
     from phase_gate.gate.state import State
     from phase_gate.project import Project
     from phase_gate.storage.store import TaskStore
+    from phase_gate.task import Task
     from phase_gate.workflow.model import Phase, Workflow
 
 
-def gather_for_pipeline(
-    project: Project, scene: Scene, workflow: Workflow, phase: Phase, store: TaskStore, state: State
-) -> Measured:
-    """Return what is measured beside the tests, the checks of the phase included."""
-    pipeline = find_pipeline(state)
-    if pipeline is not None:
+class PipelineEvidence(PartEvidence):
+    def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
+        pipeline = find_pipeline(task.state)
+        if pipeline is None:
+            return {}
         view = PipelineView(
             workflow=workflow,
             phase=phase,
             pipeline=pipeline,
-            load=store.objects.load,
-            name_rules=lambda: rules_now(project, state, workflow),
-            tree_files=lambda: project.take_tree().files,
+            load=task.store.objects.load,
+            name_rules=lambda: rules_now(task.project, task.state, workflow),
+            tree_files=lambda: task.project.take_tree().files,
         )
-        scene = replace(scene, more={"pipeline": PipelineProvider(view)})
-    measured = gather_evidence(scene)
-    checks = requires_of(phase).checks
-    return with_checks(measured, checks) if checks else measured
+        return {PIPELINE: PipelineProvider(view)}
+
+    def conclude(self, measured: Measured, phase: Phase) -> Measured:
+        """Return what was measured, with the checks of the phase."""
+        checks = requires_of(phase).checks
+        return with_checks(measured, checks) if checks else measured
+
+    def remember(
+        self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
+    ) -> Remembered:
+        return remember_pipeline(task.project, found, workflow, phase, task.store, begins_cycle=begins_cycle)
 
 
-def look_again(project: Project, workflow: Workflow, phase: Phase, store: TaskStore, state: State) -> Measured:
+def look_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
     """Return what a verdict that comes after a run has to look at anew; checks are the run's own."""
-    scene = project.scene(LOOKED_AT, store, state, phase=phase.name)
-    return gather_for_pipeline(project, scene, workflow, replace(phase, requires=_without_checks(phase)), store, state)
+    return gather(task, workflow, replace(phase, requires=_without_checks(phase)), wanted=LOOKED_AT)
 
 
 def _without_checks(phase: Phase) -> object:

@@ -27,6 +27,11 @@ class PipelinePart(Part):
 
         return workflow_from_json(load(value.rules)["workflow"])
 
+    def evidence(self) -> Any:
+        from phase_gate.pipeline.memory import PipelineEvidence  # it looks at files: only a run and a verdict do
+
+        return PipelineEvidence()
+
     def following(self, value: Pipeline, workflow: Workflow, current: Phase) -> tuple[str, str]:
         way = following(value, workflow, current)
         return way.phase, way.how

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.artifacts import digest_file, look_at
 from phase_gate.pipeline.evidence import measure
@@ -43,10 +43,10 @@ class PipelineProvider(Provider):
     def __init__(self, view: PipelineView) -> None:
         self._view = view
 
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         view = self._view
-        found = measure(take_look(scene, view), view.pipeline, view.workflow, view.phase)
-        wanted = scene.wanted | _ALWAYS
+        found = measure(take_look(context, view), view.pipeline, view.workflow, view.phase)
+        wanted = context.wanted | _ALWAYS
         return Measured(
             metrics={name: value for name, value in found.metrics.items() if name in wanted},
             findings=tuple(each for each in found.findings if not _is_aside(each.slug, view.phase)),
@@ -59,7 +59,7 @@ def _is_aside(slug: str, phase: Phase) -> bool:
     return slug == "no-pending-request" and slug not in phase.gate_1.guards
 
 
-def take_look(scene: Scene, view: PipelineView) -> Look:
+def take_look(context: EvidenceContext, view: PipelineView) -> Look:
     """Return what is seen of the project, as far as the phase asks for it."""
     rules = rules_of(view.workflow)
     requires = requires_of(view.phase)
@@ -68,22 +68,22 @@ def take_look(scene: Scene, view: PipelineView) -> Look:
         wanted |= set(requires.consensus.on)
     drift = None
     if DRIFT in view.phase.raises and rules.drift is not None:
-        drift = look_for_drift(scene, rules.drift, view.pipeline.base, left_out(scene, rules))
+        drift = look_for_drift(context, rules.drift, view.pipeline.base, left_out(context, rules))
     return Look(
         artifacts={
-            name: look_at(scene.root, artifact) if name in wanted else Seen()
+            name: look_at(context.root, artifact) if name in wanted else Seen()
             for name, artifact in rules.artifacts.items()
         },
-        constitution={path: digest_file(scene.root / path) for path in rules.constitution},
+        constitution={path: digest_file(context.root / path) for path in rules.constitution},
         tree=tree_of(view.tree_files(), rules),
         changed_rules=_changed_rules(view),
         drift=drift,
     )
 
 
-def left_out(scene: Scene, rules: PipelineRules) -> Callable[[str], bool]:
+def left_out(context: EvidenceContext, rules: PipelineRules) -> Callable[[str], bool]:
     """Return what tells documents and artifacts from the code."""
-    matches = compile_globs((*scene.configuration.docs, *(each.path for each in rules.artifacts.values())))
+    matches = compile_globs((*context.configuration.docs, *(each.path for each in rules.artifacts.values())))
     return lambda path: matches(path) or ".phase-gate" in path.split("/")
 
 
@@ -111,11 +111,13 @@ def commit_of(root: str) -> str:
         return ""
 
 
-def look_for_drift(scene: Scene, rules: Drift, base: str, is_left_out: Callable[[str], bool]) -> Drifted | None:
+def look_for_drift(
+    context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]
+) -> Drifted | None:
     """Return what changed since that commit, documents and artifacts left out; None if git can't tell."""
     if not base:
         return None
-    root = str(scene.root)
+    root = str(context.root)
     try:
         changed = _count(root, base)
         others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
@@ -123,9 +125,9 @@ def look_for_drift(scene: Scene, rules: Drift, base: str, is_left_out: Callable[
         return None
     for path in os.fsdecode(others).split("\0"):
         if path:
-            changed[path] = _count_lines(scene, path)
+            changed[path] = _count_lines(context, path)
     kept = {path: lines for path, lines in changed.items() if not is_left_out(path)}
-    return Drifted(files=_configuration(scene, rules, kept), lines=sum(kept.values()))
+    return Drifted(files=_configuration(context, rules, kept), lines=sum(kept.values()))
 
 
 def _count(root: str, base: str) -> dict[str, int]:
@@ -152,14 +154,14 @@ def _read_numbers(root: str, *compared: str) -> Iterator[tuple[str, int]]:
             yield path, sum(int(number) for number in (added, removed) if number.isdigit())
 
 
-def _configuration(scene: Scene, rules: Drift, changed: Mapping[str, int]) -> dict[str, str]:
+def _configuration(context: EvidenceContext, rules: Drift, changed: Mapping[str, int]) -> dict[str, str]:
     matches = compile_globs(rules.files)
-    return {path: digest_file(scene.root / path) for path in changed if matches(path)}
+    return {path: digest_file(context.root / path) for path in changed if matches(path)}
 
 
-def _count_lines(scene: Scene, path: str) -> int:
+def _count_lines(context: EvidenceContext, path: str) -> int:
     try:
-        with (scene.root / path).open("rb") as file:
+        with (context.root / path).open("rb") as file:
             # A binary file has no lines, as git sees it.
             if b"\0" in file.read(8192):
                 return 0

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from phase_gate.evidence.gathering import remember
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.judged_run import JudgedRun, judge_run
 from phase_gate.gate.outcomes import References
@@ -22,6 +23,7 @@ from phase_gate.storage import last_files
 from phase_gate.storage.references import load_references
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
+from phase_gate.task import Task
 from phase_gate.values import Value, replace
 
 
@@ -72,7 +74,7 @@ def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSig
         remember_next=lambda: run.remember_next(state),
         state=ended.state,
         workflow=run.workflow,
-        look=lambda phase: run.project.remember(run.workflow, phase, run.store, state, begins_cycle=False),
+        look=lambda phase: remember(Task(run.project, run.store, state), run.workflow, phase),
     )
     return Finished((*ended.events, *verdict), ended.evaluation, kind, is_green)
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from phase_gate.errors import StorageError
+from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.flakiness import FEWEST, GREEN_RUNS
 from phase_gate.gate.forked import say_forked
@@ -204,11 +205,10 @@ class RecordedRun:
     def _remember(self, state: State, entry: Entry) -> None:
         if entry.how is How.STAY:
             return
-        self.remembered = self.project.remember(
+        self.remembered = remember(
+            Task(self.project, self.store, state),
             self.workflow,
             entry.phase,
-            self.store,
-            state,
             begins_cycle=entry.begins_cycle,
             known=state.memory.exit if entry.how is How.NEXT else {},
         )
@@ -218,7 +218,7 @@ class RecordedRun:
         """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
         if self._exit_memory is None:
             assert self.phase is not None, "the run was begun"
-            self._exit_memory = self.project.remember_next(self.workflow, self.phase, self.store, state)
+            self._exit_memory = remember_next(Task(self.project, self.store, state), self.workflow, self.phase)
         return self._exit_memory
 
     def _report_lost(self, change: Transaction) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from phase_gate.errors import PhaseGateError
+from phase_gate.evidence.context import say_nothing
+from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import split_id
@@ -34,6 +36,7 @@ from phase_gate.storage import last_files
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.tree.beside import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import add_beside, changed_sources
+from phase_gate.task import Task
 from phase_gate.values import replace
 
 if TYPE_CHECKING:
@@ -168,7 +171,7 @@ def make_record(
     if in_first_phase and looked.snapshots.baseline is not None:
         before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
-    measured = project.gather_evidence(run.workflow, run.phase, run.store, looked, show=show)
+    measured = gather(Task(project, run.store, looked), run.workflow, run.phase, show=show or say_nothing)
     missing = missing_modules(run)
     found = (*measured.findings, *look_for_oddities(root, after.files, inventory, since=frozen_at))
     return RunRecord(

@@ -7,6 +7,7 @@ from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
+from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
@@ -177,9 +178,9 @@ class TaskSession:
 
     def changes(self, state: State, verification: Verification, tree: Tree) -> TaskChanges:
         """Return what changed since the task was taken."""
-        scene = self.project.scene(frozenset(), self.store, state, phase=PHASE)
+        context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
         before = self.store.objects.load(verification.memory)
-        return find_changes(scene, verification, tree, before, others=lambda: self.board.overview)
+        return find_changes(context, verification, tree, before, others=lambda: self.board.overview)
 
     def text_changes(self, verification: Verification, paths: Iterable[str]) -> list[TextChange]:
         """Return what these files were when the task was taken, and what they are."""

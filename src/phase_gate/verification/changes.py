@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import look_since
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs, list_matcher
 from phase_gate.storage.tree.git import try_git
@@ -24,26 +24,29 @@ from phase_gate.verification.texts import remember_texts
 _LEFTOVERS = compile_globs(("**/__pycache__/**", "**/.*/**", "*.pyc", ".coverage*", "node_modules/**"))
 
 
-def remember_files(scene: Scene, tree: Tree, files: Iterable[str]) -> dict[str, Any]:
+def remember_files(context: EvidenceContext, tree: Tree, files: Iterable[str]) -> dict[str, Any]:
     """Return how things are when a task is taken, for `find_changes` and `read_changes`.
 
     :param files: what the task lists.
     """
-    memory: dict[str, Any] = {"git": look_since(scene, None, submodules=tree.submodules).now, "files": dict(tree.files)}
-    return {**memory, "texts": remember_texts(scene.root, memory, list_matcher(files))}
+    memory: dict[str, Any] = {
+        "git": look_since(context, None, submodules=tree.submodules).now,
+        "files": dict(tree.files),
+    }
+    return {**memory, "texts": remember_texts(context.root, memory, list_matcher(files))}
 
 
 def find_changes(
-    scene: Scene, verification: Verification, tree: Tree, before: Any, *, others: Callable[[], Overview]
+    context: EvidenceContext, verification: Verification, tree: Tree, before: Any, *, others: Callable[[], Overview]
 ) -> TaskChanges:
     """Return what changed since the task was taken.
 
     :param before: what `remember_files` gave.
     :param others: asked only where something changed that this task does not list, or HEAD moved.
     """
-    net, head = _changed(scene, tree, before)
+    net, head = _changed(context, tree, before)
     is_listed = list_matcher(verification.spec.files)
-    is_paper = {*verification.papers, scene.configuration.verification.state_file}
+    is_paper = {*verification.papers, context.configuration.verification.state_file}
     owner_of = functools.cache(lambda: _owners(others(), verification.spec.slug))
     theirs: dict[str, str] = {}
 
@@ -57,12 +60,12 @@ def find_changes(
         return owner is None
 
     own = _own_commits(
-        scene, verification, before, head, others=others, is_ours=lambda path: is_listed(path) or is_foreign(path)
+        context, verification, before, head, others=others, is_ours=lambda path: is_listed(path) or is_foreign(path)
     )
     # What a commit brought and a later one took back was changed all the same.
     changed = sorted({*net, *own.files})
     foreign = [path for path in changed if is_foreign(path)]
-    untracked = _untracked(scene, foreign)
+    untracked = _untracked(context, foreign)
     return TaskChanges(
         tree=tree.digest,
         changed=tuple(changed),
@@ -75,11 +78,11 @@ def find_changes(
     )
 
 
-def _changed(scene: Scene, tree: Tree, before: Any) -> tuple[frozenset[str], str]:
+def _changed(context: EvidenceContext, tree: Tree, before: Any) -> tuple[frozenset[str], str]:
     """Return the files that are not what they were, and the commit that HEAD is now."""
     head = ""
     if before["git"] is not None:
-        since = look_since(scene, before["git"], submodules=tree.submodules)
+        since = look_since(context, before["git"], submodules=tree.submodules)
         head = "" if since.now is None else since.now["head"] or ""
         if since.files is not None:
             return since.files, head
@@ -89,7 +92,7 @@ def _changed(scene: Scene, tree: Tree, before: Any) -> tuple[frozenset[str], str
 
 
 def _own_commits(
-    scene: Scene,
+    context: EvidenceContext,
     verification: Verification,
     before: Any,
     head: str,
@@ -101,7 +104,7 @@ def _own_commits(
     if head in ("", base):
         return OwnCommits()
     gate = {row.commit for row in others().rows if row.commit}
-    return find_own_commits(scene.root, base, head, gate=gate, is_ours=is_ours)
+    return find_own_commits(context.root, base, head, gate=gate, is_ours=is_ours)
 
 
 def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
@@ -117,12 +120,12 @@ def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
     return owner
 
 
-def _untracked(scene: Scene, paths: list[str]) -> dict[str, None]:
+def _untracked(context: EvidenceContext, paths: list[str]) -> dict[str, None]:
     """Return the new files that are no sources: nobody added them, and nobody imports them."""
-    candidates = [path for path in paths if not path.endswith(".py") and os.path.lexists(scene.root / path)]
+    candidates = [path for path in paths if not path.endswith(".py") and os.path.lexists(context.root / path)]
     if not candidates:
         return {}
-    listed = try_git(scene.root, "ls-files", "-z", "--", *candidates)
+    listed = try_git(context.root, "ls-files", "-z", "--", *candidates)
     if listed is None:
         return {}
     tracked = set(os.fsdecode(listed).split("\0"))

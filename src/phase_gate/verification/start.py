@@ -12,21 +12,25 @@ from pathlib import Path, PurePath
 
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.verification.changes import remember_files
 from phase_gate.verification.commits import head_of
 from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.model import FINISHED, PHASE, Status, Verification, find_verification
+from phase_gate.verification.model import FINISHED, PHASE, WORKFLOW, Status, Verification, find_verification
 from phase_gate.verification.rules import set_limits
 from phase_gate.verification.spec import TaskSpec
+from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.model_json import workflow_to_json
+from phase_gate.workflow.settings import Overlay
 
 
 class StartOptions(Value):
@@ -112,6 +116,16 @@ def _words(command: str) -> Sequence[str]:
         return command.split()
 
 
+def verification_workflow(project: Project) -> Workflow:
+    """Return the workflow of verify tasks, with what the project's file says of its one phase."""
+    overlay = project.configuration.overlay
+    # The rest of the file speaks of the project's own workflow, which this is not.
+    own = Overlay()
+    if PHASE in overlay.phases:
+        own = replace(overlay, phases={PHASE: overlay.phases[PHASE]}, parameters={})
+    return replace(project, configuration=replace(project.configuration, overlay=own)).workflow(WORKFLOW)
+
+
 def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions) -> bool:
     """Take one task; tell whether it is new. One that is there already, with the same text, stays as it is."""
     settings = session.project.configuration.verification
@@ -122,9 +136,10 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     _refuse_change(session, looked)
     tree = session.tree(spec)
     state = session.state()
-    memory = remember_files(session.project.scene(frozenset(), session.store, state, phase=PHASE), tree, spec.files)
+    context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
+    memory = remember_files(context, tree, spec.files)
     known = collect_known(session.project, session.store, spec, limit=limits["verify"], show=options.show)
-    workflow = session.project.verification_workflow()
+    workflow = verification_workflow(session.project)
     phase = workflow.first
     with session.store.transaction() as change:
         before = find_verification(change.state)

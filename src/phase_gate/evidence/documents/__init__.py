@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.documents.library import Catalogue, Library
 from phase_gate.gate.measured import Measured
 from phase_gate.values import as_dict
@@ -16,18 +16,18 @@ from phase_gate.values import as_dict
 class DocumentProvider(Provider):
     """Measures `docs_generated`, `diagrams_total`, `diagrams_valid`, `has_adr` and `has_c4_diagrams`."""
 
-    def remember(self, scene: Scene) -> Any:
-        catalogue = Catalogue.of(scene.configuration)
-        seen = Library(scene, catalogue).seen()
+    def remember(self, context: EvidenceContext) -> Any:
+        catalogue = Catalogue.of(context.configuration)
+        seen = Library(context, catalogue).seen()
         return {
             "rules": as_dict(catalogue),
             "documents": {path: [each.content, each.text] for path, each in seen.items()},
         }
 
-    def measure(self, scene: Scene) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
         from phase_gate.evidence.documents.look import Look
 
-        return Look(scene).measure()
+        return Look(context).measure()
 
 
 PROVIDER = DocumentProvider()

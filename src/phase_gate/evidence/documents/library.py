@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.workflow.names import REPORT_TITLE
@@ -61,8 +61,8 @@ class Catalogue(Value):
 class Library:
     """Looks the files up once; a text or a page when it is asked for."""
 
-    def __init__(self, scene: Scene, catalogue: Catalogue) -> None:
-        self._root = scene.root
+    def __init__(self, context: EvidenceContext, catalogue: Catalogue) -> None:
+        self._root = context.root
         self._texts: dict[str, str | None] = {}
         self._pages: dict[str, Page] = {}
         included, excluded = compile_globs(catalogue.include), compile_globs(catalogue.exclude)
@@ -74,7 +74,7 @@ class Library:
         def is_wanted(path: str) -> bool:
             return not excluded(path) and (is_document(path) or is_diagram(path) or is_decision(path))
 
-        found = [path for path in scene.list_files(is_wanted) if self._is_text(path)]
+        found = [path for path in context.list_files(is_wanted) if self._is_text(path)]
         self.documents = [path for path in found if is_document(path) and not is_diagram(path)]
         self.diagrams = [path for path in found if is_diagram(path)]
         self.decisions = [path for path in found if is_decision(path) and not is_diagram(path)]

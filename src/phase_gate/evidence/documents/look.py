@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.decisions import find_missing, is_numbered, is_record_like
 from phase_gate.evidence.documents.diagrams import (
     WORDS,
@@ -33,11 +33,11 @@ _DIAGRAM_NAMES = frozenset({"diagrams_total", "diagrams_valid", "has_c4_diagrams
 class Look:
     """One look at the documents: collects metrics, findings and warnings, part by part."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        memory: Mapping[str, Any] | None = scene.recall("documents")
+    def __init__(self, context: EvidenceContext) -> None:
+        self._scene = context
+        memory: Mapping[str, Any] | None = context.recall("documents")
         self._before: dict[str, Seen] | None = None
-        catalogue = Catalogue.of(scene.configuration)
+        catalogue = Catalogue.of(context.configuration)
         self._warnings: list[str] = []
         if memory is not None:
             self._before = {path: Seen(*hashes) for path, hashes in memory["documents"].items()}
@@ -46,7 +46,7 @@ class Look:
                 said = "what counts as a document was changed in phase-gate.yaml"
                 self._warnings.append(f"{said}: that holds from the next cycle on")
         self._catalogue = catalogue
-        self._library = Library(scene, catalogue)
+        self._library = Library(context, catalogue)
         self._metrics: dict[str, MetricValue] = {}
         self._findings: list[Finding] = []
         self._notes: list[str] = []

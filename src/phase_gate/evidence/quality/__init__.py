@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.evidence.context import Provider, Scene
+from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.quality.cache import score_from_json, score_to_json
 from phase_gate.evidence.quality.score import (
     Copy,
@@ -40,13 +40,13 @@ _INSTALL = "pip install 'pytest-phase-gate[quality]'"
 
 
 class QualityProvider(Provider):
-    def measure(self, scene: Scene) -> Measured:
-        tools = _find_tools(scene)
-        return _unknown(scene, tools) if isinstance(tools, str) else _compare(scene, tools)
+    def measure(self, context: EvidenceContext) -> Measured:
+        tools = _find_tools(context)
+        return _unknown(context, tools) if isinstance(tools, str) else _compare(context, tools)
 
-    def remember(self, scene: Scene) -> Any:
-        tools = _find_tools(scene)
-        return None if isinstance(tools, str) else _remember(scene, tools)
+    def remember(self, context: EvidenceContext) -> Any:
+        tools = _find_tools(context)
+        return None if isinstance(tools, str) else _remember(context, tools)
 
 
 PROVIDER = QualityProvider()
@@ -74,9 +74,9 @@ class _Before(Value):
     lint: str
 
 
-def _find_tools(scene: Scene) -> Tools | str:
+def _find_tools(context: EvidenceContext) -> Tools | str:
     """Return the tools, or why there are none."""
-    if not scene.configuration.quality.enabled:
+    if not context.configuration.quality.enabled:
         return "evidence.quality.enabled is false in phase-gate.yaml"
     missing = missing_libraries()
     if missing:
@@ -84,19 +84,19 @@ def _find_tools(scene: Scene) -> Tools | str:
     from phase_gate.evidence.quality.tools import find_tools
 
     try:
-        return find_tools(scene)
+        return find_tools(context)
     except (ImportError, FileNotFoundError) as error:
         return f"{error}; {_INSTALL}"
 
 
-def _unknown(scene: Scene, why: str) -> Measured:
+def _unknown(context: EvidenceContext, why: str) -> Measured:
     """Say why nothing is known to those whose rules ask for it by name. The others need not know that it exists."""
-    names = scene.wanted & QUALITY_METRICS
+    names = context.wanted & QUALITY_METRICS
     return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
 
 
-def _begin_anew(scene: Scene) -> str:
-    return f'phase-gate rewind {scene.phase} --reason "..." begins the phase anew'
+def _begin_anew(context: EvidenceContext) -> str:
+    return f'phase-gate rewind {context.phase} --reason "..." begins the phase anew'
 
 
 def _are(names: frozenset[str]) -> str:
@@ -106,16 +106,16 @@ def _are(names: frozenset[str]) -> str:
 # Looking
 
 
-def _look(scene: Scene, tools: Tools, told: LintSettings, aside: frozenset[str] | None = None) -> _Look:
+def _look(context: EvidenceContext, tools: Tools, told: LintSettings, aside: frozenset[str] | None = None) -> _Look:
     from phase_gate.evidence.quality.cache import QualityCache
     from phase_gate.evidence.quality.tools import measure_files
 
-    sources = read_files(scene, list_sources(scene, aside=aside))
+    sources = read_files(context, list_sources(context, aside=aside))
     contents = {path: content_id(data) for path, data in sources.items()}
-    key = f"{tools.versions}; lint {scene.configuration.quality.lint} {told.digest}"
-    cache = QualityCache(scene.state_folder / "cache" / "quality.json", key)
+    key = f"{tools.versions}; lint {context.configuration.quality.lint} {told.digest}"
+    cache = QualityCache(context.state_folder / "cache" / "quality.json", key)
     known = cache.load(contents)
-    fresh = measure_files(scene, tools, told, {path: data for path, data in sources.items() if path not in known})
+    fresh = measure_files(context, tools, told, {path: data for path, data in sources.items() if path not in known})
     files = {**known, **fresh.files}
     cache.save(contents, files)
     return _Look(contents=contents, files=files, unread=fresh.unread)
@@ -127,12 +127,12 @@ def _scores(
     return {path: score_file(file, copies.get(path, ()), limits) for path, file in files.items()}
 
 
-def _remember(scene: Scene, tools: Tools) -> dict[str, Any]:
+def _remember(context: EvidenceContext, tools: Tools) -> dict[str, Any]:
     from phase_gate.evidence.quality.tools import find_lint_settings
 
-    limits = scene.configuration.quality
-    told = find_lint_settings(scene)
-    look = _look(scene, tools, told)
+    limits = context.configuration.quality
+    told = find_lint_settings(context)
+    look = _look(context, tools, told)
     scores = _scores(look.files, find_copies(look.files, limits.duplicate_lines), limits)
     return {
         "versions": tools.versions,
@@ -140,13 +140,13 @@ def _remember(scene: Scene, tools: Tools) -> dict[str, Any]:
         "lint": told.digest,
         "files": {path: [look.contents[path], *score_to_json(score)] for path, score in scores.items()},
         "hidden": count_hidden(look.files),
-        "aside": list_aside(scene),
+        "aside": list_aside(context),
         "unread": sorted(look.unread),
     }
 
 
-def _recall(scene: Scene) -> _Before | None:
-    memory = scene.recall("quality")
+def _recall(context: EvidenceContext) -> _Before | None:
+    memory = context.recall("quality")
     if memory is None:
         return None
     return _Before(
@@ -164,28 +164,28 @@ def _recall(scene: Scene) -> _Before | None:
 # Comparing
 
 
-def _compare(scene: Scene, tools: Tools) -> Measured:
+def _compare(context: EvidenceContext, tools: Tools) -> Measured:
     from phase_gate.evidence.quality.tools import ToolError, find_lint_settings
 
-    before = _recall(scene)
-    told = find_lint_settings(scene)
-    changed = "" if before is None else _changed_rules(scene, before, told)
+    before = _recall(context)
+    told = find_lint_settings(context)
+    changed = "" if before is None else _changed_rules(context, before, told)
     if changed:
         return Measured(
             warnings=(
                 f"quality is unknown: {changed} changed since the phase began; set them back, or take them as they "
-                f"are: {_begin_anew(scene)}",
+                f"are: {_begin_anew(context)}",
             )
         )
     try:
-        look = _look(scene, tools, told, None if before is None else before.aside)
+        look = _look(context, tools, told, None if before is None else before.aside)
     except ToolError as error:
         return Measured(warnings=(f"quality is unknown: {error}",))
     files = look.files if before is None else unhide(look.files, before.hidden)
-    limits = scene.configuration.quality
+    limits = context.configuration.quality
     copies = find_copies(files, limits.duplicate_lines)
     scores = _scores(files, copies, limits)
-    scope = _scope(scene.recall("sources"), before, look)
+    scope = _scope(context.recall("sources"), before, look)
     worst_first = sorted(scope & files.keys(), key=lambda path: (-scores[path].points, path))
     places = find_places(files, copies, worst_first, limits)
     compared = before if before is not None and before.versions == tools.versions else None
@@ -206,13 +206,13 @@ def _compare(scene: Scene, tools: Tools) -> Measured:
             scope | _changed_files(compared, look, scores),
             totals=(then, now),
         ),
-        warnings=(*_warn_unread(look, scope), *_warn_unknown_before(scene, before, compared, tools)),
+        warnings=(*_warn_unread(look, scope), *_warn_unknown_before(context, before, compared, tools)),
     )
 
 
-def _changed_rules(scene: Scene, before: _Before, told: LintSettings) -> str:
+def _changed_rules(context: EvidenceContext, before: _Before, told: LintSettings) -> str:
     """Name the rules that are not those of the phase's beginning: what they find can't be compared."""
-    if before.rule != scene.configuration.quality.rule:
+    if before.rule != context.configuration.quality.rule:
         return "the limits under evidence.quality"
     if before.lint != told.digest:
         return f"ruff's settings{f' in {told.files[0]}' if told.files else ''}"
@@ -271,12 +271,12 @@ def _warn_unread(look: _Look, scope: set[str]) -> tuple[str, ...]:
 
 
 def _warn_unknown_before(
-    scene: Scene, before: _Before | None, compared: _Before | None, tools: Tools
+    context: EvidenceContext, before: _Before | None, compared: _Before | None, tools: Tools
 ) -> tuple[str, ...]:
-    names = scene.wanted & {"quality_before", "quality_delta"}
+    names = context.wanted & {"quality_before", "quality_delta"}
     if compared is not None or not names:
         return ()
     why = "nothing was measured when the phase began"
     if before is not None:
         why = f"it was measured with {before.versions} when the phase began, and is with {tools.versions} now"
-    return (f"{_are(names)} unknown: {why}; {_begin_anew(scene)}",)
+    return (f"{_are(names)} unknown: {why}; {_begin_anew(context)}",)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.evidence.context import Scene
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.quality.copies import CodeLine, code_lines
 from phase_gate.evidence.quality.score import FileNumbers, Function, Lint
 from phase_gate.storage.owners import is_in_environment
@@ -47,14 +47,14 @@ class Tools(Value):
     versions: str
 
 
-def find_tools(scene: Scene) -> Tools:
+def find_tools(context: EvidenceContext) -> Tools:
     """Return the tools. Raises ImportError or FileNotFoundError if one is not there, or is the project's own."""
     from importlib.metadata import version
 
     import complexipy
     import ruff.__main__
 
-    top = os.path.realpath(scene.root)
+    top = os.path.realpath(context.root)
     for module in (complexipy, ruff):
         path = os.path.realpath(module.__file__ or "")
         if path.startswith(top + os.sep) and not is_in_environment(path, top):
@@ -70,19 +70,19 @@ class LintSettings(Value):
     files: tuple[str, ...] = ()
 
 
-def find_lint_settings(scene: Scene) -> LintSettings:
+def find_lint_settings(context: EvidenceContext) -> LintSettings:
     """Return what ruff is told by the project's files."""
-    names = scene.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
-    told = {name: text for name in names if (text := _tells_ruff(scene, name))}
+    names = context.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
+    told = {name: text for name in names if (text := _tells_ruff(context, name))}
     if not told:
         return LintSettings()
     digest = hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
     return LintSettings(digest=digest, files=tuple(sorted(told)))
 
 
-def _tells_ruff(scene: Scene, name: str) -> str:
+def _tells_ruff(context: EvidenceContext, name: str) -> str:
     try:
-        data = (scene.root / name).read_bytes()
+        data = (context.root / name).read_bytes()
     except OSError:
         return ""
     if not name.endswith("pyproject.toml"):
@@ -109,7 +109,9 @@ class Measurement(Value):
     unread: Mapping[str, str]
 
 
-def measure_files(scene: Scene, tools: Tools, told: LintSettings, files: Mapping[str, bytes]) -> Measurement:
+def measure_files(
+    context: EvidenceContext, tools: Tools, told: LintSettings, files: Mapping[str, bytes]
+) -> Measurement:
     """Return the numbers of these files."""
     texts: dict[str, str] = {}
     cognitive: dict[str, list[Any]] = {}
@@ -125,10 +127,10 @@ def measure_files(scene: Scene, tools: Tools, told: LintSettings, files: Mapping
         except ValueError as error:
             unread[path] = _explain(str(error), texts[path])
     readable = sorted(cognitive)
-    cyclomatic = _cyclomatic(scene, tools, readable)
+    cyclomatic = _cyclomatic(context, tools, readable)
     lint = hidden = dict[str, list[Lint]]()
-    if scene.configuration.quality.lint:
-        lint, hidden = _lint(scene, tools, told, readable)
+    if context.configuration.quality.lint:
+        lint, hidden = _lint(context, tools, told, readable)
     numbers = {
         path: _join(
             cognitive[path],
@@ -209,10 +211,10 @@ def _nesting(body: list[CodeLine]) -> int:
 # Ruff
 
 
-def _cyclomatic(scene: Scene, tools: Tools, paths: list[str]) -> dict[str, list[tuple[int, int]]]:
+def _cyclomatic(context: EvidenceContext, tools: Tools, paths: list[str]) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = {}
     options = ("--isolated", "--ignore-noqa", "--select=C901", "--config=lint.mccabe.max-complexity=0")
-    for path, row in _ruff(scene, tools, options, paths):
+    for path, row in _ruff(context, tools, options, paths):
         number = _COMPLEX.search(row["message"])
         if row["code"] == "C901" and number is None:
             raise ToolError(f"ruff says {row['message']!r}, where a number was expected")
@@ -222,12 +224,12 @@ def _cyclomatic(scene: Scene, tools: Tools, paths: list[str]) -> dict[str, list[
 
 
 def _lint(
-    scene: Scene, tools: Tools, told: LintSettings, paths: list[str]
+    context: EvidenceContext, tools: Tools, told: LintSettings, paths: list[str]
 ) -> tuple[dict[str, list[Lint]], dict[str, list[Lint]]]:
     """Return the findings that ruff shows, and those that comments hide."""
     options = ("--force-exclude",) if told.files else ("--isolated", f"--select={_RULES}")
-    shown = _findings(_ruff(scene, tools, options, paths), told)
-    found = _findings(_ruff(scene, tools, (*options, "--ignore-noqa"), paths), told)
+    shown = _findings(_ruff(context, tools, options, paths), told)
+    found = _findings(_ruff(context, tools, (*options, "--ignore-noqa"), paths), told)
     hidden = {path: _less(rows, shown.get(path, [])) for path, rows in found.items()}
     return shown, {path: rows for path, rows in hidden.items() if rows}
 
@@ -247,10 +249,10 @@ def _findings(rows: Iterable[tuple[str, Mapping[str, Any]]], told: LintSettings)
 
 
 def _ruff(
-    scene: Scene, tools: Tools, options: tuple[str, ...], paths: list[str]
+    context: EvidenceContext, tools: Tools, options: tuple[str, ...], paths: list[str]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what ruff finds, with the path from the root. It changes no file, whatever the project's settings say."""
-    root = os.path.realpath(scene.root)
+    root = os.path.realpath(context.root)
     known = {os.path.join(root, path): path for path in paths}
     command = [tools.ruff, "check", "--no-fix", "--no-cache", "--exit-zero", "--quiet", "--output-format=json"]
     environment = {name: text for name, text in os.environ.items() if not name.startswith("RUFF_")}

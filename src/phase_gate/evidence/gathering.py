@@ -1,0 +1,131 @@
+"""Gather what the rules of a phase ask for, and remember how things are for later comparisons.
+
+Looks at the project for a task. What a feature adds to that comes through its part, as a `PartEvidence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from phase_gate.evidence.context import EvidenceContext, Provider, say_nothing
+from phase_gate.evidence.providers import gather_evidence, remember_at_entry, remember_at_exit
+from phase_gate.gate.measured import Measured, Remembered, wanted_names
+from phase_gate.gate.parts import parts_of_workflow
+from phase_gate.values import replace
+from phase_gate.workflow.metrics import CLAIM_METRICS
+from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
+
+if TYPE_CHECKING:
+    from phase_gate.task import Task
+    from phase_gate.workflow.model import Phase, Workflow
+
+
+class PartEvidence:
+    """What a part adds to the evidence of its workflow. A part returns its own from `Part.evidence`."""
+
+    def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
+        """Return the providers that only this part has."""
+        return {}
+
+    def conclude(self, measured: Measured, phase: Phase) -> Measured:
+        """Return what was measured, with what follows from all of it."""
+        return measured
+
+    def remember(
+        self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
+    ) -> Remembered:
+        """Return what was remembered where a phase is entered, with what this part wants to know later."""
+        return found
+
+
+def gather(
+    task: Task,
+    workflow: Workflow,
+    phase: Phase,
+    *,
+    wanted: frozenset[str] | None = None,
+    show: Callable[[str], None] = say_nothing,
+) -> Measured:
+    """Return what is measured beside the tests.
+
+    :param wanted: the names to measure; where left out, those that the phase's rules speak of.
+    """
+    names = wanted_names(workflow, phase) if wanted is None else wanted
+    context = context_of(task, names, phase=phase.name, show=show)
+    added = tuple(_added_by_parts(workflow))
+    for part in added:
+        context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
+    measured = gather_evidence(context)
+    for part in added:
+        measured = part.conclude(measured, phase)
+    return measured
+
+
+def remember(
+    task: Task,
+    workflow: Workflow,
+    phase: Phase,
+    *,
+    begins_cycle: bool = False,
+    known: Mapping[str, str] | None = None,
+) -> Remembered:
+    """Return how things are now that a phase is entered, for later comparisons.
+
+    :param begins_cycle: a cycle begins with it, so what the rules of all phases speak of is remembered too.
+    :param known: what was remembered of the phase already, when the one before ended.
+    """
+    in_phase = _with_claims(wanted_names(workflow, phase), task.project.configuration)
+    in_cycle = frozenset().union(*(wanted_names(workflow, each) for each in workflow.phases))
+    found = remember_at_entry(
+        context_of(task, in_phase, phase=phase.name),
+        context_of(task, in_cycle, phase=phase.name) if begins_cycle else None,
+        keep=task.store.keep,
+        known=known or {},
+    )
+    for part in _added_by_parts(workflow):
+        found = part.remember(found, task, workflow, phase, begins_cycle=begins_cycle)
+    return found
+
+
+def remember_next(task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, str]:
+    """Return how things are when a phase ends, for the one that follows: its first run may come much later."""
+    following = workflow.phase(phase.next)
+    if following is None:
+        return {}
+    context = context_of(task, wanted_names(workflow, following), phase=following.name)
+    return remember_at_exit(context, keep=task.store.keep)
+
+
+def context_of(
+    task: Task, wanted: frozenset[str], *, phase: str, show: Callable[[str], None] = say_nothing
+) -> EvidenceContext:
+    """Return the task's project as providers see it."""
+    project, store, state = task.project, task.store, task.state
+    remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run}
+    known = state.snapshots.known
+    return EvidenceContext(
+        root=project.root,
+        folder=project.folder,
+        state_folder=project.state_folder,
+        configuration=project.configuration,
+        wanted=wanted,
+        phase=phase,
+        show=show,
+        list_files=project.list_files,
+        recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
+        known_tests=lambda: frozenset() if known is None else frozenset(store.objects.load_inventory(known).files),
+    )
+
+
+def _added_by_parts(workflow: Workflow) -> Iterator[PartEvidence]:
+    for _, part in parts_of_workflow(workflow):
+        added: PartEvidence | None = part.evidence()
+        if added is not None:
+            yield added
+
+
+def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozenset[str]:
+    """Return the names, with what a claim is compared with where claims are set up, or asked for."""
+    is_set = configuration.exit_gate != ExitGate() or configuration.confidence != ConfidenceRules()
+    return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
