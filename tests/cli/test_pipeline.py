@@ -204,7 +204,8 @@ def test_only_a_person_rejects_what_a_phase_found_or_what_blocks(pipe: Pipe) -> 
         ran = pipe.gate("pipeline", "request", "reject", name, "--reason", "no time for it", "--by", "ann")
         assert ran.code == 13
         assert "for a person at a terminal" in ran.err
-    assert [row["status"] for row in pipe.pipeline["requests"]] == ["proposed", "proposed"]
+    listed = pipe.gate("pipeline", "request", "list", "--json").document["requests"]
+    assert [row["status"] for row in listed] == ["proposed", "proposed"]
 
 
 def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:

@@ -21,8 +21,9 @@ from phase_gate.pipeline.recovery import (
     stuck_sections,
     stuck_to_json,
 )
-from phase_gate.pipeline.show import needs_of, render_sections
+from phase_gate.pipeline.show import needs_of
 from phase_gate.pipeline.verdict import Plan, failure_events
+from phase_gate.report.stuck import render_sections
 from phase_gate.task import Task
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow

@@ -55,16 +55,6 @@ def _artifact(artifact: Artifact) -> str:
     return f"{artifact.name}: {artifact.path}" + (f" ({'; '.join(wants)})" if wants else "")
 
 
-def render_sections(title: str, sections: list[tuple[str, list[str]]], *, markdown: bool) -> str:
-    """Return a report with headings; the same in both forms."""
-    lines = [f"# {title}" if markdown else title, ""]
-    for heading, rows in sections:
-        lines += [f"## {heading}", ""] if markdown else [heading]
-        lines += [f"- {row}" if markdown else f"  {row}" for row in rows]
-        lines.append("")
-    return "\n".join(lines).rstrip("\n")
-
-
 def vote_rows(votes: VoteStanding) -> list[str]:
     """Return how the votes of a phase stand, for people."""
     names, tally = ", ".join(votes.on), votes.tally

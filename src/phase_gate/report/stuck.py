@@ -1,4 +1,4 @@
-"""The stuck report, as text and as Markdown, from one value."""
+"""Reports for a person where the work is stuck, as text and as Markdown: one form for the breaker and for pipelines."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ _FILES_SHOWN = 5
 def render_stuck(report: StuckReport, *, markdown: bool = False) -> str:
     """Return the report; the same sections in both forms."""
     title = f"Stuck in {report.phase}: {report.breaker.reason}" if report.breaker.reason else f"{report.phase}"
+    return render_sections(title, _sections(report, code="`" if markdown else ""), markdown=markdown)
+
+
+def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *, markdown: bool) -> str:
+    """Return headings with rows; the same in both forms."""
     lines = [f"# {title}" if markdown else title, ""]
-    for heading, rows in _sections(report, code="`" if markdown else ""):
-        lines.append(f"## {heading}" if markdown else heading)
-        if markdown:
-            lines.append("")
-        lines += [f"- {row}" if markdown else f"  {row}" for row in rows] or [_indent("none", markdown=markdown)]
+    for heading, rows in sections:
+        lines += [f"## {heading}", ""] if markdown else [heading]
+        lines += [f"- {row}" if markdown else f"  {row}" for row in rows] or ["none" if markdown else "  none"]
         lines.append("")
     return show_rows(lines).rstrip("\n")
-
-
-def _indent(text: str, *, markdown: bool) -> str:
-    return text if markdown else f"  {text}"
 
 
 def _sections(report: StuckReport, *, code: str) -> Iterator[tuple[str, Iterable[str]]]:
