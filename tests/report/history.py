@@ -30,7 +30,7 @@ from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
 from phase_gate.recording.closing import store_objects
-from phase_gate.report.story.builder import Teller
+from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.rules.files import load_compiled
 from phase_gate.values import replace
@@ -169,12 +169,12 @@ class History:
         return self.clock.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def story(self, *, load: Callable[[str], Any] | None = None, lost: tuple[str, ...] = ()) -> Story:
-        teller = Teller(load or self.objects.get)
+        builder = StoryBuilder(load or self.objects.get)
         for event in self.events:
-            teller.see(event)
+            builder.see(event)
         standing = assess(self.state, tree=self.state.trees.last or "", at=self.at, lost=lost)
         ledger = LedgerCheck(events=len(self.events), head=hashlib.sha256(str(len(self.events)).encode()).hexdigest())
-        return teller.tell(standing, ledger, at=self.at, task="default", root=self.root, lost=lost)
+        return builder.build(standing, ledger, at=self.at, task="default", root=self.root, lost=lost)
 
     # --- inside --------------------------------------------------------------------------------------------------
 

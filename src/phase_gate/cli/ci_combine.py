@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
     require_pytest()
     # Loads pytest: only where there is something to combine.
     from phase_gate.recording.options import choose_reports
-    from phase_gate.report.ci import Told, tell_ci
+    from phase_gate.report.ci import CiOutput, write_for_ci
     from phase_gate.report.files import write_reports
     from phase_gate.report.panel import panel_text, render_panel
     from phase_gate.report.story.reading import read_story
@@ -50,12 +50,14 @@ def run(call: Call) -> Answer:
     assert evaluation is not None, "shards of a void run are refused, and none runs inside another run"
     write_reports(reports, evaluation, lambda: read_story(project, store))
     meaning = arguments.exit or defaults.exit
-    told = Told() if defaults.ci == "off" else tell_ci(evaluation, call.environment, meaning=meaning, reports=reports)
+    output = CiOutput()
+    if defaults.ci != "off":
+        output = write_for_ci(evaluation, call.environment, meaning=meaning, reports=reports)
     is_dual = meaning == "dual"
     holds = evaluation.can_exit if is_dual else evaluation.gate_1.satisfied
     code = exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED
     if evaluation.breaker.is_open:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
-    panel = panel_text(render_panel(evaluation, complaints=told.complaints))
-    return Answer(text=panel, orders=told.lines, document=document, exit_code=code)
+    panel = panel_text(render_panel(evaluation, complaints=output.complaints))
+    return Answer(text=panel, orders=output.lines, document=document, exit_code=code)

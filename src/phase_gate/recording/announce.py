@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from phase_gate.gate.evaluation import Evaluation
     from phase_gate.project import Project
     from phase_gate.recording.options import Options
-    from phase_gate.report.ci import Told
+    from phase_gate.report.ci import CiOutput
     from phase_gate.report.panel import Line
 
 #: Without it there is nobody whom we could tell.
 _CI_VARIABLE = "GITHUB_ACTIONS"
 
 
-def tell_ci_system(project: Project, options: Options, evaluation: Evaluation) -> Told | None:
+def announce_to_ci(project: Project, options: Options, evaluation: Evaluation) -> CiOutput | None:
     """Write what the CI system asks for; None if there is none, or the project does not want it."""
     if project.configuration.run.ci == "off" or _CI_VARIABLE not in project.environment:
         return None
-    from phase_gate.report.ci import tell_ci
+    from phase_gate.report.ci import write_for_ci
 
-    return tell_ci(evaluation, project.environment, meaning=options.exit_meaning, reports=options.reports)
+    return write_for_ci(evaluation, project.environment, meaning=options.exit_meaning, reports=options.reports)
 
 
 def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:
@@ -94,7 +94,7 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
         terminal.flush()  # whoever ends the process from here on does not take the verdict with it
 
 
-def teller(config: pytest.Config) -> Callable[[str], None]:
+def line_writer(config: pytest.Config) -> Callable[[str], None]:
     """Return what shows a line to whoever waits for a long command."""
     from phase_gate.report.panel import Line
 

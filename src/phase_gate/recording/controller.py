@@ -20,10 +20,10 @@ from phase_gate.gate.order import named_phase
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.project import Project
-from phase_gate.recording.announce import add_to_junit, root_to_name, show_lines, tell_ci_system, teller
+from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, root_to_name, show_lines
 from phase_gate.recording.closing import write_end
 from phase_gate.recording.early import early_look, own_work
-from phase_gate.recording.extensions import tell_evaluated
+from phase_gate.recording.extensions import announce_evaluation
 from phase_gate.recording.frozen.meaning import written_since
 from phase_gate.recording.options import Options
 from phase_gate.recording.preparing import prepare, take_criteria
@@ -216,13 +216,13 @@ class Controller:
             self._criteria,
             began=early_look(self._config).at,
             is_output=written_since(self._project.root, self._began),
-            show=teller(self._config),
+            show=line_writer(self._config),
         )
         finished = write_end(self._run, record)
         self.origin.clear()
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green
         if self._evaluation is not None:
-            self._complaints += tell_evaluated(self._config, self._evaluation)
+            self._complaints += announce_evaluation(self._config, self._evaluation)
             self._write_reports(self._evaluation)
 
     def _write_reports(self, evaluation: Evaluation) -> None:
@@ -322,7 +322,7 @@ class Controller:
         if complaint:
             self._complaints.append(complaint)
         # The last of several runs speaks for all.
-        told = None if self._further_runs() else tell_ci_system(self._project, self._options, self._evaluation)
+        told = None if self._further_runs() else announce_to_ci(self._project, self._options, self._evaluation)
         if told is None:
             return ()
         self._complaints += told.complaints

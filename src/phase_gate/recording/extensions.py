@@ -93,7 +93,7 @@ def gather_metrics(
     return {name: value for name, value in found.items() if name not in doubtful}, tuple(complaints)
 
 
-def tell_evaluated(config: pytest.Config, evaluation: Evaluation) -> list[str]:
+def announce_evaluation(config: pytest.Config, evaluation: Evaluation) -> list[str]:
     """Show the verdict to those who want to know; return what went wrong there."""
     if not config.pluginmanager.hook.pytest_phase_gate_evaluated.get_hookimpls():
         return []

@@ -16,7 +16,7 @@ from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.settings import ExitMeaning
 
 
-class Told(Value):
+class CiOutput(Value):
     """What is left to do once the files are written."""
 
     #: Commands for the runner: they have to stand in the log as they are.
@@ -29,19 +29,19 @@ def is_github(environment: Mapping[str, str]) -> bool:
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
-def tell_ci(
+def write_for_ci(
     evaluation: Evaluation, environment: Mapping[str, str], *, meaning: ExitMeaning, reports: Iterable[Path] = ()
-) -> Told:
+) -> CiOutput:
     """Write summary and outputs where the environment asks for them."""
     if not is_github(environment):
-        return Told()
+        return CiOutput()
     document = evaluation_to_json(evaluation)
     words = {**verdict_words(document), "report-path": next(map(str, reports), "")}
     complaints = [
         *_append(environment.get("GITHUB_STEP_SUMMARY"), render_markdown(document), limit=SUMMARY_LIMIT),
         *_append(environment.get("GITHUB_OUTPUT"), outputs(words, delimiter=f"phase-gate-{_token()}")),
     ]
-    return Told(lines=tuple(annotate(document, meaning=meaning)), complaints=tuple(complaints))
+    return CiOutput(lines=tuple(annotate(document, meaning=meaning)), complaints=tuple(complaints))
 
 
 def _token() -> str:

@@ -39,8 +39,8 @@ _TREND: tuple[tuple[str, str, str, int], ...] = (
 Load = Callable[[str], Any]
 
 
-class Teller:
-    """Takes event after event, then tells the story."""
+class StoryBuilder:
+    """Takes event after event, then builds the story."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -133,7 +133,7 @@ class Teller:
             }
             self._about_claims.append(Event(kind=event.kind, data=kept, at=event.at))
 
-    def tell(
+    def build(
         self,
         standing: Standing,
         ledger: LedgerCheck,

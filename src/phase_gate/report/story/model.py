@@ -1,4 +1,4 @@
-"""The story of a task, as one value: what a report shows, whatever it looks like. Values only; `telling` makes it."""
+"""The story of a task, as one value: what a report shows, whatever it looks like. Values only; `builder` makes it."""
 
 from __future__ import annotations
 

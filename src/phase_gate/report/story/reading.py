@@ -8,7 +8,7 @@ from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.parts import PARTS, load_part
 from phase_gate.gate.standing import Standing
 from phase_gate.project import Project
-from phase_gate.report.story.builder import Teller
+from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
@@ -30,17 +30,17 @@ def read_story(project: Project, store: TaskStore) -> Story:
             damaged.append(error)
             return None
 
-    teller, events, head = Teller(load), 0, ""
+    builder, events, head = StoryBuilder(load), 0, ""
     lost: tuple[str, ...] = ()
     standing = Standing(holds=False, status="closed", reason="")  # the damage is told instead, where there is some
     try:
         for line in store.lines():
-            read_event(line, teller.see)
+            read_event(line, builder.see)
             events, head = line.seq, line.hash
         opened = store.look()
         for event in store.late_marks(opened):
-            teller.see(event)
-        task = Task(project, store, teller.state)
+            builder.see(event)
+        task = Task(project, store, builder.state)
         lost = task.lost_runs
         store.check_objects(opened.state)
         standing = task.standing()
@@ -49,10 +49,10 @@ def read_story(project: Project, store: TaskStore) -> Story:
     except StateError as error:
         damaged.append(error)
     # Told once: that is where objects are loaded.
-    story = teller.tell(
+    story = builder.build(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
-    return _with_damage(_with_parts(project, story, teller.state), damaged)
+    return _with_damage(_with_parts(project, story, builder.state), damaged)
 
 
 def _with_parts(project: Project, story: Story, state: State) -> Story:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.state import Event
-from phase_gate.report.story import builder as telling
+from phase_gate.report.story import builder as story_builder
 from phase_gate.report.story.model import Story
 from tests.report.history import History, given
 from tests.report.sample_story import build_sample
@@ -102,8 +102,8 @@ def test_nothing_yet() -> None:
 
 
 def test_old_runs_and_events_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "KEPT_RUNS", 5)
-    monkeypatch.setattr(telling, "KEPT_HAPPENINGS", 2)
+    monkeypatch.setattr(story_builder, "KEPT_RUNS", 5)
+    monkeypatch.setattr(story_builder, "KEPT_HAPPENINGS", 2)
     history = History()
     for _ in range(9):
         history.run("RED", {A: "f"}, signal=given("no", answer="not-done"))
@@ -136,12 +136,12 @@ def test_every_kind_of_event_is_told_or_left_out_on_purpose() -> None:
         "repaired": ({"reason": "a bad disk", "by": "lee"}, "override", "the ledger was repaired (lee): a bad disk"),
         "signal-refused": ({"problem": "too late", "file": ""}, "too-early", "a refused signal: too late"),
     }
-    teller = telling.Teller(history.objects.get)
+    builder = story_builder.StoryBuilder(history.objects.get)
     for event in history.events:
-        teller.see(event)
+        builder.see(event)
     for kind, (data, _, _) in told.items():
-        teller.see(Event(kind=kind, data=data, at=history.at))
-    story = teller.tell(history.story().standing, history.story().ledger, at=history.at, task="default", root="")
+        builder.see(Event(kind=kind, data=data, at=history.at))
+    story = builder.build(history.story().standing, history.story().ledger, at=history.at, task="default", root="")
     assert [(each.kind, each.text) for each in story.happenings][-5:] == [
         (kind, text) for _, kind, text in told.values()
     ]
