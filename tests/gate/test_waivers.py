@@ -10,6 +10,7 @@ from phase_gate.gate.evaluation import GuardResult, Subject, evaluate, evaluate_
 from phase_gate.gate.findings import NAMED_AT_MOST, Finding, cap_findings, name_tests
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.judged_run import excuse_skips
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.waivers import Waiver, waiver_to_json
@@ -118,15 +119,8 @@ def test_a_waiver_changes_no_number() -> None:
 def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
     given = waive(ONE, expires=LATER)
     subject = Subject(task="default", cycle=1, phase="GREEN", iteration=1, run="r", at=at)
-    verdict = evaluate(
-        TDD,
-        GREEN,
-        subject,
-        metrics={**METRICS, "tests_altered": 1},
-        reading=ABSENT,
-        findings=[ONE],
-        waivers=[given],
-    )
+    measured = Measured(metrics={**METRICS, "tests_altered": 1}, findings=(ONE,))
+    verdict = evaluate(TDD, GREEN, subject, measured, ABSENT, waivers=[given])
     document = evaluation_to_json(verdict)
     assert document["overrides"] == ([waiver_to_json(given)] if is_listed else [])
     assert document["gate_1"]["satisfied"] is is_listed

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from phase_gate.gate.advice import Advice, advise, advise_halt
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.findings import Finding, findings_to_json
-from phase_gate.gate.measured import Table, tables_to_json, wanted_names
+from phase_gate.gate.measured import Measured, Table, tables_to_json, wanted_names
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.state import Fact, State
+from phase_gate.gate.state import Fact
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.waivers import Waiver, waiver_to_json
 from phase_gate.values import Value, as_dict, field, replace
@@ -82,11 +82,6 @@ class Subject(Value):
     #: Why the run did not count, or how it was narrowed.
     why: str = ""
 
-    @classmethod
-    def about(cls, state: State, phase: Phase, **fields: Any) -> Subject:
-        """Return what is said of the present cycle of a task."""
-        return cls(task=state.task, cycle=state.cycle, phase=phase.name, **fields)
-
 
 class Evaluation(Value):
     """The verdict of one iteration, with everything that a renderer needs."""
@@ -136,26 +131,20 @@ def evaluate(
     workflow: Workflow,
     phase: Phase,
     subject: Subject,
-    *,
-    metrics: Metrics,
+    measured: Measured,
     reading: Reading,
+    *,
     facts: Iterable[Fact] = (),
-    findings: Iterable[Finding] = (),
-    notes: Iterable[str] = (),
-    tables: Iterable[Table] = (),
-    warnings: Iterable[str] = (),
     waivers: Iterable[Waiver] = (),
     overrides: Iterable[Mapping[str, Any]] = (),
 ) -> Evaluation:
     """Return the verdict on one iteration of a phase. What somebody declared wins over what was measured."""
-    findings, declared = tuple(findings), tuple(facts)
-    said = who_said(workflow, phase, declared, metrics)
-    notes = (*notes, *_contradictions(declared, metrics))
-    metrics = {**metrics, **{fact.name: fact.value for fact in declared}}
+    findings, declared = measured.findings, tuple(facts)
+    said = who_said(workflow, phase, declared, measured.metrics)
+    metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
     in_force = tuple(waiver for waiver in waivers if waiver.is_in_force(subject.at))
     gate_1 = evaluate_gate_1(workflow, phase, metrics, findings, in_force)
-    notes = (*notes, *_limit_reached(gate_1, metrics))
-    warnings = list(warnings)
+    warnings = list(measured.warnings)
     if reading.is_done and not gate_1.satisfied:
         warnings.insert(0, PREMATURE)
     if reading.problem:
@@ -168,9 +157,9 @@ def evaluate(
         **as_dict(advice),
         metrics=metrics,
         warnings=tuple(warnings),
-        notes=tuple(notes),
+        notes=(*measured.notes, *_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
         findings=findings,
-        tables=tuple(tables),
+        tables=measured.tables,
         facts=said,
         overrides=(*(waiver_to_json(waiver) for waiver in in_force), *overrides),
     )

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.findings import findings_from_json
-from phase_gate.gate.measured import tables_from_json
+from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.measured import Measured, tables_from_json
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
@@ -92,26 +93,25 @@ def forced_events(
 ) -> tuple[Evaluation, list[Event]]:
     """Return the verdict of a phase that a person ends, and what is recorded about it."""
     at, measured = str(record["at"]), state.measurement
-    subject = Subject.about(
-        state,
+    seen = Measured()
+    if measured is not None:
+        seen = Measured(
+            metrics=measured.metrics,
+            findings=findings_from_json(measured.findings),
+            notes=tuple(measured.notes),
+            tables=tables_from_json(measured.tables),
+        )
+    overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
+    evaluation = judge_iteration(
+        overridden,
+        workflow,
         phase,
+        seen,
+        ABSENT,
         iteration=state.iteration,
         run=None if measured is None else measured.run,
         at=at,
         root=root,
-    )
-    evaluation = evaluate(
-        workflow,
-        phase,
-        subject,
-        metrics={} if measured is None else measured.metrics,
-        facts=state.facts,
-        reading=ABSENT,
-        findings=() if measured is None else findings_from_json(measured.findings),
-        notes=() if measured is None else measured.notes,
-        tables=() if measured is None else tables_from_json(measured.tables),
-        waivers=state.overrides.waivers,
-        overrides=(*state.overrides.others, record),
     )
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = way_on(state, workflow, phase)[0]

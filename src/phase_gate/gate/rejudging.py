@@ -10,13 +10,15 @@ from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import at_time
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, evaluation_to_json, with_breaker
+from phase_gate.gate.evaluation import Evaluation, evaluation_to_json, with_breaker
 from phase_gate.gate.findings import cap_findings, findings_from_json
+from phase_gate.gate.judgement import judge_iteration
 from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
 from phase_gate.gate.measuring import code_as_tested
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
+from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 
@@ -100,32 +102,19 @@ def evaluate_again(
         findings = tuple(finding for finding in findings if finding.slug not in drops)
         said = {note.partition(":")[0] for note in evidence.notes}
         notes = tuple(note for note in notes if note.partition(":")[0] not in said)
-    subject = Subject.about(
-        state,
-        phase,
-        iteration=measured.iteration,
-        run=measured.run,
-        at=at,
-        root=root,
-    )
-    evaluation = evaluate(
-        workflow,
-        phase,
-        subject,
+    seen = replace(
+        evidence,
         metrics={
             **{name: value for name, value in measured.metrics.items() if name not in replaces},
             **evidence.metrics,
             "signals_premature": state.signals_premature,
             **claim_values(state),
         },
-        facts=state.facts,
-        reading=reading,
         findings=(*findings, *cap_findings(evidence.findings)),
         notes=(*notes, *evidence.notes),
-        warnings=evidence.warnings,
-        tables=evidence.tables,
-        waivers=state.overrides.waivers,
-        overrides=state.overrides.others,
+    )
+    evaluation = judge_iteration(
+        state, workflow, phase, seen, reading, iteration=measured.iteration, run=measured.run, at=at, root=root
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 
@@ -158,28 +147,9 @@ def evaluate_without_run(
         **evidence.metrics,
         **claim_values(state),
     }
-    subject = Subject.about(
-        state,
-        phase,
-        iteration=iteration,
-        run=None,
-        at=at,
-        root=root,
-        kind="no run",
-    )
-    evaluation = evaluate(
-        workflow,
-        phase,
-        subject,
-        metrics=metrics,
-        facts=state.facts,
-        reading=reading,
-        findings=cap_findings(evidence.findings),
-        notes=evidence.notes,
-        tables=evidence.tables,
-        warnings=evidence.warnings,
-        waivers=state.overrides.waivers,
-        overrides=state.overrides.others,
+    seen = replace(evidence, metrics=metrics, findings=cap_findings(evidence.findings))
+    evaluation = judge_iteration(
+        state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
 

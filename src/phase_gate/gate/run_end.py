@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
+from phase_gate.gate.evaluation import Evaluation, with_breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import fingerprint
-from phase_gate.gate.findings import Finding, cap_findings, findings_to_json
+from phase_gate.gate.findings import cap_findings, findings_to_json
 from phase_gate.gate.judged_run import JudgedRun
-from phase_gate.gate.measured import tables_to_json
+from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.measured import Measured, tables_to_json
 from phase_gate.gate.measuring import find_findings, measure, note_unseen, take_notes
 from phase_gate.gate.rejudging import with_consequences
 from phase_gate.gate.runs import Kind
@@ -34,14 +35,6 @@ class RunEnd(Value):
     evaluation: Evaluation | None
     #: The task after these events.
     state: State
-
-
-class _Shown(Value):
-    """What a run measured, and what is to be said of it."""
-
-    metrics: Mapping[str, MetricValue]
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
 
 
 def end_run(
@@ -68,40 +61,31 @@ def end_run(
     )
 
 
-def _show(judged: JudgedRun, workflow: Workflow) -> _Shown:
+def _show(judged: JudgedRun, workflow: Workflow) -> Measured:
     record, unseen = judged.record, note_unseen(judged.state, workflow)
-    return _Shown(
+    return Measured(
         metrics=measure(judged),
         findings=cap_findings((*find_findings(judged, unseen), *record.evidence.findings)),
         notes=(*record.notes, *take_notes(judged), *unseen),
+        tables=record.evidence.tables,
+        warnings=record.warnings,
     )
 
 
-def _evaluate(judged: JudgedRun, shown: _Shown, state: State, workflow: Workflow, reading: Reading) -> Evaluation:
+def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workflow, reading: Reading) -> Evaluation:
     record, phase = judged.record, judged.phase
-    subject = Subject.about(
+    evaluation = judge_iteration(
         state,
+        workflow,
         phase,
+        shown,
+        reading,
         iteration=judged.iteration,
         run=judged.run.id,
         at=judged.at,
         root=record.root,
         kind=judged.classified.kind,
         why=judged.classified.why,
-    )
-    evaluation = evaluate(
-        workflow,
-        phase,
-        subject,
-        metrics=shown.metrics,
-        facts=state.facts,
-        reading=reading,
-        findings=shown.findings,
-        notes=shown.notes,
-        tables=record.evidence.tables,
-        warnings=record.warnings,
-        waivers=state.overrides.waivers,
-        overrides=state.overrides.others,
     )
     if judged.stays and state.phase is not None:
         evaluation = replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
@@ -147,7 +131,7 @@ def _end_data(judged: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str
     }
 
 
-def _counted_data(judged: JudgedRun, shown: _Shown) -> dict[str, Any]:
+def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
     return {
         "findings": findings_to_json(shown.findings),
         "notes": list(shown.notes),

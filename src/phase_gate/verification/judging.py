@@ -6,8 +6,10 @@ Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 th
 from __future__ import annotations
 
 from phase_gate.gate.advice import Advice
-from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_advice
+from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.judgement import judge_iteration
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
@@ -74,30 +76,17 @@ def judge(
     verification = find_verification(state)
     assert verification is not None
     iteration = state.iteration + 1
-    subject = Subject.about(
-        state,
-        phase,
-        iteration=iteration,
-        run=None,
-        at=at,
-        root=root,
-        kind="no run",
-    )
-    evaluation = evaluate(
-        workflow,
-        phase,
-        subject,
+    seen = Measured(
         metrics={
             "iteration": iteration,
             "signals_premature": state.signals_premature,
             **verification_values(verification, changes),
         },
-        facts=state.facts,
-        reading=reading,
         findings=cap_findings(_findings(verification, changes)),
         notes=_notes(verification, changes),
-        waivers=state.overrides.waivers,
-        overrides=state.overrides.others,
+    )
+    evaluation = judge_iteration(
+        state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
     # What the phase's exit, which follows at once, makes of it.
     decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
