@@ -14,6 +14,8 @@ from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration, EvidenceCommand
 from tests.evidence.processes import is_alive
 
+pytestmark = pytest.mark.processes
+
 PYTHON = sys.executable
 
 

@@ -113,6 +113,7 @@ def found(measured: Measured, slug: str) -> list[tuple[str, int | None, str]]:
     return [(each.file, each.line, each.detail) for each in measured.findings if each.slug == slug]
 
 
+@pytest.mark.processes
 def test_three_documents_a_decision_and_a_diagram(folder: Folder) -> None:
     measured = folder.begin().write(GOOD).look()
     assert measured.metrics == {
@@ -126,6 +127,7 @@ def test_three_documents_a_decision_and_a_diagram(folder: Folder) -> None:
     assert measured.notes == ("documents that count: README.md, docs/adr/0001-state.md, docs/context.md",)
 
 
+@pytest.mark.processes
 def test_an_empty_project(folder: Folder) -> None:
     assert folder.begin().look().metrics == {
         "docs_generated": 0,
@@ -136,6 +138,7 @@ def test_an_empty_project(folder: Folder) -> None:
     }
 
 
+@pytest.mark.processes
 def test_only_what_is_asked_for_is_measured(folder: Folder) -> None:
     folder.begin().write(GOOD)
     assert folder.look("has_adr").metrics == {"has_adr": True}
@@ -148,6 +151,7 @@ def test_only_what_is_asked_for_is_measured(folder: Folder) -> None:
 ONLY_TOUCHED = "only blanks or comments changed in this cycle"
 
 
+@pytest.mark.processes
 def test_what_was_there_does_not_count(folder: Folder) -> None:
     folder.write(GOOD).begin()
     assert folder.look("docs_generated").metrics == {"docs_generated": 0}
@@ -252,6 +256,7 @@ def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Folder) -> No
     )
 
 
+@pytest.mark.processes
 def test_ignored_files_are_no_documents(tmp_path: Path) -> None:
     folder = Folder(tmp_path, has_git=True).begin()
     folder.write({".gitignore": "build/\n", "build/docs.md": f"{PROSE}\n", "docs/a.md": f"{PROSE}\n"})
@@ -350,6 +355,7 @@ def test_diagrams_of_all_languages_are_counted(plain: Folder, monkeypatch: pytes
     )
 
 
+@pytest.mark.processes
 def test_plantuml_is_asked_where_it_is_installed(plain: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     script = plain.root / "bin" / "plantuml"
     plain.write({"bin/plantuml": f"#!{sys.executable}\nprint('ERROR')\nprint(1)\nprint('Syntax Error?')\n"})
@@ -412,6 +418,7 @@ def test_where_nothing_is_markdown_none_is_needed(plain: Folder, monkeypatch: py
 # --- links
 
 
+@pytest.mark.processes
 def test_links_that_lead_nowhere(folder: Folder) -> None:
     text = f"""\
 # Parser
@@ -464,6 +471,7 @@ LOADED = (
 )
 
 
+@pytest.mark.processes
 def test_remembering_parses_nothing(plain: Folder) -> None:
     code = (
         "from pathlib import Path\n"
@@ -481,6 +489,7 @@ def test_remembering_parses_nothing(plain: Folder) -> None:
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
 
 
+@pytest.mark.processes
 def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"

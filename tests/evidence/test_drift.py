@@ -13,6 +13,8 @@ from phase_gate.workflow.model import Drift
 from tests.evidence.test_git import commit, context, edit
 from tests.support import Sample
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def repository(sample: Sample) -> Sample:

@@ -15,6 +15,8 @@ from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration
 from tests.support import CALC, Sample
 
+pytestmark = pytest.mark.processes
+
 NAMES = frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"})
 
 Change = Callable[[Sample], object]

@@ -15,6 +15,8 @@ import pytest
 from phase_gate.evidence.documents.diagrams import Checked, Diagram
 from phase_gate.evidence.documents.plantuml import MISSING, check_plantuml, find_plantuml
 
+pytestmark = pytest.mark.processes
+
 STAND_IN = """\
 #!{python}
 import pathlib, re, sys, time

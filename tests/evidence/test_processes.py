@@ -23,6 +23,8 @@ from phase_gate.evidence.process.tree import MARK
 from phase_gate.storage.files import FileSystem
 from tests.evidence.processes import Reached, is_alive, wait_for
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def left_over() -> Iterator[list[int]]:

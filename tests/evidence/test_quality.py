@@ -21,7 +21,7 @@ from phase_gate.storage.tree.untracked import list_files
 from phase_gate.workflow.settings import Configuration, QualitySettings
 from tests.support import WITHOUT_EXTRAS
 
-pytestmark = pytest.mark.usefixtures("quality_extra")
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("quality_extra")]
 
 CLEAN = "def add(a, b):\n    return a + b\n"
 #: Cognitive complexity 3, one lint finding.

@@ -9,6 +9,8 @@ import pytest
 from phase_gate.verification.commits import OwnCommits, find_own_commits, head_of
 from tests.support import Sample
 
+pytestmark = pytest.mark.processes
+
 
 def commit(sample: Sample, **files: str) -> str:
     sample.write(**files)

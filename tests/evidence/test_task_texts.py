@@ -15,6 +15,8 @@ from phase_gate.verification.texts import read_changes
 from tests.evidence.test_git import context
 from tests.support import Sample
 
+pytestmark = pytest.mark.processes
+
 LISTED = ["mine.py", "data/"]
 
 

@@ -37,6 +37,7 @@ def test_no_two_parts_share_a_kind_of_event() -> None:
     assert len(kinds) == len(set(kinds))
 
 
+@pytest.mark.processes
 def test_a_task_without_a_part_does_not_load_it() -> None:
     done = subprocess.run([sys.executable, "-c", ORDINARY], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == []

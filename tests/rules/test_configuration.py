@@ -416,6 +416,7 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
         load_configuration(tmp_path)
 
 
+@pytest.mark.processes
 def test_without_a_file_no_yaml_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from phase_gate.rules.configuration import load_configuration;"

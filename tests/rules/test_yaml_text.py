@@ -242,6 +242,7 @@ def test_without_libyaml_the_pure_parser_is_taken(monkeypatch: pytest.MonkeyPatc
     assert as_data(read("a: b")) == {"a": "b"}
 
 
+@pytest.mark.processes
 def test_yaml_is_imported_by_the_first_reader_only() -> None:
     code = (
         "import sys; from phase_gate.rules import configuration, overlay, sections, workflow;"

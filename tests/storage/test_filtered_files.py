@@ -26,6 +26,8 @@ from phase_gate.storage.tree.untracked import take_data
 from phase_gate.values import Value
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
+pytestmark = pytest.mark.processes
+
 Act = Callable[["Filtered"], object]
 LONG_AGO = 1e9
 

@@ -13,6 +13,8 @@ from phase_gate.storage.tree.foreign_filters import blank, find_foreign, include
 from phase_gate.storage.tree.git import NoGitError, foreign_filters, run_git
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),

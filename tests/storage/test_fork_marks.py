@@ -74,6 +74,7 @@ def test_a_late_mark_is_seen_at_once_and_recorded_with_the_next_change(tmp_path:
     assert store.fork_mark_file(OTHER).exists(), "that run is open, and finds its own when it ends"
 
 
+@pytest.mark.processes
 def test_a_child_is_another_process_even_with_the_same_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phase_gate.storage.process_identity.getpid", lambda: 1)
     parent = ProcessIdentity()

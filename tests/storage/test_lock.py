@@ -87,6 +87,7 @@ def run_all(script: str, *arguments: list[str]) -> None:
 # --- one at a time
 
 
+@pytest.mark.processes
 def test_eight_processes_lose_no_increment(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
     counter.write_text("0", encoding="ascii")
@@ -94,6 +95,7 @@ def test_eight_processes_lose_no_increment(tmp_path: Path) -> None:
     assert counter.read_text(encoding="ascii") == "400"
 
 
+@pytest.mark.processes
 def test_four_processes_lose_no_transaction(tmp_path: Path) -> None:
     store = begin(open_store(tmp_path / "state"))
     run_all(DECLARE, *[[str(store.folder), str(number)] for number in range(4)])
@@ -107,6 +109,7 @@ def test_four_processes_lose_no_transaction(tmp_path: Path) -> None:
 # --- who holds it
 
 
+@pytest.mark.processes
 def test_a_time_out_names_the_holder(tmp_path: Path) -> None:
     path = tmp_path / "state.json.lock"
     with held_by_another(path) as holder:
@@ -123,6 +126,7 @@ def test_a_time_out_names_the_holder(tmp_path: Path) -> None:
     assert "wait for that run to end" in caught.value.remedy
 
 
+@pytest.mark.processes
 def test_a_time_out_is_said_even_if_the_holder_s_note_is_gone_or_damaged(tmp_path: Path) -> None:
     path = tmp_path / "state.json.lock"
     with held_by_another(path):
@@ -154,6 +158,7 @@ def test_the_holder_s_note_does_not_follow_a_link(tmp_path: Path) -> None:
 # --- it is free again
 
 
+@pytest.mark.processes
 def test_it_is_free_after_its_holder_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "state.json.lock"
     with held_by_another(path) as holder:
@@ -308,6 +313,7 @@ def test_a_run_s_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.processes
 def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "run.lock"
     with held_by_another(path, "run") as holder:
@@ -366,6 +372,7 @@ def held_by_one_with_a_child(path: Path, child_does: str) -> Iterator[subprocess
             os.kill(int(child), signal.SIGKILL)
 
 
+@pytest.mark.processes
 def test_a_child_that_lives_on_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
     with held_by_one_with_a_child(tmp_path / "run.lock", "sleeps") as parent:
         assert not is_free(tmp_path / "run.lock")
@@ -374,6 +381,7 @@ def test_a_child_that_lives_on_does_not_keep_the_lock_of_its_parent(tmp_path: Pa
         assert is_free(tmp_path / "run.lock")
 
 
+@pytest.mark.processes
 def test_a_child_can_t_let_go_what_its_parent_holds(tmp_path: Path) -> None:
     with held_by_one_with_a_child(tmp_path / "run.lock", "releases"):
         assert not is_free(tmp_path / "run.lock")
@@ -405,6 +413,7 @@ def test_it_is_the_lock_that_filelock_takes(tmp_path: Path, ours_first: bool) ->
     second.release()
 
 
+@pytest.mark.processes
 def test_nobody_pays_for_a_library_that_watches_the_interpreter(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\nfrom phase_gate.storage.lock import hold_lock\n"

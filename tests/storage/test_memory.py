@@ -253,6 +253,7 @@ def rolled(tmp_path: Path) -> Rolled:
     return Rolled(tmp_path)
 
 
+@pytest.mark.processes
 def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolled) -> None:
     code, document = rolled.audit(terminal=True)
     assert (code, document["intact"]) == (11, False)
@@ -271,6 +272,7 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("arguments", "terminal", "code", "problem"),
     [

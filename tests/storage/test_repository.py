@@ -16,6 +16,8 @@ from phase_gate.storage.tree.git import NoGitError, find_hooks, find_program, is
 from phase_gate.storage.tree.repository import find_repository
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:

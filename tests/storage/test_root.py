@@ -126,6 +126,7 @@ def test_a_relative_start_gives_an_absolute_root(outer: Path, monkeypatch: pytes
     assert root_of(Path("deep")) == outer
 
 
+@pytest.mark.processes
 def test_in_a_monorepo_the_nearest_package_wins(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     write(tmp_path / "pyproject.toml", "[tool.pytest.ini_options]\n")
@@ -138,6 +139,7 @@ def test_in_a_monorepo_the_nearest_package_wins(tmp_path: Path) -> None:
     assert [root_of(package / "tests") for package in (one, two, three)] == [one, tmp_path, three]
 
 
+@pytest.mark.processes
 def test_a_worktree_is_a_root_of_its_own(tmp_path: Path) -> None:
     main = tmp_path / "main"
     write(main / "src" / "a.py")

@@ -19,6 +19,8 @@ from phase_gate.storage.tree.fingerprint import Difference, Tree, changed_source
 from phase_gate.storage.tree.git_files import UNREADABLE
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
+pytestmark = pytest.mark.processes
+
 Edit = Callable[[Path], object]
 
 

@@ -14,6 +14,8 @@ from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.storage.tree.untracked import take_data
 from tests.support import Sample
 
+pytestmark = pytest.mark.processes
+
 #: Data and its neighbours; the last of them is what tools leave behind.
 TRACKED = ("tests/test_a.py", "tests/table.csv", "tests/notes.md")
 DATA = ("tests/data/prices.csv", "tests/new_helper.py", "tests/.env", "tests/größe ü.txt")

@@ -894,6 +894,7 @@ def test_the_refactor_gate_is_explained_with_its_group() -> None:
     ]
 
 
+@pytest.mark.processes
 def test_the_module_is_light() -> None:
     code = "import sys, phase_gate.workflow.conditions; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
