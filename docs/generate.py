@@ -32,7 +32,7 @@ from phase_gate.rules.files import (
 )
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
-from phase_gate.verification.lint.opinions import RULES
+from phase_gate.verification.lint import RULES
 from phase_gate.verification.model import TRANSITIONS as STATUS_TRANSITIONS
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRICS
 from phase_gate.workflow.model import Phase

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.cli import COMMANDS
-from phase_gate.cli._completion_values import KINDS
 from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.cli._help import ABOUT, grouped
-from phase_gate.cli.completion import FOLDER, SHELLS
+from phase_gate.cli.completion import FOLDER, KINDS, SHELLS
 from phase_gate.cli.workflow_schema import schema_names
 from phase_gate.exit_codes import MEANINGS
 

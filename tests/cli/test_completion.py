@@ -10,9 +10,8 @@ import pytest
 
 from docs.shell_files import kind_of, subparsers
 from phase_gate.cli import COMMANDS, FEATURES
-from phase_gate.cli._completion_values import KINDS
 from phase_gate.cli._dispatch import build_full_parser
-from phase_gate.cli.completion import FOLDER, SHELLS
+from phase_gate.cli.completion import FOLDER, KINDS, SHELLS
 from tests.cli.conftest import Begin, Desk
 
 METRICS_OF_EXPLAIN = ("red", "tests-kept", "refactoring_complete", "tests_total", "bad-usage")

@@ -14,7 +14,7 @@ import pytest
 
 from phase_gate.cli._answer import Answer
 from phase_gate.cli._dispatch import call_in
-from phase_gate.cli._mcp_tools import MOST, Ask, explain, show_history, show_status
+from phase_gate.cli.agent_mcp import MOST, Ask, explain, show_history, show_status
 from phase_gate.errors import PhaseGateError, UsageError
 from tests.cli.conftest import Begin, Desk
 

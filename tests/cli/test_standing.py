@@ -14,7 +14,7 @@ import pytest
 from phase_gate.cli import _watch
 from phase_gate.cli._answer import Answer
 from phase_gate.cli._dispatch import call_in
-from phase_gate.cli._mcp_tools import explain, show_status
+from phase_gate.cli.agent_mcp import explain, show_status
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.status import show_verdict
 from phase_gate.project import Project

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from phase_gate.evidence.documents.diagrams import Diagram
-from phase_gate.evidence.documents.mermaid import MISSING, check_mermaid
-from phase_gate.evidence.documents.mermaid_rules import find_doubt, spread
+from phase_gate.evidence.documents.mermaid import MISSING, check_mermaid, find_doubt, spread
 from tests.conftest import ROOT
 from tests.diagrams.table import TABLE, rows
 from tests.diagrams.verdicts import DISAGREEMENTS, check, load

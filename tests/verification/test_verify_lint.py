@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.lint.opinions import RULES
+from phase_gate.verification.lint import RULES, lint_command, lint_done
 from phase_gate.verification.spec import TaskSpec
 
 

@@ -10,7 +10,7 @@ from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.labels import describe_cells, describe_counts, headline, outcome_of, short_time
-from phase_gate.report.markdown_text import as_code, as_marked_table, as_table, as_text, next_line
+from phase_gate.report.markdown import as_code, as_marked_table, as_table, as_text, next_line
 from phase_gate.report.story.model import Story
 from phase_gate.report.tables import sparkline
 from phase_gate.workflow.metrics import show_value
