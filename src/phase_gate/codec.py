@@ -8,7 +8,7 @@ worked out when the first document names the field, so nothing is paid for at im
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -29,8 +29,12 @@ def spell_out(value: Value) -> dict[str, Any]:
     return {name: _plain(getattr(value, name), spell_out) for name in fields(type(value))}
 
 
+def spell_out_each(values: Iterable[Value]) -> list[dict[str, Any]]:
+    return [spell_out(value) for value in values]
+
+
 def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
-    """Return what JSON knows: lists for tuples, texts for members of an enumeration, objects for values."""
+    """Return what JSON knows: lists for tuples and sets, texts for members of an enumeration, objects for values."""
     if value is None or type(value) in (str, int, bool, float):
         return value
     if isinstance(value, Value):
@@ -39,6 +43,8 @@ def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
         return {str(name): _plain(each, of_value) for name, each in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(each, of_value) for each in value]
+    if isinstance(value, frozenset):
+        return sorted(value)
     return value.value if isinstance(value, Enum) else value
 
 
@@ -58,6 +64,10 @@ def from_json(kind: type[T], document: object) -> T:
             read = readers[name] = reader(kind, name)
         given[name] = read(row)
     return kind(**given)
+
+
+def each_from_json(kind: type[T], documents: Iterable[object]) -> tuple[T, ...]:
+    return tuple([from_json(kind, each) for each in documents])
 
 
 #: By kind and field, as far as documents have named them.
@@ -86,6 +96,9 @@ def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
         return _read_list(_reader(arguments[0], where, names), where)
     if base == "tuple":
         return _read_tuple([_reader(each, where, names) for each in arguments], where)
+    if base == "frozenset":
+        read_list = _read_list(_reader(arguments[0], where, names), where)
+        return lambda row: frozenset(read_list(row))
     if base == "Mapping":
         return _read_mapping(_reader(arguments[1], where, names), where)
     return _read_named(names[text], where)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.failures import (
     ACCEPTED,
     REMEDIES,
@@ -13,8 +14,6 @@ from phase_gate.gate.failures import (
     FailureFacts,
     Reason,
     classify_failure,
-    failure_from_json,
-    failure_to_json,
 )
 from phase_gate.values import replace
 
@@ -185,11 +184,11 @@ def test_only_a_module_of_the_project_has_to_be_found_later(owner: str, missing:
 @pytest.mark.parametrize("reason", Reason)
 def test_through_json(reason: Reason) -> None:
     failure = Failure(reason=reason, detail="d", file="f.py", line=7, missing="m")
-    assert failure_from_json(json.loads(json.dumps(failure_to_json(failure)))) == failure
+    assert from_json(Failure, json.loads(json.dumps(spell_out(failure)))) == failure
     bare = Failure(reason=reason)
-    assert failure_from_json(json.loads(json.dumps(failure_to_json(bare)))) == bare
+    assert from_json(Failure, json.loads(json.dumps(spell_out(bare)))) == bare
 
 
 def test_a_class_that_nobody_knows_is_refused() -> None:
     with pytest.raises(ValueError):
-        failure_from_json({**failure_to_json(Failure(reason=Reason.STUB)), "reason": "mood"})
+        from_json(Failure, {**spell_out(Failure(reason=Reason.STUB)), "reason": "mood"})

@@ -6,12 +6,11 @@ import json
 
 import pytest
 
+from phase_gate.codec import each_from_json, spell_out_each
 from phase_gate.gate.findings import (
     NAMED_AT_MOST,
     Finding,
     cap_findings,
-    findings_from_json,
-    findings_to_json,
     name_tests,
 )
 
@@ -112,4 +111,4 @@ def test_belongs_to(slug: str, guard: str, asked: str, expected: bool) -> None:
 
 def test_through_json() -> None:
     rows = (*some(2), Finding(slug="s", tier="advisory", detail="d", file="f", line=3, guard="g", proof="p"))
-    assert findings_from_json(json.loads(json.dumps(findings_to_json(rows)))) == rows
+    assert each_from_json(Finding, json.loads(json.dumps(spell_out_each(rows)))) == rows

@@ -10,10 +10,11 @@ from typing import Any
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
+from phase_gate.codec import each_from_json
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Said, who_of
 from phase_gate.gate.findings import is_said_by, place_of
-from phase_gate.gate.measured import PROVIDED, tables_from_json, wanted_names
+from phase_gate.gate.measured import PROVIDED, Table, wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.waivers import describe_override
@@ -191,7 +192,7 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
         f"{'waived' if override['kind'] == 'waive' else 'override'}: {describe_override(override)}"
         for override in document["overrides"]
     ]
-    for table in tables_from_json(document.get("tables", ())):
+    for table in each_from_json(Table, document.get("tables", ())):
         rows += ["", *table_lines(table, width=_WIDTH), ""]
     rows += [f"warning: {text}" for text in document["warnings"]]
     rows += [f"note: {text}" for text in document["notes"]]

@@ -6,8 +6,9 @@ import argparse
 from datetime import UTC, datetime, timedelta
 
 from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.codec import each_from_json
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.findings import findings_from_json
+from phase_gate.gate.findings import Finding
 from phase_gate.gate.state import Event, State
 from phase_gate.visible import show_rows
 
@@ -57,7 +58,7 @@ def _present_findings(state: State, guard: str) -> list[str]:
             f"{guard} is not what closes the gate", remedy=f"unmet guards: {', '.join(names) or 'none'}"
         )
     assert evaluation is not None
-    findings = findings_from_json(evaluation["findings"])
+    findings = each_from_json(Finding, evaluation["findings"])
     keys = [finding.key for finding in findings if finding.belongs_to(guard) and finding.tier == "hard"]
     if not keys:
         raise NotAllowedError(f"{guard} names no finding that a waiver could cover", remedy="phase-gate explain")

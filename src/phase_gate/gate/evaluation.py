@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from phase_gate.codec import spell_out_each
 from phase_gate.gate.advice import Advice, advise, advise_halt
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.findings import Finding, findings_to_json
-from phase_gate.gate.measured import Measured, Table, tables_to_json, wanted_names
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured, Table, wanted_names
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Fact
 from phase_gate.gate.status import Status, show_next, show_verdict
@@ -336,8 +337,8 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         "next_hint": evaluation.next_hint,
         "warnings": list(evaluation.warnings),
         "notes": list(evaluation.notes),
-        "findings": findings_to_json(evaluation.findings),
-        "tables": tables_to_json(evaluation.tables),
+        "findings": spell_out_each(evaluation.findings),
+        "tables": spell_out_each(evaluation.tables),
         "facts": [as_dict(each) for each in evaluation.facts],
         "overrides": [dict(each) for each in evaluation.overrides],
         "breaker": {

@@ -169,31 +169,6 @@ def _shorten(text: str) -> str:
     return line if len(line) <= 120 else f"{line[:117]}..."
 
 
-def failure_to_json(failure: Failure) -> dict[str, object]:
-    return {
-        "reason": str(failure.reason),
-        "detail": failure.detail,
-        "file": failure.file,
-        "line": failure.line,
-        "missing": failure.missing,
-        "by_check": failure.by_check,
-        "helpers": list(failure.helpers),
-    }
-
-
-def failure_from_json(row: Mapping[str, object]) -> Failure:
-    line = row["line"]
-    return Failure(
-        reason=Reason(str(row["reason"])),
-        detail=str(row["detail"]),
-        file=str(row["file"]),
-        line=line if isinstance(line, int) else None,
-        missing=str(row["missing"]),
-        by_check=bool(row["by_check"]),
-        helpers=tuple(map(str, row["helpers"])) if isinstance(row["helpers"], list) else (),
-    )
-
-
 # --- errors without what differs from run to run, so that the same error can be told again
 
 

@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from phase_gate.values import Value, as_dict
+from phase_gate.codec import from_json
+from phase_gate.values import Value
 
 Tier = Literal["hard", "advisory"]
 
@@ -42,14 +43,6 @@ class Finding(Value):
         return "|".join((self.slug, self.id, self.file, self.proof or self.detail))
 
 
-def findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    return [as_dict(finding) for finding in findings]
-
-
-def findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    return tuple(Finding(**row) for row in rows)
-
-
 def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[Finding, ...]:
     """Return one finding a test, in order."""
     return tuple(
@@ -60,7 +53,7 @@ def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[
 
 def place_of(row: Mapping[str, Any]) -> str:
     """Return the place of a finding in its document."""
-    return Finding(**row).place
+    return from_json(Finding, row).place
 
 
 def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:

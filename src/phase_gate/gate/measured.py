@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.values import Value, field
@@ -85,20 +85,6 @@ class Section(Value):
     title: str
     lines: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-
-
-def tables_to_json(tables: Iterable[Table]) -> list[dict[str, Any]]:
-    return [
-        {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
-        for table in tables
-    ]
-
-
-def tables_from_json(documents: Iterable[Mapping[str, Any]]) -> tuple[Table, ...]:
-    return tuple(
-        Table(title=each["title"], columns=tuple(each["columns"]), rows=tuple(tuple(row) for row in each["rows"]))
-        for each in documents
-    )
 
 
 class Measured(Value):

@@ -9,11 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from phase_gate.codec import each_from_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.gate.findings import findings_from_json
+from phase_gate.gate.findings import Finding
 from phase_gate.gate.judgement import judge_iteration
-from phase_gate.gate.measured import Measured, tables_from_json
+from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
@@ -97,9 +98,9 @@ def forced_events(
     if measured is not None:
         seen = Measured(
             metrics=measured.metrics,
-            findings=findings_from_json(measured.findings),
+            findings=each_from_json(Finding, measured.findings),
             notes=tuple(measured.notes),
-            tables=tables_from_json(measured.tables),
+            tables=each_from_json(Table, measured.tables),
         )
     overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
     evaluation = judge_iteration(

@@ -10,7 +10,7 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.freeze import Meaning
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.outcomes import Outcomes
+from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.test_parts import Parts
 from phase_gate.values import Value, field
@@ -20,7 +20,7 @@ from phase_gate.workflow.metrics import MetricValue
 class SessionFacts(Value):
     """What one session showed of itself: everything that nobody can find out once pytest has ended."""
 
-    outcomes: Outcomes
+    outcomes: Mapping[str, Bucket]
     exit_status: int
     tally: Mapping[str, int]
     duration_s: float

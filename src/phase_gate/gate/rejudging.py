@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import each_from_json, spell_out
 from phase_gate.gate.breaker import at_time
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json, with_breaker
-from phase_gate.gate.findings import cap_findings, findings_from_json
+from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.judgement import judge_iteration
-from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, tables_from_json
+from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, Table
 from phase_gate.gate.measuring import code_as_tested
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import Reading
@@ -95,9 +95,9 @@ def evaluate_again(
     """
     measured = state.measurement
     assert measured is not None, "only a measured iteration can be judged again"
-    findings, notes = findings_from_json(measured.findings), tuple(measured.notes)
+    findings, notes = each_from_json(Finding, measured.findings), tuple(measured.notes)
     if evidence is None:
-        evidence = Measured(tables=tables_from_json(measured.tables))
+        evidence = Measured(tables=each_from_json(Table, measured.tables))
     else:
         findings = tuple(finding for finding in findings if finding.slug not in drops)
         said = {note.partition(":")[0] for note in evidence.notes}

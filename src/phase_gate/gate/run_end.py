@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from phase_gate.codec import spell_out_each
 from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.evaluation import Evaluation, with_breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import fingerprint
-from phase_gate.gate.findings import cap_findings, findings_to_json
+from phase_gate.gate.findings import cap_findings
 from phase_gate.gate.judged_run import JudgedRun
 from phase_gate.gate.judgement import judge_iteration
-from phase_gate.gate.measured import Measured, tables_to_json
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.measuring import find_findings, measure, note_unseen, take_notes
 from phase_gate.gate.rejudging import with_consequences
 from phase_gate.gate.runs import Kind
@@ -133,9 +134,9 @@ def _end_data(judged: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str
 
 def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
     return {
-        "findings": findings_to_json(shown.findings),
+        "findings": spell_out_each(shown.findings),
         "notes": list(shown.notes),
-        "tables": tables_to_json(judged.record.evidence.tables),
+        "tables": spell_out_each(judged.record.evidence.tables),
         "wants_green": judged.phase.tests == "passing",
         "recovered": sorted(judged.outcomes.recovered),
         "surroundings": judged.record.session.surroundings,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from phase_gate.values import Value, as_dict, field
+from phase_gate.values import Value, field
 
 
 class Parts(Value):
@@ -38,17 +37,3 @@ def merge_parts(several: Iterable[Parts]) -> Parts:
 
 def _union(several: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted({each for names in several for each in names}))
-
-
-def parts_to_json(parts: Parts) -> dict[str, object]:
-    return {**as_dict(parts), "fixtures": {name: list(places) for name, places in parts.fixtures.items()}}
-
-
-def parts_from_json(document: Mapping[str, Any]) -> Parts:
-    return Parts(
-        tests=tuple(document["tests"]),
-        around=tuple(document["around"]),
-        fixtures={name: tuple(places) for name, places in document["fixtures"].items()},
-        always=tuple(document["always"]),
-        problem=document["problem"],
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from phase_gate.codec import spell_out
 from phase_gate.gate.findings import Finding
 from phase_gate.values import Value
 
@@ -34,15 +35,7 @@ def covered_by(waivers: Iterable[Waiver], guard: str, findings: Iterable[Finding
 
 
 def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
-    return {
-        "kind": "waive",
-        "guard": waiver.guard,
-        "findings": list(waiver.findings),
-        "reason": waiver.reason,
-        "by": waiver.by,
-        "at": waiver.at,
-        "expires": waiver.expires,
-    }
+    return {"kind": "waive", **spell_out(waiver)}
 
 
 #: What a person did to a phase, for each kind of override.

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from phase_gate.codec import spell_out
 from phase_gate.gate.advice import Advice, what_gate_1_misses
 from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
 from phase_gate.pipeline.model import Failure, Pipeline, Request
 from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key, rules_of
-from phase_gate.values import Value, as_dict, replace
+from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command, run_command
 
@@ -188,7 +189,7 @@ def pipeline_events(
 
 
 def made(request: Request, *, at: str) -> Event:
-    data = {name: value for name, value in as_dict(request).items() if name not in ("at", "decided_by", "reason")}
+    data = {name: value for name, value in spell_out(request).items() if name not in ("at", "decided_by", "reason")}
     return Event(kind="request-made", data=data, at=at)
 
 
@@ -213,7 +214,7 @@ def failure_events(
     data = {
         "phase": phase.name,
         "reason": failure.reason,
-        "failure": {**as_dict(failure), "unmet": list(failure.unmet)},
+        "failure": spell_out(failure),
         "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
         "uses_recovery": not plan.stuck,
     }

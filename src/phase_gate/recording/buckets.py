@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable
 
 import pytest
 
-from phase_gate.gate.failures import Failure, Reason, failure_to_json
+from phase_gate.codec import spell_out
+from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.storage.process_identity import FORKS
 
@@ -29,7 +30,7 @@ _RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
 
 #: The attribute of a report that says how it failed; it travels from workers with the report.
 FAILURE = "phase_gate_failure"
-CRASHED = failure_to_json(Failure(reason=Reason.CRASH, detail="the worker died"))
+CRASHED = spell_out(Failure(reason=Reason.CRASH, detail="the worker died"))
 
 #: Characters of a failure that are kept: enough to tell it from others.
 _MESSAGE_LENGTH = 500

@@ -18,7 +18,8 @@ import pluggy
 import pytest
 from _pytest import outcomes
 
-from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure, failure_to_json
+from phase_gate.codec import spell_out
+from phase_gate.gate.failures import Failure, FailureFacts, Owner, Place, classify_failure
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.buckets import FAILURE
 from phase_gate.recording.early import own_work
@@ -285,7 +286,7 @@ class ReasonHooks:
             # What the test's fixtures have patched is still so, and is not meant for us.
             with own_work(item.config):
                 failure = self._reader.read(call.excinfo.value, stage=call.when, test_file=item.path, test_name=name)
-            setattr(report, FAILURE, failure_to_json(failure))
+            setattr(report, FAILURE, spell_out(failure))
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -300,5 +301,5 @@ class ReasonHooks:
                     self._reader.see_test_files({collector.path})
                 # Which test it is about is not known yet: whoever counts the module's tests looks at each.
                 failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
-            setattr(report, FAILURE, failure_to_json(failure))
+            setattr(report, FAILURE, spell_out(failure))
         return report

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.failures import Failure, Reason, failure_from_json
-from phase_gate.gate.findings import Finding, findings_from_json
+from phase_gate.codec import each_from_json, from_json
+from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.findings import Finding
 from phase_gate.gate.outcomes import FAILING, Bucket, Outcomes
-from phase_gate.gate.test_parts import Parts, parts_from_json
+from phase_gate.gate.test_parts import Parts
 from phase_gate.recording.buckets import FAILURE, Buckets, message_of
 from phase_gate.recording.collection import Collection
 from phase_gate.recording.early import own_work
@@ -71,14 +72,14 @@ class SessionWitness:
     def _see_worker(self, node: Any, seen: dict[str, Any] | None) -> None:
         if seen is not None:
             self.collection.see_worker_output(seen)
-            self._worker_doubts += findings_from_json(seen["doubts"])
+            self._worker_doubts += each_from_json(Finding, seen["doubts"])
             self._failed_on_workers |= set(seen["failed"])
             self.foreign_hooks |= set(seen["foreign_hooks"])
             self.left_patched |= set(seen["left_patched"])
             self.modules |= seen["modules"]
             self.imported |= set(seen["imported"])
             if "parts" in seen:
-                self.parts.append(parts_from_json(seen["parts"]))
+                self.parts.append(from_json(Parts, seen["parts"]))
             self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
         else:
             # It crashed, left early, or had our part of it removed: nobody knows what it would have told.
@@ -150,7 +151,7 @@ def _doubt(slug: str, detail: str, name: str) -> Finding:
 
 
 def _as_failure(row: object) -> Failure:
-    return failure_from_json(row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
+    return from_json(Failure, row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
 
 
 def _subtests_are_shown(config: pytest.Config) -> bool:

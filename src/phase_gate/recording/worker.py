@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from phase_gate.gate.findings import findings_to_json
+from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
-from phase_gate.gate.test_parts import parts_to_json
 from phase_gate.recording.early import early_look, own_work
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
@@ -104,7 +103,7 @@ class WorkerWitness:
             "deselected": self._deselected,
             "paths": self._paths,
             "groups": sorted(self._groups - {""}),
-            "doubts": findings_to_json(self._outcomes.doubts()),
+            "doubts": spell_out_each(self._outcomes.doubts()),
             "failed": sorted(self._failed),
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
             "foreign_hooks": list(self._outcomes.foreign_hooks),
@@ -113,7 +112,7 @@ class WorkerWitness:
             "imported": imported_files(self._outcomes.homes),
         }
         if self._parts is not None:
-            document["parts"] = parts_to_json(self._parts.parts)
+            document["parts"] = spell_out(self._parts.parts)
         if self._slices is not None:
             document |= {
                 "slices": self._slices.to_json(),

@@ -54,7 +54,7 @@ class Shard(Value):
     collected: tuple[str, ...] = ()
     collection: str = ""
     #: Which of them were deselected, by the function that did it.
-    left_out: Mapping[str, Ranges] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

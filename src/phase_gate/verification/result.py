@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.values import as_dict
+from phase_gate.codec import spell_out
 from phase_gate.verification.model import (
     FINISHED,
     MAX_ATTEMPTS,
@@ -103,7 +103,7 @@ def skip_to_json(verification: Verification) -> dict[str, Any]:
 
 
 def previous_failure(failure: Failure) -> dict[str, Any]:
-    return {**as_dict(failure), "type": str(failure.type), "lines": list(failure.lines)}
+    return spell_out(failure)
 
 
 def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:

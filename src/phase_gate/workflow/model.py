@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.values import Value, field, replace
 
 if TYPE_CHECKING:
     from phase_gate.workflow.conditions import Condition
@@ -98,7 +98,7 @@ class Workflow(Value):
         return next((phase for phase in self.phases if phase.name.upper() == wanted), None)
 
 
-# --- what a phase of a pipeline requires beside its condition: artifacts, checks, consensus. Values, and their JSON
+# --- what a phase of a pipeline requires beside its condition: artifacts, checks, consensus.
 
 
 #: When an artifact has to be new: since the attempt that its phases belong to began, or in every phase that asks.
@@ -170,45 +170,6 @@ class PipelineRules(Value):
     #: Where a change request leads, by its type.
     routes: Mapping[str, str] = field(default_factory=dict)
     drift: Drift | None = None
-
-
-def rules_to_json(rules: PipelineRules) -> dict[str, Any]:
-    return {
-        "artifacts": {name: as_dict(each) for name, each in rules.artifacts.items()},
-        "constitution": list(rules.constitution),
-        "routes": dict(rules.routes),
-        "drift": None if rules.drift is None else {"files": list(rules.drift.files), "lines": rules.drift.lines},
-    }
-
-
-def rules_from_json(document: Mapping[str, Any]) -> PipelineRules:
-    drift = document["drift"]
-    return PipelineRules(
-        artifacts={name: Artifact(**row) for name, row in document["artifacts"].items()},
-        constitution=tuple(document["constitution"]),
-        routes=document["routes"],
-        drift=None if drift is None else Drift(files=tuple(drift["files"]), lines=drift["lines"]),
-    )
-
-
-def requires_to_json(requires: Requires) -> dict[str, Any]:
-    consensus = requires.consensus
-    return {
-        "artifacts": list(requires.artifacts),
-        "checks": list(requires.checks),
-        "consensus": None if consensus is None else {**as_dict(consensus), "on": list(consensus.on)},
-        "approved": list(requires.approved),
-    }
-
-
-def requires_from_json(document: Mapping[str, Any]) -> Requires:
-    consensus = document["consensus"]
-    return Requires(
-        artifacts=tuple(document["artifacts"]),
-        checks=tuple(document["checks"]),
-        consensus=None if consensus is None else Consensus(**{**consensus, "on": tuple(consensus["on"])}),
-        approved=tuple(document["approved"]),
-    )
 
 
 def settle(value: float | str, workflow: Workflow) -> float:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.values import as_dict
+from phase_gate.codec import from_json, spell_out
 from phase_gate.workflow.conditions import parse_condition
-from phase_gate.workflow.model import Gate1, Guard, Limits, Phase, Workflow
+from phase_gate.workflow.model import Gate1, Guard, Limits, Phase, PipelineRules, Requires, Workflow
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
                 "scope": phase.scope,
                 "next": phase.next,
                 "may_end_cycle": phase.may_end_cycle,
-                "breaker": as_dict(phase.breaker),
+                "breaker": spell_out(phase.breaker),
                 **_pipeline_fields(phase),
                 "gate_1": {
                     "name": phase.gate_1.name,
@@ -55,17 +55,13 @@ def _pipeline_rules(workflow: Workflow) -> dict[str, Any]:
     # Only where there are some: what other workflows look like, and what reading them costs, stays as it was.
     if workflow.pipeline is None:
         return {}
-    from phase_gate.workflow.model import rules_to_json
-
-    return {"pipeline": rules_to_json(workflow.pipeline)}
+    return {"pipeline": spell_out(workflow.pipeline)}
 
 
 def _pipeline_fields(phase: Phase) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if phase.requires is not None:
-        from phase_gate.workflow.model import requires_to_json
-
-        given["requires"] = requires_to_json(phase.requires)
+        given["requires"] = spell_out(phase.requires)
     if phase.on_failure:
         given["on_failure"] = phase.on_failure
     if phase.routes:
@@ -86,9 +82,7 @@ def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
     }
     fields["phases"] = tuple(_phase(row) for row in document["phases"])
     if "pipeline" in fields:
-        from phase_gate.workflow.model import rules_from_json
-
-        fields["pipeline"] = rules_from_json(fields["pipeline"])
+        fields["pipeline"] = from_json(PipelineRules, fields["pipeline"])
     return Workflow(**fields)
 
 
@@ -101,11 +95,9 @@ def _phase(row: Mapping[str, Any]) -> Phase:
         rationale=gate["rationale"],
         replaced=gate["replaced"],
     )
-    fields = {**row, "gate_1": gate_1, "breaker": Limits(**row.get("breaker", {}))}
+    fields = {**row, "gate_1": gate_1, "breaker": from_json(Limits, row.get("breaker", {}))}
     if "requires" in fields:
-        from phase_gate.workflow.model import requires_from_json
-
-        fields["requires"] = requires_from_json(fields["requires"])
+        fields["requires"] = from_json(Requires, fields["requires"])
     if "raises" in fields:
         fields["raises"] = tuple(fields["raises"])
     return Phase(**fields)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.storage.tree.fingerprint import compile_globs
@@ -45,16 +45,6 @@ class Catalogue(Value):
             exclude=rules.exclude,
             minimum_words=rules.minimum_words,
             decisions=rules.decisions,
-        )
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Catalogue:
-        return cls(
-            include=tuple(data["include"]),
-            is_own=bool(data["is_own"]),
-            exclude=tuple(data["exclude"]),
-            minimum_words=int(data["minimum_words"]),
-            decisions=tuple(data["decisions"]),
         )
 
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from phase_gate.codec import from_json
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.decisions import find_missing, is_numbered, is_record_like
 from phase_gate.evidence.documents.diagrams import (
@@ -41,8 +42,8 @@ class Look:
         self._warnings: list[str] = []
         if memory is not None:
             self._before = {path: Seen(*hashes) for path, hashes in memory["documents"].items()}
-            if Catalogue.from_json(memory["rules"]) != catalogue:
-                catalogue = Catalogue.from_json(memory["rules"])
+            if from_json(Catalogue, memory["rules"]) != catalogue:
+                catalogue = from_json(Catalogue, memory["rules"])
                 said = "what counts as a document was changed in phase-gate.yaml"
                 self._warnings.append(f"{said}: that holds from the next cycle on")
         self._catalogue = catalogue
