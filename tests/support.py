@@ -16,6 +16,7 @@ import pytest
 
 import phase_gate
 from phase_gate.values import Value
+from tests.typable import find_untypable
 from tests.warm import WarmServer
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
@@ -50,7 +51,9 @@ class Ran(Value):
 
     @property
     def document(self) -> Any:
-        return json.loads(self.out)
+        document = json.loads(self.out)
+        assert find_untypable(document) == []
+        return document
 
     def has(self, *texts: str) -> bool:
         """Tell whether all of these stand in the output; shows the output if not."""

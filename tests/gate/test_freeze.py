@@ -211,15 +211,15 @@ def test_a_test_that_was_inherited_and_stands_in_its_file_now() -> None:
 def test_what_was_frozen_is_no_output_whoever_wrote_it() -> None:
     support = {path: row for path, row in SAME.support.items() if path != "tests/data.csv"}
     found = find_altered(FROZEN, INVENTORY, Meaning(support=support, written=frozenset({"tests/data.csv"})))
-    assert [(finding.file, finding.detail) for finding in found] == [
-        ("tests/data.csv", "a file that the tests use is gone")
+    assert [(finding.file, finding.detail, finding.change) for finding in found] == [
+        ("tests/data.csv", "a file that the tests use is gone", "gone")
     ]
 
 
 def test_a_text_of_tests_that_the_run_began_with_in_another_form() -> None:
     found = find_altered(FROZEN, INVENTORY, replace(SAME, rewritten=("docs/how.txt",)))
-    assert [(finding.file, finding.detail) for finding in found] == [
-        ("docs/how.txt", "a file of tests changed while the run went on")
+    assert [(finding.file, finding.detail, finding.change) for finding in found] == [
+        ("docs/how.txt", "a file of tests changed while the run went on", "altered")
     ]
 
 
@@ -236,7 +236,8 @@ def test_a_text_of_tests_that_the_run_began_with_in_another_form() -> None:
 def test_a_new_conftest_above_frozen_tests(path: str, is_change: bool) -> None:
     meaning = Meaning(support={**SAME.support, path: ("new", statements(""))})
     found = find_altered(FROZEN, INVENTORY, meaning)
-    assert [(finding.file, finding.proof) for finding in found] == ([(path, "new")] if is_change else [])
+    expected = [(path, "new", "added")] if is_change else []
+    assert [(finding.file, finding.proof, finding.change) for finding in found] == expected
 
 
 # --- settings

@@ -23,7 +23,16 @@ def guard(name: str, *, satisfied: bool | None = True, waived: bool = False) -> 
 
 
 def finding(slug: str, **fields: Any) -> dict[str, Any]:
-    plain = {"tier": "hard", "detail": "odd", "id": "", "file": "", "line": None, "guard": "", "proof": ""}
+    plain = {
+        "tier": "hard",
+        "detail": "odd",
+        "id": "",
+        "file": "",
+        "line": None,
+        "guard": "",
+        "proof": "",
+        "change": "",
+    }
     return {"slug": slug, **plain, **fields}
 
 

@@ -197,7 +197,7 @@ def _code_changes(path: str, after: str, frozen: Frozen, file: TestFile | None) 
     if is_support:
         meaning = Meaning(modules=meaning.modules, support={path: ("", module_code(tree, tests=()))})
     for finding in find_altered(frozen, now, meaning):
-        if finding.file == path and "is gone" not in finding.detail:
+        if finding.file == path and finding.change != "gone":
             is_new = file is None and path not in frozen.support
             yield f"{path} would be {finding.detail}" if is_new else f"{finding.id or path} is frozen, and would change"
 

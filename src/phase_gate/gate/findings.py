@@ -13,6 +13,8 @@ from phase_gate.codec import from_json
 from phase_gate.values import Value
 
 Tier = Literal["hard", "advisory"]
+#: What became of the thing that a finding is about; empty where it is about no change.
+Change = Literal["", "added", "altered", "gone", "weakened"]
 
 #: Findings of one slug that a report names; the metrics have the full number.
 NAMED_AT_MOST = 20
@@ -29,6 +31,7 @@ class Finding(Value):
     guard: str = ""
     #: What the finding is about, as a hash: a waiver covers this and nothing that comes later.
     proof: str = ""
+    change: Change = ""
 
     def belongs_to(self, guard: str) -> bool:
         return guard in (self.guard or self.slug, self.slug)
@@ -43,10 +46,10 @@ class Finding(Value):
         return "|".join((self.slug, self.id, self.file, self.proof or self.detail))
 
 
-def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str) -> tuple[Finding, ...]:
+def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str, change: Change = "") -> tuple[Finding, ...]:
     """Return one finding a test, in order."""
     return tuple(
-        Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail)
+        Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail, change=change)
         for test_id in sorted(ids)
     )
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.findings import Change, Finding
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
 from phase_gate.gate.pieces import PieceFile, find_altered_pieces, pieces_from_json, pieces_to_json
 from phase_gate.source.module_code import ModuleStatement, find_changes
@@ -90,7 +90,7 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
-            findings.append(_altered(path, "a file that the tests use is gone"))
+            findings.append(_altered(path, "a file that the tests use is gone", change="gone"))
         elif found[0] != file.content:
             if file.statements is not None and found[1] is not None:
                 asked = _requested_below(path, frozen)
@@ -102,7 +102,9 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
     folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
     for path in meaning.support:
         if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
-            findings.append(_altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0]))
+            findings.append(
+                _altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added")
+            )
     findings += find_altered_pieces(frozen.pieces, meaning.pieces)
     return findings + _find_hiding(frozen, inventory, meaning)
 
@@ -129,6 +131,7 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
                         file=path,
                         detail="its body is not the one that was frozen",
                         proof=found.bodies.get(name, ""),
+                        change="altered",
                     )
                 )
     return findings
@@ -173,12 +176,14 @@ def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
         hidden = before.get(_module_name(path, packages))
         if hidden is not None and not path.endswith("conftest.py"):
             proof = meaning.support[path][0] if path in meaning.support else inventory.files[path].content
-            findings.append(_altered(path, f"a new module of the same name as {hidden}", proof=proof))
+            findings.append(_altered(path, f"a new module of the same name as {hidden}", proof=proof, change="added"))
     return findings
 
 
-def _altered(path: str, detail: str, line: int | None = None, proof: str = "") -> Finding:
-    return Finding(slug="tests-unchanged", tier="hard", file=path, line=line, detail=detail, proof=proof)
+def _altered(
+    path: str, detail: str, line: int | None = None, proof: str = "", *, change: Change = "altered"
+) -> Finding:
+    return Finding(slug="tests-unchanged", tier="hard", file=path, line=line, detail=detail, proof=proof, change=change)
 
 
 def _is_above(conftest: str, folders: set[str]) -> bool:
@@ -195,6 +200,7 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
             id=name,
             detail=f"was {_show(frozen.settings.get(name))}, is {_show(settings.get(name))}",
             proof=hashlib.sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
+            change="added" if name not in frozen.settings else "altered" if name in settings else "gone",
         )
         for name in sorted({*frozen.settings, *settings})
         if frozen.settings.get(name) != settings.get(name)

@@ -165,4 +165,4 @@ def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> 
 def find_new_skips(outcomes: Judgement) -> tuple[Finding, ...]:
     # The excused ones, too: that they are waived has to be seen.
     skipped = outcomes.newly_skipped | outcomes.excused
-    return name_tests(_NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before")
+    return name_tests(_NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before", "weakened")

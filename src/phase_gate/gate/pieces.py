@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.gate.findings import Finding
+from phase_gate.gate.findings import Change, Finding
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
 from phase_gate.values import Value, field
 
@@ -162,13 +162,17 @@ def find_altered_pieces(frozen: Mapping[str, PieceFile], now: Mapping[str, Piece
             found = present.names.get(name, "")
             if found != before:
                 detail = f"{name} is {'not what was frozen' if found else 'gone'}, and tests are made of it"
-                yield Finding(slug="tests-unchanged", tier="hard", file=path, detail=detail, proof=found)
+                yield _altered(path, detail, proof=found, change="altered" if found else "gone")
         for name, rows in file.rows.items():
             # More rows may come, as more tests may.
             if Counter(rows) - Counter(present.rows.get(name, ())):
                 proof = hashlib.sha256(" ".join(present.rows.get(name, ())).encode()).hexdigest()
                 detail = f"rows of {name}, which are parameters of tests, are not what was frozen"
-                yield Finding(slug="tests-unchanged", tier="hard", file=path, detail=detail, proof=proof)
+                yield _altered(path, detail, proof=proof, change="altered")
+
+
+def _altered(path: str, detail: str, *, proof: str, change: Change) -> Finding:
+    return Finding(slug="tests-unchanged", tier="hard", file=path, detail=detail, proof=proof, change=change)
 
 
 def pieces_to_json(pieces: Mapping[str, PieceFile]) -> dict[str, object]:

@@ -1,0 +1,90 @@
+"""What follows from a verdict is a command that can be typed, or a hint for people."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from phase_gate.gate.advice import Advice
+from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
+from phase_gate.gate.signals import Answer, Reading
+from phase_gate.gate.status import STATUSES, show_next, show_verdict
+from phase_gate.rules.files import load_shipped_workflow
+from phase_gate.verification.judging import advise_task
+from phase_gate.verification.model import FailureType
+from phase_gate.workflow.model import Phase, Workflow
+from tests.typable import is_typable
+from tests.verification import support as verify
+
+AT = "2026-01-26T14:00:00.000Z"
+WORKFLOWS = [load_shipped_workflow(name) for name in ("tdd", "exit-gate", "confidence", "pipeline", "feature-flow")]
+PHASES = [
+    pytest.param(workflow, phase, id=f"{workflow.name}-{phase.name}")
+    for workflow in WORKFLOWS
+    for phase in workflow.phases
+]
+
+
+def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "default", **fields: Any) -> Evaluation:
+    subject = Subject(task=task, cycle=1, phase=phase.name, run="r1", at=AT, **{"iteration": 1, **fields})
+    return evaluate(workflow, phase, subject, metrics={}, reading=Reading(answer=answer, reason="why"))
+
+
+@pytest.mark.parametrize("task", ["default", "login"])
+@pytest.mark.parametrize("answer", get_args(Answer))
+@pytest.mark.parametrize(("workflow", "phase"), PHASES)
+def test_every_command_can_be_typed(workflow: Workflow, phase: Phase, answer: Answer, task: str) -> None:
+    closed = judge(workflow, phase, answer, task=task)
+    halted = with_breaker(closed, Breaker(status=Status.OPEN, opened_at=AT, reason="stuck"))
+    void = judge(workflow, phase, answer, task=task, iteration=None)
+    for evaluation in (closed, halted, void):
+        assert evaluation.next_command or evaluation.next_hint
+        assert not evaluation.next_command or is_typable(evaluation.next_command)
+        assert evaluation.status in STATUSES
+        assert (evaluation.status == "open") == evaluation.can_exit
+
+
+@pytest.mark.parametrize(
+    "advice",
+    [
+        pytest.param(advise_task(verify.task(verify.taken())), id="pending"),
+        pytest.param(advise_task(verify.task(verify.taken(), verify.began())), id="executing"),
+        pytest.param(advise_task(verify.task(verify.taken(), verify.began(), verify.reported())), id="verifying"),
+        pytest.param(
+            advise_task(verify.task(verify.taken(), verify.began(), verify.reported(), *verify.check())), id="reviewing"
+        ),
+        pytest.param(
+            advise_task(verify.task(verify.taken(), verify.began(), verify.failed(FailureType.TIMEOUT, step=1))),
+            id="timeout",
+        ),
+    ],
+)
+def test_a_verify_task_says_what_to_type_or_what_to_do(advice: Advice) -> None:
+    assert advice.next_command or advice.next_hint
+    assert not advice.next_command or is_typable(advice.next_command)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pytest --phase=red --phase-task=login", True),
+        ('phase-gate signal --reason "..." --task login', True),
+        ("phase-gate pipeline recover", True),
+        ("phase-gate verify executor FILE --task t", False),
+        ("pytest --phase=red starts the next cycle", False),
+        ("phase-gate recover", False),
+        ("wait for it to end", False),
+    ],
+)
+def test_the_check_itself(command: str, expected: bool) -> None:
+    assert is_typable(command) is expected
+
+
+def test_what_people_see() -> None:
+    assert show_next("pytest --phase=red", "starts the next cycle") == "pytest --phase=red  # starts the next cycle"
+    assert show_next("", "wait for it to end") == "wait for it to end"
+    assert show_next("pytest --phase=red", "") == "pytest --phase=red"
+    assert show_verdict("closed", "1 test fails") == "go on: 1 test fails"
+    assert show_verdict("open", "both gates hold") == "both gates hold"
