@@ -15,6 +15,7 @@ import jsonschema
 from referencing import Registry, Resource
 
 from phase_gate.cli import main
+from phase_gate.gate.status import show_verdict
 from tests.conftest import ROOT
 from tests.support import Ran, Sample
 
@@ -121,3 +122,8 @@ def summary_counts(output: str) -> dict[str, int]:
     counts = {name: int(number) for number, _, name in (part.partition(" ") for part in found[-1].split(", "))}
     counts = {{"error": "errors"}.get(name, name): number for name, number in counts.items()}
     return {name: number for name, number in counts.items() if name not in ("warning", "warnings")}
+
+
+def sentence(verdict: Any) -> str:
+    """Return a verdict as people read it."""
+    return show_verdict(verdict["status"], verdict["reason"])

@@ -24,6 +24,7 @@ from tests.conformance.stories import (
     ledger,
     load_schema,
     logged_evaluations,
+    sentence,
     signal_is_there,
     status,
     step_tests,
@@ -46,7 +47,7 @@ ONE_MORE = "one more green run on this tree is needed: run again"
 @pytest.mark.parametrize(
     ("runs", "signal", "code", "reason"),
     [
-        pytest.param(1, False, 10, f"{ONE_MORE}", id="neither-gate"),
+        pytest.param(1, False, 10, f"go on: {ONE_MORE}", id="neither-gate"),
         pytest.param(1, True, 10, f"signal came too early: {ONE_MORE}", id="only-gate-2"),
         pytest.param(2, False, 10, WAITS, id="only-gate-1"),
         pytest.param(2, True, 0, "both gates hold: GREEN has exited", id="both-gates"),
@@ -65,7 +66,7 @@ def test_only_both_gates_together_let_a_phase_end(
     assert verdict["gate_1"]["satisfied"] is (runs == 2)
     assert verdict["gate_2"]["satisfied"] is signal
     assert verdict["can_exit"] is (runs == 2 and signal)
-    assert verdict["reason"] == reason
+    assert sentence(verdict) == reason
     assert ran.has(f"Verdict  {reason}"[:70])
     assert command(sample, "check").code == code
     assert status(sample)["exited"] is (code == 0)
@@ -75,7 +76,7 @@ def test_only_both_gates_together_let_a_phase_end(
 @pytest.mark.parametrize(
     ("done", "answer", "code", "reason"),
     [
-        pytest.param(1, "--not-done", 10, "1 test already passes, but a new test must fail first", id="neither"),
+        pytest.param(1, "--not-done", 10, "go on: 1 test already passes, but a new test must fail first", id="neither"),
         pytest.param(
             1, "", 10, "signal came too early: 1 test already passes, but a new test must fail first", id="only-gate-2"
         ),
@@ -89,7 +90,7 @@ def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: 
     signal = command(sample, "signal", "--json", "--reason", "look", *filter(None, [answer]))
     assert signal.code == code
     assert signal.document["can_exit"] is (code == 0)
-    assert signal.document["reason"] == reason
+    assert sentence(signal.document) == reason
     green = sample.pytest("--phase=green")
     assert (green.code == 13) is (code != 0)
 
@@ -103,10 +104,14 @@ def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: 
     [
         pytest.param(2, 0, 1, 0, WAITS, id="more-tests-than-criteria"),
         pytest.param(2, 0, 2, 0, WAITS, id="as-many-tests-as-criteria"),
-        pytest.param(2, 0, 3, 10, "2 tests for 3 criteria", id="one-test-short"),
-        pytest.param(2, 1, 2, 10, "1 test already passes, but a new test must fail first", id="one-passes-already"),
-        pytest.param(2, 2, 2, 10, "2 tests already pass, but a new test must fail first", id="all-pass-already"),
-        pytest.param(10, 1, 9, 10, "1 test already passes, but a new test must fail first", id="nine-of-ten-fail"),
+        pytest.param(2, 0, 3, 10, "go on: 2 tests for 3 criteria", id="one-test-short"),
+        pytest.param(
+            2, 1, 2, 10, "go on: 1 test already passes, but a new test must fail first", id="one-passes-already"
+        ),
+        pytest.param(2, 2, 2, 10, "go on: 2 tests already pass, but a new test must fail first", id="all-pass-already"),
+        pytest.param(
+            10, 1, 9, 10, "go on: 1 test already passes, but a new test must fail first", id="nine-of-ten-fail"
+        ),
     ],
 )
 def test_red_wants_a_failing_test_for_each_criterion(
@@ -115,7 +120,7 @@ def test_red_wants_a_failing_test_for_each_criterion(
     sample.write(test_steps=step_tests(total), steps=steps(done))
     ran, verdict = judge(sample, "--phase=red", f"--phase-criteria={criteria}")
     assert ran.code == code
-    assert verdict["reason"] == reason
+    assert sentence(verdict) == reason
     assert verdict["gate_1"]["satisfied"] is (code == 0)
     assert verdict["gate_1"]["values"] == {
         "criteria_count": criteria,
@@ -131,7 +136,7 @@ def test_red_without_a_test_is_closed(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red", "--exit-signal=done")
     assert ran.code == 5  # pytest's own: nothing was collected
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["iteration"]) == (False, False, None)
-    assert verdict["reason"] == "this run does not count (empty): no test was collected"
+    assert sentence(verdict) == "go on: this run does not count (empty): no test was collected"
     assert "tests_total > 0" in unmet_clauses(verdict)
 
 
@@ -140,13 +145,13 @@ def test_red_counts_only_the_new_tests_of_an_old_suite(sample: Sample) -> None:
     sample.write(test_steps=step_tests(2), steps=steps(2)).commit_all()
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 10
-    assert verdict["reason"] == "no new or changed test: write the test for this step first"
+    assert sentence(verdict) == "go on: no new or changed test: write the test for this step first"
     assert verdict["metrics"]["suite_passing"] == 2
 
     sample.write(test_steps=step_tests(3))
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 0
-    assert verdict["reason"] == WAITS
+    assert sentence(verdict) == WAITS
     assert (verdict["metrics"]["tests_total"], verdict["metrics"]["suite_total"]) == (1, 3)
 
 
@@ -166,10 +171,10 @@ def marked_tests(*marks: str) -> str:
         pytest.param(["'AC-1', 'AC-2'", "'AC-3'", "'AC-3'"], WAITS, id="as-many-tests-one-of-which-shows-two"),
         pytest.param(
             ["'AC-1'", "'AC-2'", "'AC-2'"],
-            "criteria-covered: no test shows 1 of the acceptance criteria (AC-3)",
+            "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-3)",
             id="as-many-tests-and-one-criterion-left",
         ),
-        pytest.param(["'AC-1'", "'AC-2', 'AC-3'"], "2 tests for 3 criteria", id="one-test-short"),
+        pytest.param(["'AC-1'", "'AC-2', 'AC-3'"], "go on: 2 tests for 3 criteria", id="one-test-short"),
     ],
 )
 def test_red_wants_a_failing_test_for_each_criterion_in_a_list(sample: Sample, marks: list[str], reason: str) -> None:
@@ -177,7 +182,7 @@ def test_red_wants_a_failing_test_for_each_criterion_in_a_list(sample: Sample, m
     sample.write(test_steps=marked_tests(*marks))
     ran, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.md")
     assert ran.code == (0 if reason == WAITS else 10)
-    assert verdict["reason"] == reason
+    assert sentence(verdict) == reason
     assert verdict["gate_1"]["values"]["criteria_count"] == 3
 
 
@@ -186,10 +191,10 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
     sample.write({"criteria.yaml": "AC-1: Step 1\nAC-2: Step 2\n"})
     sample.write(test_steps=marked_tests("'AC-1'"), steps=steps(1)).commit_all()
     _, verdict = judge(sample, "--phase=red", "--phase-criteria=criteria.yaml")
-    assert verdict["reason"] == "criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
+    assert sentence(verdict) == "go on: criteria-covered: no test shows 1 of the acceptance criteria (AC-2)"
     sample.write(test_steps=marked_tests("'AC-1'", "'AC-2'"))
     _, verdict = judge(sample, "--phase=red")
-    assert verdict["reason"] == WAITS
+    assert sentence(verdict) == WAITS
     assert verdict["gate_1"]["values"] == {
         "criteria_count": 1,
         "tests_failing": 1,
@@ -210,7 +215,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
             1,
             10,
             ["consecutive_green_runs >= required_green_runs"],
-            f"{ONE_MORE}",
+            f"go on: {ONE_MORE}",
             id="one-green-run",
         ),
         pytest.param(2, 2, 0, [], WAITS, id="two-green-runs"),
@@ -224,7 +229,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
                 "tests_passing == tests_total",
                 "consecutive_green_runs >= required_green_runs",
             ],
-            "1 of 2 tests fails",
+            "go on: 1 of 2 tests fails",
             id="one-test-fails-twice",
         ),
         pytest.param(
@@ -236,7 +241,7 @@ def test_red_wants_a_failing_test_of_each_criterion_that_is_new(sample: Sample) 
                 "tests_passing == tests_total",
                 "consecutive_green_runs >= required_green_runs",
             ],
-            "2 of 2 tests fail",
+            "go on: 2 of 2 tests fail",
             id="nothing-is-written",
         ),
     ],
@@ -251,7 +256,7 @@ def test_green_wants_all_tests_passing_twice(
     assert ran.code == code
     assert verdict["gate_1"]["satisfied"] is (code == 0)
     assert unmet_clauses(verdict) == unmet
-    assert verdict["reason"] == reason
+    assert sentence(verdict) == reason
     assert verdict["gate_1"]["values"] == {
         "consecutive_green_runs": runs if done == 2 else 0,
         "required_green_runs": 2,
@@ -291,7 +296,7 @@ def test_green_runs_count_on_one_tree_only(sample: Sample) -> None:
 # --- DG-04 -------------------------------------------------------------------------------------------------------
 
 ONE_OF = (
-    "one of these has to hold: refactoring_complete == true, iteration >= max_refactor_iterations,"
+    "go on: one of these has to hold: refactoring_complete == true, iteration >= max_refactor_iterations,"
     " no_more_improvements_identified == true"
 )
 
@@ -321,7 +326,7 @@ def test_refactor_ends_by_a_declared_fact(sample: Sample, fact: str, code: int, 
     ran, verdict = judge(sample, "--phase=refactor")
     assert ran.code == code
     assert verdict["gate_1"]["satisfied"] is (code == 0)
-    assert verdict["reason"] == reason
+    assert sentence(verdict) == reason
     assert ran.has("iteration >= max_refactor_iterations", "one of")
 
 
@@ -331,10 +336,10 @@ def test_refactor_ends_when_a_tool_finds_no_more_improvements_and_not_before(sam
     sample.write(test_steps=step_tests(2), steps=f"import os\n{steps(2)}")
     ran, verdict = judge(sample, "--phase=refactor")
     assert (ran.code, verdict["gate_1"]["satisfied"]) == (10, False)
-    assert verdict["reason"] == f"1 place could still be better; or {ONE_OF}"
+    assert sentence(verdict) == f"go on: 1 place could still be better; or {ONE_OF.removeprefix('go on: ')}"
     sample.write(steps=steps(2))
     ran, verdict = judge(sample, "--phase=refactor")
-    assert (ran.code, verdict["iteration"], verdict["reason"]) == (0, 2, WAITS)
+    assert (ran.code, verdict["iteration"], sentence(verdict)) == (0, 2, WAITS)
     assert unmet_clauses(verdict) == ["refactoring_complete == true", "iteration >= max_refactor_iterations"]
     assert [(fact["name"], fact["source"]) for fact in verdict["facts"]] == [
         ("no_more_improvements_identified", "measured")
@@ -346,9 +351,9 @@ def test_refactor_ends_at_iteration_5_and_not_before(sample: Sample) -> None:
     sample.write(test_steps=step_tests(2), steps=steps(2))
     for iteration in range(1, 5):
         ran, verdict = judge(sample, "--phase=refactor")
-        assert (ran.code, verdict["iteration"], verdict["reason"]) == (10, iteration, ONE_OF)
+        assert (ran.code, verdict["iteration"], sentence(verdict)) == (10, iteration, ONE_OF)
     ran, verdict = judge(sample, "--phase=refactor")
-    assert (ran.code, verdict["iteration"], verdict["reason"]) == (0, 5, WAITS)
+    assert (ran.code, verdict["iteration"], sentence(verdict)) == (0, 5, WAITS)
     assert verdict["gate_1"]["values"]["max_refactor_iterations"] == 5
     assert ran.has("5 >= 5")
 
@@ -362,7 +367,7 @@ def test_refactor_with_a_failing_test_is_closed_whatever_is_declared(sample: Sam
         ran, verdict = judge(sample, "--phase=refactor", "--exit-signal=tidy")
         assert ran.code == 1
         assert verdict["gate_1"]["satisfied"] is False
-        assert verdict["reason"] == "signal came too early: 1 of 2 tests fails"
+        assert sentence(verdict) == "signal came too early: 1 of 2 tests fails"
     assert verdict["iteration"] > 5
 
 
@@ -456,7 +461,7 @@ def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
             "exit_signal: blocked\nreason: no key\n",
             "blocked",
             10,
-            "needs a person (blocked): no key",
+            "stop: needs a person (blocked): no key",
             id="blocked",
         ),
         pytest.param("exit_signal: True\n", "malformed", 10, "exit_signal is 'True'", id="capital-true"),
@@ -485,7 +490,7 @@ def test_only_a_plain_yes_is_a_signal(sample: Sample, text: str | None, answer: 
     assert verdict["gate_2"]["answer"] == answer
     assert verdict["gate_2"]["satisfied"] is (answer == "done")
     assert verdict["can_exit"] is (answer == "done")
-    assert reason in verdict["reason"]
+    assert reason in sentence(verdict)
     # An answer is spent by the evaluation that reads it; what is none waits for its author.
     assert signal_is_there(sample) is (answer == "malformed")
 
@@ -541,7 +546,7 @@ def test_gate_1_of_one_iteration_and_the_signal_of_the_next_end_nothing(
     assert second.code == 10
     assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["satisfied"]) == (2, False, True)
     assert verdict["can_exit"] is False
-    assert verdict["reason"].startswith("signal came too early: 1 test already passes")
+    assert sentence(verdict).startswith("signal came too early: 1 test already passes")
     assert status(sample)["exited"] is False
 
 
@@ -557,7 +562,7 @@ def test_the_signal_of_one_iteration_and_gate_1_of_the_next_end_nothing(
     second, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert second.code == 10
     assert (verdict["iteration"], verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (2, True, "absent")
-    assert (verdict["can_exit"], verdict["reason"]) == (False, WAITS)
+    assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
     assert status(sample)["exited"] is False
 
 
@@ -578,7 +583,7 @@ def test_a_signal_bound_to_another_iteration_is_stale(sample: Sample, bound: str
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["gate_2"]["answer"], verdict["gate_2"]["problem"]) == ("stale", problem)
-    assert verdict["reason"] == f"Gate 1 holds, but the exit signal is stale: {problem}"
+    assert sentence(verdict) == f"Gate 1 holds, but the exit signal is stale: {problem}"
     # Spent: the iteration that it speaks of does not find it any more.
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["iteration"], verdict["gate_2"]["answer"]) == (10, 3, "absent")
@@ -590,7 +595,7 @@ def test_a_signal_bound_to_this_iteration_counts(sample: Sample) -> None:
     sample.pytest("--phase=red")
     leave_signal(sample, "exit_signal: true\nphase: red\ntask: default\niteration: 2\n")
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
-    assert (ran.code, verdict["can_exit"], verdict["reason"]) == (0, True, "both gates hold: RED has exited")
+    assert (ran.code, verdict["can_exit"], sentence(verdict)) == (0, True, "both gates hold: RED has exited")
 
 
 def edit_the_code(sample: Sample) -> None:
@@ -645,7 +650,7 @@ def test_perfect_metrics_never_become_a_signal(sample: Sample) -> None:
             "by": "",
             "problem": "",
         }
-    assert verdict["reason"] == WAITS
+    assert sentence(verdict) == WAITS
     assert command(sample, "check", "--gate1").code == 0
     assert command(sample, "check").code == 10
     assert sample.pytest("--phase=refactor").code == 13
@@ -678,7 +683,7 @@ def test_text_and_files_that_look_like_a_signal_are_none(sample: Sample) -> None
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual", "-s")
     assert ran.code == 10
     assert (verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (True, "absent")
-    assert verdict["reason"] == WAITS
+    assert sentence(verdict) == WAITS
 
 
 @pytest.mark.criterion("DG-08")
@@ -696,7 +701,7 @@ def pytest_runtest_setup():
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["gate_2"]["answer"], verdict["can_exit"]) == ("refused", False)
-    assert verdict["reason"] == "Gate 1 holds, but the exit signal is refused: it was made while the run was open"
+    assert sentence(verdict) == "Gate 1 holds, but the exit signal is refused: it was made while the run was open"
     assert [line["data"]["answer"] for line in ledger(sample) if line["kind"] == "signal-refused"] == ["done"]
     assert not signal_is_there(sample)
 
@@ -787,7 +792,7 @@ def test_nine_of_ten_are_not_enough(sample: Sample) -> None:
     for _ in range(3):
         ran, verdict = judge(sample, "--phase=green", "--phase-exit=dual", "--exit-signal=close enough")
         assert ran.code == 1
-        assert verdict["reason"] == "signal came too early: 1 of 10 tests fails"
+        assert sentence(verdict) == "signal came too early: 1 of 10 tests fails"
         assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
         assert (verdict["metrics"]["tests_passing"], verdict["metrics"]["tests_total"]) == (9, 10)
         assert ran.has("9 == 10")
@@ -843,7 +848,7 @@ def test_a_verdict_as_a_block_reads_back_to_the_same_values(
     verdict = status(sample)["evaluation"]
     assert (block.gate_1, block.gate_2, block.can_exit) == gates
     assert block == block_of(verdict)
-    assert (block.phase, block.iteration, block.reason) == (verdict["phase"], verdict["iteration"], verdict["reason"])
+    assert (block.phase, block.iteration, block.reason) == (verdict["phase"], verdict["iteration"], sentence(verdict))
     assert block.gate_1 is verdict["gate_1"]["satisfied"]
     assert block.can_exit is verdict["can_exit"]
     assert block.exit_signal is verdict["gate_2"]["satisfied"]
@@ -934,7 +939,7 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(sample: Sample) -> None:
         ran, verdict = judge(sample, "--phase=green")
         seen.append((ran.code, verdict["metrics"]["consecutive_green_runs"], verdict["gate_1"]["satisfied"]))
         if ran.code == 1:
-            assert verdict["reason"] == "1 of 1 test fails"
+            assert sentence(verdict) == "go on: 1 of 1 test fails"
             assert verdict["next_command"] == "pytest --phase=green"
             assert ran.has("another outcome on the same tree", "0 >= 2")
     assert seen == [(10, 1, False), (1, 0, False), (10, 1, False), (0, 2, True)]
@@ -949,7 +954,7 @@ def test_a_failure_after_an_open_gate_closes_it_and_work_goes_on(sample: Sample)
     assert ran.code == 1
     assert verdict["metrics"]["consecutive_green_runs"] == 0
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
-    assert verdict["reason"] == "signal came too early: 1 of 1 test fails"
+    assert sentence(verdict) == "signal came too early: 1 of 1 test fails"
     now = status(sample)
     assert (now["phase"], now["streak"], now["exited"]) == ("GREEN", 0, False)
     assert sample.pytest("--phase=refactor").code == 13
@@ -982,7 +987,7 @@ def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(sample: Sample,
     now = status(sample)
     assert now["evaluation"]["warnings"] == [PREMATURE]
     assert (now["evaluation"]["can_exit"], now["exited"]) == (False, False)
-    assert now["evaluation"]["reason"].startswith("signal came too early: ")
+    assert sentence(now["evaluation"]).startswith("signal came too early: ")
     spent = [line["data"] for line in ledger(sample) if line["kind"] == "signal-spent"]
     assert [(data["answer"], data["premature"]) for data in spent] == [("done", True)]
     assert not signal_is_there(sample)
@@ -1214,7 +1219,7 @@ def test_every_verdict_is_in_the_ledger_with_its_values(sample: Sample) -> None:
     events = command(sample, "history", "--events", "--json").document["events"]
     shown = [event for event in events if event["kind"] == "evaluated"]
     assert [(row["phase"], row["iteration"], row["can_exit"], row["reason"]) for row in shown] == [
-        (verdict["phase"], verdict["iteration"], verdict["can_exit"], verdict["reason"]) for verdict in given
+        (verdict["phase"], verdict["iteration"], verdict["can_exit"], sentence(verdict)) for verdict in given
     ]
     text = command(sample, "history", "--events")
     assert text.has("evaluated", "both gates hold: GREEN has exited", "1 test already passes")
@@ -1242,7 +1247,7 @@ def test_a_later_run_opens_an_exited_phase_again(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["iteration"], verdict["can_exit"]) == (2, False)
-    assert verdict["reason"] == "1 test already passes, but a new test must fail first"
+    assert sentence(verdict) == "go on: 1 test already passes, but a new test must fail first"
     assert (status(sample)["exited"], command(sample, "check").code) == (False, 10)
     refused = sample.pytest("--phase=green")
     assert refused.code == 13
@@ -1254,7 +1259,7 @@ def test_the_same_numbers_again_need_the_signal_again(sample: Sample) -> None:
     leave_red(sample, 2)
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (10, True, "absent")
-    assert (verdict["reason"], status(sample)["exited"]) == (WAITS, False)
+    assert (sentence(verdict), status(sample)["exited"]) == (WAITS, False)
 
 
 @pytest.mark.criterion("DG-17")
@@ -1330,28 +1335,28 @@ def wrong_test(sample: Sample) -> Ran:
                 "  - tests_failing == 0",
                 "  - tests_passing == tests_total",
             ],
-            "1 of 2 tests fails",
+            "go on: 1 of 2 tests fails",
             id="failing-test",
         ),
         pytest.param(
             streak_too_short,
             10,
             ["closed", "  - consecutive_green_runs >= required_green_runs", "1 >= 2"],
-            f"{ONE_MORE}",
+            f"go on: {ONE_MORE}",
             id="short-streak",
         ),
         pytest.param(
             one_test_deleted,
             10,
             ["closed", "guard   tests-kept: 1 known test(s) are no longer in the sources"],
-            "tests-kept: 1 known test(s) are no longer in the sources (test_steps.py::test_step_2)",
+            "go on: tests-kept: 1 known test(s) are no longer in the sources (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(
             part_of_the_suite,
             10,
             ["closed", "guard   complete-run:"],
-            "this run does not count (partial): 1 known test did not run (-k 'step_1')",
+            "go on: this run does not count (partial): 1 known test did not run (-k 'step_1')",
             id="partial-run",
         ),
         pytest.param(no_signal, 10, ["Gate 2  Explicit exit signal", "absent"], WAITS, id="no-signal"),
@@ -1366,14 +1371,14 @@ def wrong_test(sample: Sample) -> Ran:
             blocked_signal,
             10,
             ["Gate 2  Explicit exit signal", "blocked"],
-            "needs a person (blocked): no licence",
+            "stop: needs a person (blocked): no licence",
             id="blocked",
         ),
         pytest.param(
             wrong_test,
             10,
             ["Gate 2  Explicit exit signal", "test wrong"],
-            "needs a person (test-wrong): 2 is not 3",
+            "stop: needs a person (test-wrong): 2 is not 3",
             id="test-wrong",
         ),
     ],
@@ -1385,7 +1390,7 @@ def test_the_verdict_names_what_is_missing(
     assert ran.code == code
     assert ran.has(*panel, "Verdict  ", "Next     ")
     verdict = sample.report()
-    assert verdict["reason"] == reason
+    assert sentence(verdict) == reason
     assert verdict["can_exit"] is False
     # Gate 1's state in the document tells which gate the reason speaks of.
     assert verdict["gate_1"]["satisfied"] is (panel[0].startswith("Gate 2"))
@@ -1462,7 +1467,7 @@ def test_a_condition_is_added_to_the_gate(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red")
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["suite_total >= 3"]
-    assert verdict["reason"] == "suite_total >= 3 is not met (2)"
+    assert sentence(verdict) == "go on: suite_total >= 3 is not met (2)"
     sample.write(test_steps=step_tests(3), steps=steps(1))
     ran, verdict = judge(sample, "--phase=red")
     # The workflow's own clauses still hold.
@@ -1482,7 +1487,7 @@ def test_a_replaced_gate_is_shown_in_every_verdict(sample: Sample) -> None:
     assert verdict["gate_1"]["condition"] == "tests_failing > 0"
     # The guards stay, and Gate 2 does.
     assert "complete-run" in [guard["name"] for guard in verdict["gate_1"]["guards"]]
-    assert (verdict["can_exit"], verdict["reason"]) == (False, WAITS)
+    assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
     signal = command(sample, "signal", "--reason", "enough")
     assert signal.code == 0
     assert signal.has("(replaced)")
@@ -1528,7 +1533,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     sample.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
     sample.write(test_steps=step_tests(2))
     ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
-    assert (ran.code, verdict["reason"]) == (10, "2 tests for 3 criteria")
+    assert (ran.code, sentence(verdict)) == (10, "go on: 2 tests for 3 criteria")
     ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "holds")
@@ -1539,7 +1544,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT)
     assert ran.code == 10
     assert unmet_clauses(verdict) == ["consecutive_green_runs >= 2"]
-    assert verdict["reason"] == "consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in verdict["reason"]
+    assert sentence(verdict) == "go on: consecutive_green_runs >= 2 is not met (1)" or ONE_MORE in sentence(verdict)
     ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT, "--phase-exit=dual", "--exit-signal=both pass")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("Gate 1  All Tests Passing (Stable)")
@@ -1567,7 +1572,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     ]
     assert verdict["metrics"].get("docs_generated", 0) == 0
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["warnings"]) == (False, False, [PREMATURE])
-    assert "0 of 3 documents written or changed in this cycle" in verdict["reason"]
+    assert "0 of 3 documents written or changed in this cycle" in sentence(verdict)
 
 
 @pytest.mark.criterion("DG-20")
@@ -1603,4 +1608,4 @@ def test_the_document_on_zero_tests_is_closed(sample: Sample) -> None:
         assert ran.code == 5
         assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
         assert "tests_total > 0" in unmet_clauses(verdict)
-        assert "no test was collected" in verdict["reason"]
+        assert "no test was collected" in sentence(verdict)

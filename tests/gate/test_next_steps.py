@@ -9,6 +9,7 @@ import pytest
 from phase_gate.gate.advice import Advice
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
+from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.status import STATUSES, show_next, show_verdict
 from phase_gate.rules.files import load_shipped_workflow
@@ -29,7 +30,7 @@ PHASES = [
 
 def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "default", **fields: Any) -> Evaluation:
     subject = Subject(task=task, cycle=1, phase=phase.name, run="r1", at=AT, **{"iteration": 1, **fields})
-    return evaluate(workflow, phase, subject, metrics={}, reading=Reading(answer=answer, reason="why"))
+    return evaluate(workflow, phase, subject, Measured(), Reading(answer=answer, reason="why"))
 
 
 @pytest.mark.parametrize("task", ["default", "login"])

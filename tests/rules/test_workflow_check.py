@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.errors import PhaseGateError
-from phase_gate.rules.check import MAX_READINGS, check_workflow
+from phase_gate.rules.check import check_workflow
+from phase_gate.rules.faults import MAX_FAULTS
 from phase_gate.rules.files import load_shipped_guards, shipped_workflow_names
 from phase_gate.rules.workflow import parse_workflow
 
@@ -344,8 +345,8 @@ def test_a_gate_document_is_found_among_others() -> None:
 
 
 def test_more_faults_than_anybody_mends_end_the_search() -> None:
-    guards = ", ".join(f"unknown-{number}" for number in range(MAX_READINGS + 20))
-    assert len(found(GOOD.replace("[complete-run, built]", f"[{guards}]"))) == MAX_READINGS
+    guards = ", ".join(f"unknown-{number}" for number in range(MAX_FAULTS + 20))
+    assert len(found(GOOD.replace("[complete-run, built]", f"[{guards}]"))) == MAX_FAULTS
 
 
 #: Few enough that the module takes seconds; the property was also run with 2,000.

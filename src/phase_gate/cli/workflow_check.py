@@ -52,7 +52,8 @@ def run(call: Call) -> Answer:
 
 def _check(name: str, folder: Path, project: Project) -> Checked:
     from phase_gate.evidence.plugins import Plugins
-    from phase_gate.rules.check import Checked, Problem, check_workflow
+    from phase_gate.rules.check import Checked, check_workflow
+    from phase_gate.rules.faults import Fault
     from phase_gate.rules.files import find_workflow, load_shipped_guards
     from phase_gate.rules.vocabulary import MAX_BYTES
     from phase_gate.rules.yaml import read_bytes
@@ -63,7 +64,7 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
     except WorkflowError as error:
         # One file that can't be read does not keep the others from being looked at.
         problem = error.problem.removeprefix(f"{name}: ")
-        return Checked(problems=(Problem(line=1, column=1, slug=error.slug, problem=problem, remedy=error.remedy),))
+        return Checked(problems=(Fault(line=1, column=1, slug=error.slug, problem=problem, remedy=error.remedy),))
     configuration, plugins = project.configuration, Plugins(project)
     return check_workflow(
         text,

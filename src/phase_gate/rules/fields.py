@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NoReturn, TypeVar, cast, overload
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import wraps
+from typing import Any, NoReturn, TypeVar, cast, overload
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault
+from phase_gate.rules.faults import Faults, FaultyError, Place
 from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 Value = int | float | str | bool | None
 
 _D = TypeVar("_D")
 _S = TypeVar("_S", bound=str)
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class _Required:
@@ -43,20 +46,48 @@ _MAX_DIGITS = 18
 _MAX_NAMES = 100
 
 
+def _or(stand_in: object) -> Callable[[_F], _F]:
+    """Let a reader of one value give its default, or a stand-in, where faults are collected."""
+
+    def decorate(read: _F) -> _F:
+        @wraps(read)
+        def collect(self: Fields, key: str, default: object = _REQUIRED, **options: Any) -> object:
+            try:
+                return read(self, key, default, **options)
+            except FaultyError as error:
+                self.faults.keep(error.fault)
+                return stand_in if default is _REQUIRED else default
+
+        return cast(_F, collect)
+
+    return decorate
+
+
 class Fields:
     """A mapping that remembers which keys were asked for, so that `finish` can refuse the others.
 
     :param file: what stands in front of the line in messages.
     :param error: what to raise.
     :param path: where the mapping stands in its file, as in `phases.RED`.
+    :param faults: where faults go; the first is raised if it is left out.
     """
 
-    def __init__(self, node: YamlNode, *, file: str, error: type[PhaseGateError], path: str = "") -> None:
+    def __init__(
+        self,
+        node: YamlNode,
+        *,
+        file: str,
+        error: type[PhaseGateError],
+        path: str = "",
+        faults: Faults | None = None,
+    ) -> None:
         self.file, self.error, self.path = file, error, path
+        self.faults = Faults(error) if faults is None else faults
         if not isinstance(node, YamlMapping):
-            self._refuse_at(
-                node, f"{path or 'the file'} has to be a mapping, not {_kind(node)}", "write `key: value` lines"
-            )
+            problem = f"{path or 'the file'} has to be a mapping, not {_kind(node)}"
+            self.faults.report(self._place(node), problem, "write `key: value` lines")
+            self.faults = self.faults.aside()
+            node = YamlMapping(entries=(), line=node.line, column=node.column)
         self.node = node
         self._entries = {key.text: (key, value) for key, value in node.entries}
         self._asked: dict[str, None] = {}
@@ -68,15 +99,15 @@ class Fields:
         """Go through the keys that are there, in the order of the file."""
         return iter(self._entries)
 
-    def place(self, key: str = "") -> str:
+    def place(self, key: str = "") -> Place:
         """Return `file:line:column` of the key's value, or of the mapping if the key is not there."""
         return self._place(self._entries[key][1] if key in self._entries else self.node)
 
-    def key_place(self, key: str) -> str:
+    def key_place(self, key: str) -> Place:
         """Return `file:line:column` of the key itself."""
         return self._place(self._entries[key][0])
 
-    def item_place(self, key: str, index: int) -> str:
+    def item_place(self, key: str, index: int) -> Place:
         """Return `file:line:column` of one item of a list, or of what stands for a list of one."""
         node = self._entries[key][1]
         return self._place(node.items[index] if isinstance(node, YamlSequence) else node)
@@ -86,18 +117,26 @@ class Fields:
 
     def refuse(self, key: str, problem: str, remedy: str) -> NoReturn:
         """Raise for the value of that key."""
-        raise self.error(f"{self.place(key)}: {problem}", remedy)
+        self.faults.stop(self.place(key), problem, remedy)
 
     def refuse_key(self, key: str, problem: str, remedy: str) -> NoReturn:
         """Raise for the key itself."""
-        raise self.error(f"{self.key_place(key)}: {problem}", remedy)
+        self.faults.stop(self.key_place(key), problem, remedy)
+
+    def report(self, key: str, problem: str, remedy: str) -> None:
+        """Raise for the value of that key, or go on where faults are collected."""
+        self.faults.report(self.place(key), problem, remedy)
+
+    def report_key(self, key: str, problem: str, remedy: str) -> None:
+        """Raise for the key itself, or go on where faults are collected."""
+        self.faults.report(self.key_place(key), problem, remedy)
 
     def finish(self) -> None:
-        """Refuse the first key that nobody asked for."""
+        """Refuse the keys that nobody asked for."""
         for key in self._entries:
             if key not in self._asked:
                 where = f" in {self.path}" if self.path else ""
-                self.refuse_key(
+                self.report_key(
                     key, f"unknown key {shorten(key)}{where}", f"use one of: {closest_first(key, self._asked)}"
                 )
 
@@ -110,6 +149,7 @@ class Fields:
     def text(self, key: str) -> str: ...
     @overload
     def text(self, key: str, default: _D) -> str | _D: ...
+    @_or("unknown")
     def text(self, key: str, default: object = _REQUIRED) -> object:
         """Return the scalar's text, whatever it looks like; blank and null are no texts."""
         node = self._find(key, default)
@@ -119,6 +159,7 @@ class Fields:
     def name(self, key: str) -> str: ...
     @overload
     def name(self, key: str, default: _D) -> str | _D: ...
+    @_or("unknown")
     def name(self, key: str, default: object = _REQUIRED) -> object:
         """Return the name of a person or an agent: one line, with nothing in it that can't be seen."""
         node = self._find(key, default)
@@ -135,20 +176,23 @@ class Fields:
     def choice(self, key: str, allowed: Collection[_S], default: _D) -> _S | _D: ...
     def choice(self, key: str, allowed: Collection[str], default: object = _REQUIRED) -> object:
         """Return one of the allowed texts, spelled exactly so."""
-        node = self._find(key, default)
-        if node is None:
-            return default
-        text = self._text(node, self.dotted(key))
-        if text not in allowed:
-            self.refuse(
-                key, f"{self.dotted(key)} can't be {shorten(text)}", f"use one of: {closest_first(text, allowed)}"
-            )
-        return text
+        stand_in = next(iter(allowed)) if default is _REQUIRED else default
+        try:
+            node = self._find(key, default)
+            text = "" if node is None else self._text(node, self.dotted(key))
+        except FaultyError as error:
+            self.faults.keep(error.fault)
+            return stand_in
+        if node is None or text in allowed:
+            return default if node is None else text
+        self.report(key, f"{self.dotted(key)} can't be {shorten(text)}", f"use one of: {closest_first(text, allowed)}")
+        return find_meant(text, allowed) or stand_in
 
     @overload
     def boolean(self, key: str) -> bool: ...
     @overload
     def boolean(self, key: str, default: _D) -> bool | _D: ...
+    @_or(False)
     def boolean(self, key: str, default: object = _REQUIRED) -> object:
         node = self._find(key, default)
         if node is None:
@@ -166,6 +210,7 @@ class Fields:
     def integer(self, key: str, *, minimum: int | None = None) -> int: ...
     @overload
     def integer(self, key: str, default: _D, *, minimum: int | None = None) -> int | _D: ...
+    @_or(1)
     def integer(self, key: str, default: object = _REQUIRED, *, minimum: int | None = None) -> object:
         node = self._find(key, default)
         if node is None:
@@ -182,6 +227,7 @@ class Fields:
     def number(self, key: str, *, minimum: float | None = None) -> float: ...
     @overload
     def number(self, key: str, default: _D, *, minimum: float | None = None) -> float | _D: ...
+    @_or(1)
     def number(self, key: str, default: object = _REQUIRED, *, minimum: float | None = None) -> object:
         node = self._find(key, default)
         if node is None:
@@ -194,7 +240,8 @@ class Fields:
         self._check_minimum(node, key, value, minimum)
         return value
 
-    def value(self, key: str) -> Value:
+    @_or(1)
+    def value(self, key: str, default: object = _REQUIRED) -> Value:
         """Return a scalar by its look: a number, a boolean, null, else the text; in quotes it is always the text."""
         return self._value(cast(YamlNode, self._find(key, _REQUIRED)), self.dotted(key))
 
@@ -202,6 +249,7 @@ class Fields:
     def text_list(self, key: str, *, or_one: bool = False) -> tuple[str, ...]: ...
     @overload
     def text_list(self, key: str, default: _D, *, or_one: bool = False) -> tuple[str, ...] | _D: ...
+    @_or(())
     def text_list(self, key: str, default: object = _REQUIRED, *, or_one: bool = False) -> object:
         """Return a list of texts.
 
@@ -221,10 +269,15 @@ class Fields:
     @overload
     def mapping(self, key: str, default: _D) -> Fields | _D: ...
     def mapping(self, key: str, default: object = _REQUIRED) -> object:
-        node = self._find(key, default)
+        try:
+            node = self._find(key, default)
+        except FaultyError as error:
+            self.faults.keep(error.fault)
+            empty = YamlMapping(entries=(), line=self.node.line, column=self.node.column)
+            return Fields(empty, file=self.file, error=self.error, path=self.dotted(key), faults=self.faults.aside())
         if node is None:
             return default
-        return Fields(node, file=self.file, error=self.error, path=self.dotted(key))
+        return Fields(node, file=self.file, error=self.error, path=self.dotted(key), faults=self.faults)
 
     def _find(self, key: str, default: object) -> YamlNode | None:
         node = self.node_of(key)
@@ -256,11 +309,11 @@ class Fields:
         if minimum is not None and value < minimum:
             self._refuse_at(node, f"{self.dotted(key)} can't be {value}", f"write {minimum} or more")
 
-    def _place(self, node: YamlNode) -> str:
-        return f"{self.file}:{node.line}:{node.column}"
+    def _place(self, node: YamlNode) -> Place:
+        return Place.of(self.file, node.line, node.column)
 
     def _refuse_at(self, node: YamlNode, problem: str, remedy: str) -> NoReturn:
-        raise self.error(f"{self._place(node)}: {problem}", remedy)
+        self.faults.stop(self._place(node), problem, remedy)
 
 
 def is_null(scalar: YamlScalar) -> bool:
@@ -300,6 +353,13 @@ def closest_first(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word[:60], names, n=1)
     ordered = [*near, *(name for name in names if name not in near)]
     return ", ".join(ordered[:_MAX_NAMES] + ["…"] * (len(ordered) > _MAX_NAMES))
+
+
+def find_meant(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was probably meant; empty if none looks like it."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word[:60], list(known), n=1)), "")
 
 
 def shorten(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from phase_gate.errors import WorkflowError
+from phase_gate.rules.faults import Faults
 from phase_gate.rules.fields import closest_first, shorten
 from phase_gate.rules.vocabulary import MAX_BYTES, check_guard, name_types
 from phase_gate.rules.workflow import parse_guards, parse_workflow
@@ -76,7 +77,7 @@ def load_workflow(
         place = f"guard {guard.name!r} of a plugin"
         if guard.name in shipped:
             raise WorkflowError(f"{place}: a guard of that name is shipped", "give it another name")
-        check_guard(guard, name_types(workflow), place=place, error=WorkflowError)
+        check_guard(guard, name_types(workflow), place=place, faults=Faults(WorkflowError))
     return workflow
 
 

@@ -6,6 +6,7 @@ Guards and Gate 2 stay whatever the project says, and a condition that it replac
 from __future__ import annotations
 
 from phase_gate.errors import ConfigurationError
+from phase_gate.rules.faults import Faults
 from phase_gate.rules.fields import closest_first, shorten
 from phase_gate.rules.vocabulary import Vocabulary, check_condition, conjoin, digest_rules, name_types, type_of
 from phase_gate.values import replace
@@ -24,7 +25,7 @@ def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
         guards={**workflow.guards, **overlay.guards},
     )
     vocabulary = Vocabulary(
-        types=name_types(laid), constants=laid.parameters, guards=workflow.guards, error=ConfigurationError
+        types=name_types(laid), constants=laid.parameters, guards=workflow.guards, faults=Faults(ConfigurationError)
     )
     for name, guard in overlay.guards.items():
         vocabulary.check_new_guard(guard, overlay.place(f"guards.{name}"))
@@ -66,13 +67,13 @@ def _change_gate(gate: Gate1, change: PhaseOverlay, key: str, vocabulary: Vocabu
         vocabulary.check_gate(change.condition, place)
         gate = replace(gate, condition=change.condition, replaced=True)
     elif change.condition is not None:
-        check_condition(change.condition, vocabulary.types, place=place, error=vocabulary.error)
-        gate = replace(gate, condition=conjoin(gate.condition, change.condition, place=place, error=vocabulary.error))
+        check_condition(change.condition, vocabulary.types, place=place, faults=vocabulary.faults)
+        gate = replace(gate, condition=conjoin(gate.condition, change.condition, place=place, faults=vocabulary.faults))
     elif change.replace:
         problem = f"{overlay.place(f'phases.{key}.replace')}: there is no condition to replace the workflow's"
         raise ConfigurationError(problem, "add a condition, or take replace out")
     for name in change.guards:
-        vocabulary.check_guard_name(name, overlay.place(f"phases.{key}.guards"))
+        vocabulary.knows_guard(name, overlay.place(f"phases.{key}.guards"))
     return replace(gate, guards=tuple(dict.fromkeys((*gate.guards, *change.guards))))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.fields import Fields, closest_first, find_meant, shorten
 from phase_gate.rules.vocabulary import check_path
 from phase_gate.rules.yaml import YamlScalar
+from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import (
     AUDIT,
@@ -46,9 +47,9 @@ def is_pipeline(fields: Fields) -> bool:
 def check_start(fields: Fields, start: str, *, rewind_by_option: bool) -> None:
     """Refuse ways into a pipeline that would leave phases out, or go round a recovery."""
     if start != "first":
-        fields.refuse("start", "a pipeline begins with its first phase", "write `start: first`, or leave it out")
+        fields.report("start", "a pipeline begins with its first phase", "write `start: first`, or leave it out")
     if rewind_by_option:
-        fields.refuse("rewind_by_option", "a pipeline does not go back by an option", "write false, or leave it out")
+        fields.report("rewind_by_option", "a pipeline does not go back by an option", "write false, or leave it out")
 
 
 def read_rules(fields: Fields, parameters: Mapping[str, MetricValue]) -> PipelineRules:
@@ -64,8 +65,9 @@ def read_rules(fields: Fields, parameters: Mapping[str, MetricValue]) -> Pipelin
         for kind in section:
             if kind not in CHANGE_TYPES:
                 remedy = f"use one of: {closest_first(kind, CHANGE_TYPES)}"
-                section.refuse_key(kind, f"there are no change requests of type {shorten(kind)}", remedy)
-            routes[kind] = section.text(kind).upper()
+                section.report_key(kind, f"there are no change requests of type {shorten(kind)}", remedy)
+            else:
+                routes[kind] = section.text(kind).upper()
     return PipelineRules(
         artifacts=artifacts,
         constitution=tuple(dict.fromkeys(constitution)),
@@ -79,14 +81,17 @@ def add_budget(parameters: dict[str, MetricValue]) -> dict[str, MetricValue]:
     return parameters if MAX_RECOVERIES in parameters else {**parameters, MAX_RECOVERIES: USUAL_RECOVERIES}
 
 
-def check_routes(fields: Fields, rules: PipelineRules, main: Collection[str]) -> None:
-    """Refuse a route to what is no phase on the way."""
+def check_routes(fields: Fields, rules: PipelineRules, main: Sequence[str]) -> PipelineRules:
+    """Return the rules; a route to what is no phase on the way is a fault, and gets a stand-in."""
+    routes = dict(rules.routes)
     for kind, target in rules.routes.items():
-        if target not in main:
-            section = fields.mapping("routes")
-            section.refuse(
-                kind, f"a change request can't lead to {shorten(target)}", f"use one of: {closest_first(target, main)}"
-            )
+        if target in main:
+            continue
+        if target not in fields.faults.broken:
+            problem = f"a change request can't lead to {shorten(target)}"
+            fields.mapping("routes").report(kind, problem, f"use one of: {closest_first(target, main)}")
+        routes[kind] = find_meant(target, main) or main[0]
+    return replace(rules, routes=routes)
 
 
 def read_artifact_changes(section: Fields) -> dict[str, dict[str, Any]]:
@@ -110,7 +115,7 @@ def read_artifact_changes(section: Fields) -> dict[str, dict[str, Any]]:
 
 def _read_artifact(section: Fields, name: str) -> Artifact:
     if not _ARTIFACT_NAME.fullmatch(name):
-        section.refuse_key(name, f"an artifact can't be named {shorten(name)}", "use lower case, digits and `-`")
+        section.report_key(name, f"an artifact can't be named {shorten(name)}", "use lower case, digits and `-`")
     fields = section.mapping(name)
     artifact = Artifact(
         name=name,
@@ -123,7 +128,7 @@ def _read_artifact(section: Fields, name: str) -> Artifact:
     if artifact.schema and artifact.schema not in SHIPPED_SCHEMAS:
         if "/" not in artifact.schema and not artifact.schema.endswith(".json"):
             names = closest_first(artifact.schema, SHIPPED_SCHEMAS)
-            fields.refuse("schema", f"there is no schema {shorten(artifact.schema)}", f"use {names}; or a file's path")
+            fields.report("schema", f"there is no schema {shorten(artifact.schema)}", f"use {names}; or a file's path")
         check_path(artifact.schema, fields.place("schema"), fields)
     fields.finish()
     return artifact
@@ -140,7 +145,8 @@ def _read_pattern(fields: Fields) -> str:
     try:
         check_pattern(pattern)
     except PatternError as error:
-        fields.refuse("pattern", f"{fields.dotted('pattern')}: {error}", "write a simple expression, in single quotes")
+        fields.report("pattern", f"{fields.dotted('pattern')}: {error}", "write a simple expression, in single quotes")
+        return ""
     return pattern
 
 
@@ -161,8 +167,9 @@ def read_number(fields: Fields, key: str, parameters: Mapping[str, MetricValue])
         value = parameters.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             known = [each for each, held in parameters.items() if isinstance(held, int | float)]
-            fields.refuse(
+            fields.report(
                 key, f"{shorten(name)} is no number among the parameters", f"use one of: {closest_first(name, known)}"
             )
+            return 1
         return name
     return fields.number(key, minimum=0)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.fields import Fields, closest_first, find_meant, shorten
 from phase_gate.rules.pipeline import read_number
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricValue
@@ -44,13 +44,17 @@ def read_phase_rules(
     }
     if given["on_failure"] and given["on_failure"] not in recovering:
         target, names = given["on_failure"], closest_first(given["on_failure"], recovering)
-        remedy = f"use one of: {names}" if names else "give a phase `recovers: true`, and name that one"
-        fields.refuse("on_failure", f"a failing gate can't lead to {shorten(target)}", remedy)
-    for index, name in enumerate(given["raises"]):
-        _check_raised(fields, index, name, rules)
+        if target not in fields.faults.broken:
+            remedy = f"use one of: {names}" if names else "give a phase `recovers: true`, and name that one"
+            fields.report("on_failure", f"a failing gate can't lead to {shorten(target)}", remedy)
+        given["on_failure"] = find_meant(target, recovering)
+    given["raises"] = tuple(
+        name for index, name in enumerate(given["raises"]) if _is_raised(fields, index, name, rules)
+    )
     if (given["routes"] or given["raises"]) and not rules.routes:
         key = "routes" if given["routes"] else "raises"
-        fields.refuse(key, "nobody says where change requests lead", "add `routes:` with their types at the top")
+        fields.report(key, "nobody says where change requests lead", "add `routes:` with their types at the top")
+        given |= {"routes": False, "raises": ()}
     if recovers:
         _check_recovering(fields, given["requires"], rules)
     return given
@@ -70,7 +74,7 @@ def _read_requires(
     for index, name in enumerate(requires.checks):
         if not _CHECK_NAME.fullmatch(name):
             place = fields.item_place("checks", index)
-            raise fields.error(f"{place}: a check can't be named {shorten(name)}", "use lower case, digits and `_`")
+            fields.faults.report(place, f"a check can't be named {shorten(name)}", "use lower case, digits and `_`")
     fields.finish()
     return requires
 
@@ -80,8 +84,8 @@ def _read_names(fields: Fields, key: str, known: Collection[str]) -> tuple[str, 
     for index, name in enumerate(names):
         if name not in known:
             remedy = f"use one of: {closest_first(name, known)}" if known else "describe it under `artifacts:`"
-            raise fields.error(f"{fields.item_place(key, index)}: there is no artifact {shorten(name)}", remedy)
-    return tuple(dict.fromkeys(names))
+            fields.faults.report(fields.item_place(key, index), f"there is no artifact {shorten(name)}", remedy)
+    return tuple(dict.fromkeys(name for name in names if name in known))
 
 
 def _read_consensus(
@@ -95,29 +99,30 @@ def _read_consensus(
         threshold=read_number(fields, "threshold", parameters),
         voters=voters if isinstance(voters, str) else int(voters),
     )
-    if not consensus.on:
-        fields.refuse("on", "a consensus has to be on something", "name the artifacts that are voted on")
+    if not consensus.on and not fields.text_list("on", ()):
+        fields.report("on", "a consensus has to be on something", "name the artifacts that are voted on")
     for key, least, most in (("threshold", 0.0, 1.0), ("voters", 1.0, 1000.0)):
         given = getattr(consensus, key)
         value = parameters[given] if isinstance(given, str) else given
         # Without a single voter, or with a threshold of nothing, everything would be agreed on.
         if not isinstance(value, int | float) or not least < value + (key == "voters") or value > most or not value:
-            fields.refuse(key, f"{fields.dotted(key)} can't be {value}", f"write more than 0, up to {most:g}")
+            fields.report(key, f"{fields.dotted(key)} can't be {value}", f"write more than 0, up to {most:g}")
     fields.finish()
     return consensus
 
 
-def _check_raised(fields: Fields, index: int, name: str, rules: PipelineRules) -> None:
+def _is_raised(fields: Fields, index: int, name: str, rules: PipelineRules) -> bool:
+    """Tell whether requests can come of that name; it is a fault if not."""
     place = fields.item_place("raises", index)
     if name == DRIFT:
         if rules.drift is None:
-            raise fields.error(f"{place}: nobody says what drift is", "add `drift: {files: [...], lines: ...}`")
-        return
+            fields.faults.report(place, "nobody says what drift is", "add `drift: {files: [...], lines: ...}`")
+        return rules.drift is not None
     reports = [each.name for each in rules.artifacts.values() if each.schema == AUDIT]
     if name not in reports:
-        raise fields.error(
-            f"{place}: {shorten(name)} raises no requests", f"use one of: {closest_first(name, [DRIFT, *reports])}"
-        )
+        remedy = f"use one of: {closest_first(name, [DRIFT, *reports])}"
+        fields.faults.report(place, f"{shorten(name)} raises no requests", remedy)
+    return name in reports
 
 
 def _check_recovering(fields: Fields, requires: Requires | None, rules: PipelineRules) -> None:
@@ -125,13 +130,13 @@ def _check_recovering(fields: Fields, requires: Requires | None, rules: Pipeline
         name for name in (() if requires is None else requires.artifacts) if rules.artifacts[name].schema == ROOT_CAUSE
     ]
     if len(records) != 1:
-        fields.refuse(
+        fields.report(
             "recovers",
             "a phase that recovers requires one artifact with the root cause",
             f"give it an artifact with `schema: {ROOT_CAUSE}`",
         )
     if "next" in fields:
-        fields.refuse("next", "what follows a recovery is what its record says", "take `next` out")
+        fields.report("next", "what follows a recovery is what its record says", "take `next` out")
 
 
 # --- what follows from it

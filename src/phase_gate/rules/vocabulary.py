@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import get_args
 
-from phase_gate.errors import ConditionError, PhaseGateError
+from phase_gate.errors import ConditionError
+from phase_gate.rules.faults import Faults
 from phase_gate.rules.fields import Fields, closest_first, shorten
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.decisive import decisive_rules
 from phase_gate.workflow.metrics import ALIAS_CONDITIONS, ALIASES, METRIC_TYPES, MetricType, MetricValue
@@ -22,6 +23,9 @@ from phase_gate.workflow.model import Guard, Limits, Workflow
 
 #: Far more than any set of rules that a person can still read.
 MAX_BYTES = 1024 * 1024
+
+#: Stands for a condition that can't be read, where faults are collected.
+STAND_IN = parse_condition("run_complete == true")
 
 _GUARD_NAME = re.compile("[a-z][a-z0-9-]*")
 _VALUE_NAME = re.compile("[a-z][a-z0-9_]*")
@@ -46,31 +50,47 @@ class Vocabulary(Value):
     #: Names whose values are fixed: a gate that looks at nothing else is always open or always closed.
     constants: Iterable[str]
     guards: Mapping[str, Guard]
-    error: type[PhaseGateError]
+    faults: Faults
+    #: Tells whether a plugin may offer a guard of that name.
+    offers: Callable[[str], bool] | None = None
 
-    def check_gate(self, condition: Condition, place: str) -> None:
-        check_condition(condition, self.types, place=place, error=self.error)
+    def check_gate(self, condition: Condition, place: str) -> Condition:
+        """Return the condition of a gate, or a stand-in."""
+        if not check_condition(condition, self.types, place=place, faults=self.faults):
+            return STAND_IN
         if not condition.names - set(self.constants):
-            raise self.error(f"{place}: the condition measures nothing", "compare at least one metric or fact")
+            self.faults.report(place, "the condition measures nothing", "compare at least one metric or fact")
+            return STAND_IN
+        return condition
 
-    def check_guard_name(self, name: str, place: str) -> None:
-        if name not in self.guards:
-            names = closest_first(name, sorted(self.guards))
-            raise self.error(f"{place}: unknown guard {shorten(name)}", f"use one of: {names}")
+    def knows_guard(self, name: str, place: str) -> bool:
+        """Tell whether there is such a guard; it is a fault if there is none."""
+        if name in self.guards or (self.offers is not None and self.offers(name)):
+            return True
+        names = closest_first(name, sorted(self.guards))
+        self.faults.report(place, f"unknown guard {shorten(name)}", f"use one of: {names}")
+        return False
 
-    def check_new_guard(self, guard: Guard, place: str) -> None:
+    def check_new_guard(self, guard: Guard, place: str) -> Guard:
+        """Return the guard, with a stand-in for a condition that can't be evaluated."""
         if guard.name in self.guards:
-            raise self.error(f"{place}: guard {guard.name} exists already", "give your guard another name")
-        check_guard(guard, self.types, place=place, error=self.error)
+            self.faults.report(place, f"guard {guard.name} exists already", "give your guard another name")
+        if check_guard(guard, self.types, place=place, faults=self.faults):
+            return guard
+        return replace(guard, condition=STAND_IN)
 
 
 def read_condition(fields: Fields, key: str = "condition") -> Condition:
     """Return the condition under that key, other spellings resolved; whether its names exist is not looked at."""
+    before = fields.faults.number
     text = fields.text(key)
+    if fields.faults.number > before:
+        return STAND_IN
     try:
         return parse_condition(text).replace_names(_alias_conditions(), ALIASES)
     except ConditionError as error:
-        fields.refuse(key, f"{fields.dotted(key)}: {error.problem}", error.remedy)
+        fields.report(key, f"{fields.dotted(key)}: {error.problem}", error.remedy)
+        return STAND_IN
 
 
 def read_guards(fields: Fields) -> dict[str, Guard]:
@@ -78,7 +98,7 @@ def read_guards(fields: Fields) -> dict[str, Guard]:
     guards = {}
     for name in fields:
         if not _GUARD_NAME.fullmatch(name):
-            fields.refuse_key(name, f"a guard can't be named {shorten(name)}", "use lower case, digits and `-`")
+            fields.report_key(name, f"a guard can't be named {shorten(name)}", "use lower case, digits and `-`")
         guard = fields.mapping(name)
         guards[name] = Guard(
             name=name,
@@ -95,8 +115,9 @@ def read_types(fields: Fields | None, taken: dict[str, str], what: str) -> dict[
     types: dict[str, MetricType] = {}
     if fields is not None:
         for name in fields:
-            take_name(fields, name, taken, what)
-            types[name] = fields.choice(name, _TYPES)
+            with fields.faults.about(name):
+                take_name(fields, name, taken, what)
+                types[name] = fields.choice(name, _TYPES)
     return types
 
 
@@ -104,7 +125,8 @@ def read_parameters(fields: Fields | None, taken: dict[str, str]) -> dict[str, M
     """Return new parameters with their values, and add the names to what is taken."""
     if fields is not None:
         for name in fields:
-            take_name(fields, name, taken, "a parameter")
+            with fields.faults.about(name):
+                take_name(fields, name, taken, "a parameter")
     return read_values(fields)
 
 
@@ -113,9 +135,11 @@ def read_values(fields: Fields | None) -> dict[str, MetricValue]:
     values: dict[str, MetricValue] = {}
     if fields is not None:
         for name in fields:
-            values[name] = fields.value(name)
-            if values[name] is None:
-                fields.refuse(name, f"{fields.dotted(name)} has no value", "give it a number, a boolean or a text")
+            with fields.faults.about(name):
+                values[name] = fields.value(name)
+                if values[name] is None:
+                    fields.report(name, f"{fields.dotted(name)} has no value", "give it a number, a boolean or a text")
+                    values[name] = 1
     return values
 
 
@@ -138,38 +162,43 @@ def read_prose(fields: Fields, key: str, *, required: bool = False) -> str:
     return " ".join((fields.text(key) if required else fields.text(key, "")).split())
 
 
-def check_condition(
-    condition: Condition, types: Mapping[str, MetricType], *, place: str, error: type[PhaseGateError]
-) -> None:
-    """Refuse a condition with names that nobody knows, or that compares what can't be compared."""
-    for name in sorted(condition.names - types.keys()):
+def check_condition(condition: Condition, types: Mapping[str, MetricType], *, place: str, faults: Faults) -> bool:
+    """Tell whether a condition knows its names, and compares what can be compared; it is a fault if not."""
+    unknown = sorted(condition.names - types.keys() - faults.broken)
+    for name in unknown:
         if name in _GATE_NAMES:
-            raise error(f"{place}: {name} is known in gate_2 and exit_allowed only", "speak of metrics here")
-        problem = f"{place}: unknown name {shorten(name)} in a condition"
-        raise error(problem, f"use one of: {closest_first(name, types)}")
+            faults.report(place, f"{name} is known in gate_2 and exit_allowed only", "speak of metrics here")
+        else:
+            problem = f"unknown name {shorten(name)} in a condition"
+            faults.report(place, problem, f"use one of: {closest_first(name, types)}")
+    if unknown or condition.names & faults.broken:
+        return False
     try:
         condition.check_types(types)
     except ConditionError as wrong:
-        raise error(f"{place}: {wrong.problem}", wrong.remedy) from None
+        faults.report(place, wrong.problem, wrong.remedy)
+        return False
+    return True
 
 
-def check_guard(guard: Guard, types: Mapping[str, MetricType], *, place: str, error: type[PhaseGateError]) -> None:
-    """Refuse a guard whose condition or detail speaks of what nobody knows."""
-    check_condition(guard.condition, types, place=place, error=error)
+def check_guard(guard: Guard, types: Mapping[str, MetricType], *, place: str, faults: Faults) -> bool:
+    """Tell whether a guard's condition can be evaluated; it is a fault if not, or if its detail has unknown names."""
     for name in _PLACEHOLDER.findall(guard.detail):
-        if name not in types:
-            problem = f"{place}: unknown name {shorten(name)} in the detail of guard {guard.name}"
-            raise error(problem, f"use one of: {closest_first(name, types)}")
+        if name not in types and name not in faults.broken:
+            problem = f"unknown name {shorten(name)} in the detail of guard {guard.name}"
+            faults.report(place, problem, f"use one of: {closest_first(name, types)}")
     if re.search("[{}]", _PLACEHOLDER.sub("", guard.detail)):
-        raise error(f"{place}: a lone brace in the detail of guard {guard.name}", "write {metric}, or no brace")
+        faults.report(place, f"a lone brace in the detail of guard {guard.name}", "write {metric}, or no brace")
+    return check_condition(guard.condition, types, place=place, faults=faults)
 
 
-def conjoin(one: Condition, other: Condition, *, place: str, error: type[PhaseGateError]) -> Condition:
+def conjoin(one: Condition, other: Condition, *, place: str, faults: Faults) -> Condition:
     """Return the condition that both hold."""
     try:
         return one.conjoin(other)
     except ConditionError as wrong:  # together they may be too long
-        raise error(f"{place}: {wrong.problem}", wrong.remedy) from None
+        faults.report(place, wrong.problem, wrong.remedy)
+        return other
 
 
 def name_types(workflow: Workflow) -> dict[str, MetricType]:
@@ -209,9 +238,9 @@ def _alias_conditions() -> Mapping[str, Condition]:
 def take_name(fields: Fields, name: str, taken: dict[str, str], what: str) -> None:
     """Refuse a name that is none, or that means something else already."""
     if not _VALUE_NAME.fullmatch(name):
-        fields.refuse_key(name, f"{what} can't be named {shorten(name)}", "use lower case, digits and `_`")
+        fields.report_key(name, f"{what} can't be named {shorten(name)}", "use lower case, digits and `_`")
     if name in taken:
-        fields.refuse_key(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
+        fields.report_key(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
     taken[name] = what
 
 
@@ -223,4 +252,4 @@ def check_path(path: str, place: str, fields: Fields, *, otherwise: str = "") ->
     is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
     if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
         remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
-        raise fields.error(f"{place}: {shorten(path)} is no path below the root", remedy)
+        fields.faults.report(place, f"{shorten(path)} is no path below the root", remedy)

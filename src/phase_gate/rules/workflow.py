@@ -7,14 +7,15 @@ phase. Gate 2 is the explicit signal in both; a file may say so, and can't say a
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, get_args
 
 from phase_gate.errors import WorkflowError
 from phase_gate.rules import pipeline as pipeline_text
 from phase_gate.rules import pipeline_phases
-from phase_gate.rules.fields import Fields, closest_first, shorten
+from phase_gate.rules.faults import Faults
+from phase_gate.rules.fields import Fields, closest_first, find_meant, shorten
 from phase_gate.rules.vocabulary import (
     MAX_BYTES,
     RESERVED_NAMES,
@@ -62,7 +63,7 @@ def parse_guards(text: str | bytes, name: str) -> dict[str, Guard]:
     guards = read_guards(section)
     fields.finish()
     for guard in guards.values():
-        check_guard(guard, METRIC_TYPES, place=section.key_place(guard.name), error=WorkflowError)
+        check_guard(guard, METRIC_TYPES, place=section.key_place(guard.name), faults=fields.faults)
     return guards
 
 
@@ -89,29 +90,36 @@ def build_workflow(
     name: str,
     guards: Mapping[str, Guard],
     extra_metrics: Mapping[str, MetricType] = {},
-    in_any_order: bool = False,
+    faults: Faults | None = None,
+    offers: Callable[[str], bool] | None = None,
 ) -> Workflow:
     """Return the workflow that these documents describe.
 
-    :param in_any_order: whether phases may lead nowhere, or nothing to them: for somebody who looks at that himself.
+    :param faults: collects faults; the order of the phases is not looked at then. The first is raised without it.
+    :param offers: tells whether a plugin may offer a guard of that name.
     """
-    documents = [Fields(node, file=name, error=WorkflowError) for node in nodes]
+    faults = faults or Faults(WorkflowError)
+    documents = [Fields(node, file=name, error=WorkflowError, faults=faults) for node in nodes]
+    known = Vocabulary(types=extra_metrics, constants=(), guards=guards, faults=faults, offers=offers)
     if len(documents) > 1 or "phase" in documents[0]:
-        workflow = _parse_gate_documents(documents, name=name, guards=guards, extra_metrics=extra_metrics)
+        workflow = _parse_gate_documents(documents, known, name=name)
     else:
-        workflow = _parse_workflow(documents[0], guards=guards, extra_metrics=extra_metrics)
-        if not in_any_order:
+        workflow = _parse_workflow(documents[0], known)
+        if not faults.collects:
             check_order(workflow.phases, documents[0].mapping("phases"))
     workflow = pipeline_phases.without_pipeline_guards(workflow)
     return replace(workflow, digest=digest_rules(workflow))
 
 
-def _parse_workflow(
-    fields: Fields, *, guards: Mapping[str, Guard], extra_metrics: Mapping[str, MetricType]
-) -> Workflow:
+def _parse_workflow(fields: Fields, known: Vocabulary) -> Workflow:
+    """Return the workflow of a file in our own form.
+
+    :param known: the guards that its phases may name, and the metrics of plugins.
+    """
+    guards, extra_metrics = known.guards, known.types
     name = fields.text("workflow")
     if not _WORKFLOW_NAME.fullmatch(name):
-        fields.refuse("workflow", f"a workflow can't be named {shorten(name)}", "use letters, digits, `.`, `-` and `_`")
+        fields.report("workflow", f"a workflow can't be named {shorten(name)}", "use letters, digits, `.`, `-` and `_`")
     has_pipeline = pipeline_text.is_pipeline(fields)
     start: Start = fields.choice("start", _STARTS, "first" if has_pipeline else "any")
     rewind_by_option = fields.boolean("rewind_by_option", not has_pipeline)
@@ -120,7 +128,7 @@ def _parse_workflow(
     for metric, kind in metrics.items():
         if extra_metrics.get(metric, kind) != kind:
             place = fields.mapping("metrics").place(metric)
-            raise WorkflowError(f"{place}: a plugin measures {metric} as {extra_metrics[metric]}", "use that type")
+            fields.faults.report(place, f"a plugin measures {metric} as {extra_metrics[metric]}", "use that type")
     metrics = {**extra_metrics, **metrics}
     taken.update(dict.fromkeys(extra_metrics, "a metric of a plugin"))
     facts = read_types(fields.mapping("facts", None), taken, "a fact")
@@ -131,17 +139,19 @@ def _parse_workflow(
         parameters = pipeline_text.add_budget(parameters)
         pipeline = pipeline_text.read_rules(fields, parameters)
     types = combine_types(parameters=parameters, facts=facts, metrics=metrics)
-    vocabulary = Vocabulary(types=types, constants=parameters, guards=guards, error=WorkflowError)
+    vocabulary = replace(known, types=types, constants=parameters)
     own_guards = {}
     if (section := fields.mapping("guards", None)) is not None:
-        own_guards = read_guards(section)
-        for guard in own_guards.values():
-            vocabulary.check_new_guard(guard, section.key_place(guard.name))
+        own_guards = {
+            name: vocabulary.check_new_guard(guard, section.key_place(name))
+            for name, guard in read_guards(section).items()
+        }
     guards = {**guards, **own_guards}
     limits = read_limits(fields.mapping("breaker", None), Limits())
     phases = _read_phases(fields.mapping("phases"), replace(vocabulary, guards=guards), limits, parameters, pipeline)
     if pipeline is not None:
-        pipeline_text.check_routes(fields, pipeline, [phase.name for phase in phases if not phase.recovers])
+        main = [phase.name for phase in phases if not phase.recovers]
+        pipeline = pipeline_text.check_routes(fields, pipeline, main)
     fields.finish()
     return Workflow(
         name=name,
@@ -165,14 +175,15 @@ def _read_phases(
 ) -> tuple[Phase, ...]:
     keys: dict[str, str] = {}
     for key in section:
-        keys[_phase_name(key, section.key_place(key), taken=keys)] = key
+        if _is_phase_name(key, section.key_place(key), taken=keys, faults=section.faults):
+            keys[key.upper()] = key
     if not keys:
         section.refuse("", "there are no phases", "describe at least one phase")
     phases = []
     recovering = [name for name, key in keys.items() if section.mapping(key).boolean("recovers", False)]
     main = [name for name in keys if name not in recovering]
     if recovering and recovering[0] == next(iter(keys)):
-        section.refuse("", "the first phase can't be one that recovers", "begin with a phase that does the work")
+        section.report("", "the first phase can't be one that recovers", "begin with a phase that does the work")
     usual = {**dict.fromkeys(recovering, ""), **dict(zip(main, [*main, DONE][1:], strict=True))}
     for name in keys:
         fields = section.mapping(keys[name])
@@ -184,8 +195,10 @@ def _read_phases(
             target = ""
         elif target in recovering or target == name or (target not in keys and target != DONE):
             others = [other for other in (*main, DONE) if other != name]
-            remedy = f"use one of: {closest_first(target, others)}"
-            fields.refuse("next", f"after {name} can't come {shorten(target)}", remedy)
+            if target not in fields.faults.broken:
+                remedy = f"use one of: {closest_first(target, others)}"
+                fields.report("next", f"after {name} can't come {shorten(target)}", remedy)
+            target = find_meant(target, others) or usual[name]
         phase = Phase(
             name=name,
             purpose=read_prose(fields, "purpose"),
@@ -205,9 +218,7 @@ def _read_phases(
     return tuple(phases)
 
 
-def _parse_gate_documents(
-    documents: list[Fields], *, name: str, guards: Mapping[str, Guard], extra_metrics: Mapping[str, MetricType]
-) -> Workflow:
+def _parse_gate_documents(documents: list[Fields], known: Vocabulary, *, name: str) -> Workflow:
     """Return a workflow from one document a phase; what they leave open comes from the shipped `tdd`."""
     from phase_gate.rules.files import load_shipped_workflow  # here, not above: it needs us in turn
 
@@ -215,19 +226,22 @@ def _parse_gate_documents(
     workflow = replace(
         shipped,
         name=PurePath(name).stem or name,
-        metrics={**shipped.metrics, **extra_metrics},
-        guards={**shipped.guards, **guards},
+        metrics={**shipped.metrics, **known.types},
+        guards={**shipped.guards, **known.guards},
     )
-    vocabulary = Vocabulary(
-        types=name_types(workflow), constants=workflow.parameters, guards=workflow.guards, error=WorkflowError
-    )
-    names: dict[str, None] = {}
+    faults = known.faults
+    vocabulary = replace(known, types=name_types(workflow), constants=workflow.parameters, guards=workflow.guards)
+    named: dict[str, Fields] = {}
     for fields in documents:
         if "phase" not in fields and "workflow" in fields:
-            fields.refuse("", "one of several documents has no phase", "keep a `workflow:` alone in its file")
-        names[_phase_name(fields.text("phase"), fields.place("phase"), taken=names)] = None
+            fields.report("", "one of several documents has no phase", "keep a `workflow:` alone in its file")
+            continue
+        before, text = faults.number, fields.text("phase")
+        is_given = faults.number == before
+        if is_given and _is_phase_name(text, fields.place("phase"), taken=named, faults=faults):
+            named[text.upper()] = fields
     phases = []
-    for fields, phase_name, following in zip(documents, names, [*names, DONE][1:], strict=True):
+    for (phase_name, fields), following in zip(named.items(), [*named, DONE][1:], strict=True):
         # A phase that `tdd` does not know gets what holds for any: green tests, seen in a whole run.
         model = shipped.phase(phase_name) or Phase(
             name=phase_name,
@@ -237,41 +251,46 @@ def _parse_gate_documents(
         gate_1 = _read_gate_1(fields.mapping("gate_1"), vocabulary, model.gate_1.guards)
         if model.tests != "none":
             # These documents hold on zero tests (0 == 0). Nothing measured is never enough.
-            condition = conjoin(_SOME_TESTS, gate_1.condition, place=fields.place("gate_1"), error=WorkflowError)
+            condition = conjoin(_SOME_TESTS, gate_1.condition, place=fields.place("gate_1"), faults=faults)
             gate_1 = replace(gate_1, condition=condition)
         phases.append(
             replace(model, name=phase_name, purpose=read_prose(fields, "purpose"), gate_1=gate_1, next=following)
         )
         _check_gate_2(fields)
         fields.finish()
+    if not phases:
+        documents[0].refuse("", "there are no phases", "describe at least one phase")
     return replace(workflow, phases=tuple(phases))
 
 
-def _phase_name(text: str, place: str, *, taken: Container[str]) -> str:
+def _is_phase_name(text: str, place: str, *, taken: Container[str], faults: Faults) -> bool:
+    """Tell whether a phase may be called so; it is a fault if not, and the phase is not read."""
     name = text.upper()
-    if not _PHASE_NAME.fullmatch(text):
-        problem = f"{place}: a phase can't be named {shorten(text)}"
-        raise WorkflowError(problem, "use letters, digits and `_`, a letter first")
-    if name in _RESERVED_PHASES:
-        raise WorkflowError(f"{place}: the name {name} is reserved", "give the phase another name")
     if name in taken:
-        raise WorkflowError(f"{place}: phase {name} comes twice", "keep one; upper and lower case are the same")
-    return name
+        faults.report(place, f"phase {name} comes twice", "keep one; upper and lower case are the same")
+        return False
+    with faults.about(name):
+        if not _PHASE_NAME.fullmatch(text):
+            remedy = "use letters, digits and `_`, a letter first"
+            faults.report(place, f"a phase can't be named {shorten(text)}", remedy)
+        elif name in _RESERVED_PHASES:
+            faults.report(place, f"the name {name} is reserved", "give the phase another name")
+    return name not in faults.broken
 
 
 def _read_gate_1(fields: Fields, vocabulary: Vocabulary, guards: tuple[str, ...] | None = None) -> Gate1:
     """Return the gate; its guards are in the file unless they are given."""
     if guards is None:
-        guards = fields.text_list("guards", ())
-        for index, name in enumerate(guards):
-            vocabulary.check_guard_name(name, fields.item_place("guards", index))
+        named = enumerate(fields.text_list("guards", ()))
+        guards = tuple(
+            name for index, name in named if vocabulary.knows_guard(name, fields.item_place("guards", index))
+        )
     gate = Gate1(
         name=read_prose(fields, "name", required=True),
-        condition=read_condition(fields),
+        condition=vocabulary.check_gate(read_condition(fields), fields.place("condition")),
         guards=tuple(dict.fromkeys(guards)),
         rationale=read_prose(fields, "rationale"),
     )
-    vocabulary.check_gate(gate.condition, fields.place("condition"))
     fields.finish()
     return gate
 
@@ -287,8 +306,9 @@ def _check_fixed(fields: Fields, key: str, inner: str, expected: str, why: str) 
     if node is None:
         return
     section, name = (fields.mapping(key), inner) if isinstance(node, YamlMapping) else (fields, key)
-    if read_condition(section, name).text != parse_condition(expected).text:
-        section.refuse(
+    before, given = fields.faults.number, read_condition(section, name)
+    if fields.faults.number == before and given.text != parse_condition(expected).text:
+        section.report(
             name, f"{section.dotted(name)} can't be changed: {why}", f"write `{expected}`, or leave {key} out"
         )
     if section is not fields:

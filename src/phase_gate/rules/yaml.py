@@ -11,9 +11,10 @@ import re
 import stat
 from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from phase_gate.errors import DocumentError, PhaseGateError
+from phase_gate.rules.faults import Faults, Place
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -62,29 +63,38 @@ def read_document(text: str | bytes, *, name: str, limit: int) -> YamlNode:
     """Return the one document in the text."""
     documents = read_documents(text, name=name, limit=limit)
     if len(documents) > 1:
-        raise _refusal(name, documents[1], "a second document begins here", "keep one document in this file")
+        second = documents[1]
+        place = Place.of(name, second.line, second.column)
+        Faults(DocumentError).stop(place, "a second document begins here", "keep one document in this file")
     return documents[0]
 
 
-def read_documents(text: str | bytes, *, name: str, limit: int) -> list[YamlNode]:
+def read_documents(text: str | bytes, *, name: str, limit: int, faults: Faults | None = None) -> list[YamlNode]:
     """Return the documents in the text, at least one.
 
     :param name: what stands in front of the line in messages.
     :param limit: how many bytes the text may have.
+    :param faults: how the fault is raised at which reading stops.
     """
-    source = decode_text(text, name=name, limit=limit)
+    faults = faults or Faults(DocumentError)
+
+    def refuse(place: YamlNode | tuple[int, int], problem: str, remedy: str) -> NoReturn:
+        line, column = place if isinstance(place, tuple) else (place.line, place.column)
+        faults.stop(Place.of(name, line, column), problem, remedy)
+
+    source = decode_text(text, name=name, limit=limit, faults=faults)
     import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
 
     try:
         with closing(yaml.parse(source, Loader=choose_loader())) as events:
-            documents = _build(events, name=name)
+            documents = _build(events, refuse=refuse)
     except yaml.YAMLError as error:
-        raise _translate(error, source=source, name=name) from None
+        refuse(*_translate(error, source=source))
     except (ValueError, OverflowError):
         # The pure loader converts escapes and version numbers without looking at their size.
-        raise DocumentError(f"{name}:1:1: a number is out of range", "take out the odd escape or directive") from None
+        refuse((1, 1), "a number is out of range", "take out the odd escape or directive")
     if not documents:
-        raise DocumentError(f"{name}:1:1: the file is empty", "fill it, or delete it")
+        refuse((1, 1), "the file is empty", "fill it, or delete it")
     return documents
 
 
@@ -123,22 +133,23 @@ def read_bytes(
         raise error(f"{name}: can't be read: {reason}", "make it a file that you may read") from None
 
 
-def decode_text(text: str | bytes, *, name: str, limit: int) -> str:
+def decode_text(text: str | bytes, *, name: str, limit: int, faults: Faults | None = None) -> str:
     """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
+    faults = faults or Faults(DocumentError)
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:
-        raise DocumentError(f"{name}:1:1: bigger than {limit} bytes", "keep only what we read in this file")
+        faults.stop(Place.of(name, 1, 1), f"bigger than {limit} bytes", "keep only what we read in this file")
     if isinstance(text, bytes):
         try:
             text = text.decode()
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
-            raise DocumentError(f"{name}:{_place(before)}: not UTF-8 text", "save the file as UTF-8") from None
+            faults.stop(Place.of(name, *_place(before)), "not UTF-8 text", "save the file as UTF-8")
     text = text.removeprefix("\ufeff")
     if odd := _ODD_CHARACTER.search(text):
-        place = _place(text[: odd.start()])
-        raise DocumentError(
-            f"{name}:{place}: the character U+{ord(odd.group()):04X} can't stand in a text file",
+        faults.stop(
+            Place.of(name, *_place(text[: odd.start()])),
+            f"the character U+{ord(odd.group()):04X} can't stand in a text file",
             "save the file as plain UTF-8 text without control characters",
         )
     return text
@@ -150,9 +161,14 @@ def find_odd_character(text: str) -> str | None:
     return None if odd is None else f"U+{ord(odd.group()):04X}"
 
 
-def _place(before: str) -> str:
+def _place(before: str) -> tuple[int, int]:
+    """Return line and column of what follows the text."""
     lines = (before.removeprefix("\ufeff") + "|").splitlines()
-    return f"{len(lines)}:{len(lines[-1])}"
+    return len(lines), len(lines[-1])
+
+
+class _Refuse(Protocol):
+    def __call__(self, place: YamlNode | tuple[int, int], problem: str, remedy: str) -> NoReturn: ...
 
 
 class _Open:
@@ -174,7 +190,7 @@ class _Open:
         return YamlSequence(items=tuple(self.items), line=self.line, column=self.column)
 
 
-def _build(events: Iterable[yaml.Event], *, name: str) -> list[YamlNode]:
+def _build(events: Iterable[yaml.Event], *, refuse: _Refuse) -> list[YamlNode]:
     """Fold events into documents, with a stack of our own: depth costs no recursion."""
     import yaml
 
@@ -185,28 +201,28 @@ def _build(events: Iterable[yaml.Event], *, name: str) -> list[YamlNode]:
         node: YamlNode | None = None
         if isinstance(event, yaml.DocumentStartEvent):
             if event.version or event.tags:
-                raise _refusal(name, place, "directives are not read", "take the line with % out")
+                refuse(place, "directives are not read", "take the line with % out")
         elif isinstance(event, yaml.AliasEvent):
-            raise _refusal(name, place, f"alias *{event.anchor}", "write the value out in full")
+            refuse(place, f"alias *{event.anchor}", "write the value out in full")
         elif isinstance(event, yaml.CollectionStartEvent):
-            _check_properties(event, name=name)
+            _check_properties(event, refuse=refuse)
             if stack and stack[-1].wants_key:
-                raise _refusal(name, place, "a key has to be a text", "write a plain word before the colon")
+                refuse(place, "a key has to be a text", "write a plain word before the colon")
             if len(stack) == MAX_DEPTH:
                 problem = f"nested deeper than {MAX_DEPTH} levels"
-                raise _refusal(name, place, problem, "flatten the file")
+                refuse(place, problem, "flatten the file")
             stack.append(_Open(line=line, column=column, is_mapping=isinstance(event, yaml.MappingStartEvent)))
         elif isinstance(event, yaml.CollectionEndEvent):
             node = stack.pop().close()
         elif isinstance(event, yaml.ScalarEvent):
-            _check_properties(event, name=name)
-            node = _scalar(event, parent=stack[-1] if stack else None, name=name)
+            _check_properties(event, refuse=refuse)
+            node = _scalar(event, parent=stack[-1] if stack else None, refuse=refuse)
         if node is None:
             continue
         if stack:
-            _put(node, stack[-1], name=name)
+            _put(node, stack[-1], refuse=refuse)
         elif isinstance(node, YamlScalar) and node.is_plain and not node.text:
-            raise _refusal(name, node, "the document is empty", "fill it, or take its --- line out")
+            refuse(node, "the document is empty", "fill it, or take its --- line out")
         else:
             documents.append(node)
     return documents
@@ -218,16 +234,16 @@ def _place_of(event: yaml.Event) -> tuple[int, int]:
     return mark.line + 1, mark.column + 1
 
 
-def _check_properties(event: yaml.NodeEvent, *, name: str) -> None:
+def _check_properties(event: yaml.NodeEvent, *, refuse: _Refuse) -> None:
     place = _place_of(event)
     if event.anchor is not None:
-        raise _refusal(name, place, f"anchor &{event.anchor}", "write the value out wherever it is needed")
+        refuse(place, f"anchor &{event.anchor}", "write the value out wherever it is needed")
     tag = getattr(event, "tag", None)
     if tag is not None:
-        raise _refusal(name, place, f"tag {tag}", "take the tag out; quotes make a text of anything")
+        refuse(place, f"tag {tag}", "take the tag out; quotes make a text of anything")
 
 
-def _scalar(event: yaml.ScalarEvent, *, parent: _Open | None, name: str) -> YamlScalar:
+def _scalar(event: yaml.ScalarEvent, *, parent: _Open | None, refuse: _Refuse) -> YamlScalar:
     line, column = _place_of(event)
     is_plain = not event.style
     if is_plain and not event.value and parent is not None and parent.key is not None:
@@ -235,11 +251,11 @@ def _scalar(event: yaml.ScalarEvent, *, parent: _Open | None, name: str) -> Yaml
         line, column = parent.key.line, parent.key.column
     if odd := _ODD_CHARACTER.search(event.value):
         problem = f"the escape makes the character U+{ord(odd.group()):04X}"
-        raise _refusal(name, (line, column), problem, "write printable text only")
+        refuse((line, column), problem, "write printable text only")
     return YamlScalar(text=event.value, is_plain=is_plain, line=line, column=column)
 
 
-def _put(node: YamlNode, parent: _Open, *, name: str) -> None:
+def _put(node: YamlNode, parent: _Open, *, refuse: _Refuse) -> None:
     if not parent.is_mapping:
         parent.items.append(node)
     elif parent.key is not None:
@@ -248,23 +264,19 @@ def _put(node: YamlNode, parent: _Open, *, name: str) -> None:
     else:
         assert isinstance(node, YamlScalar)  # a collection was refused when it began
         if node.text == "<<" and node.is_plain:
-            raise _refusal(name, node, "merge key <<", "write the merged keys out")
+            refuse(node, "merge key <<", "write the merged keys out")
         if node.text in parent.entries:
             first = parent.entries[node.text][0].line
-            raise _refusal(name, node, f"key {node.text[:60]!r} again, first in line {first}", "keep one of the two")
+            refuse(node, f"key {node.text[:60]!r} again, first in line {first}", "keep one of the two")
         parent.key = node
 
 
-def _refusal(name: str, place: YamlNode | tuple[int, int], problem: str, remedy: str) -> DocumentError:
-    line, column = place if isinstance(place, tuple) else (place.line, place.column)
-    return DocumentError(f"{name}:{line}:{column}: {problem}", remedy)
-
-
-def _translate(error: yaml.YAMLError, *, source: str, name: str) -> DocumentError:
+def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], str, str]:
+    """Return place, problem and remedy."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
     if mark is None:
-        return DocumentError(f"{name}:1:1: not YAML: {problem}", "mend the syntax")
+        return (1, 1), f"not YAML: {problem}", "mend the syntax"
     # libyaml's "end of file" lies one line behind the text.
     lines = source.splitlines() or [""]
     row = min(mark.line, len(lines) - 1)
@@ -274,4 +286,4 @@ def _translate(error: yaml.YAMLError, *, source: str, name: str) -> DocumentErro
         remedy = "indent with spaces: YAML allows no tab there"
     elif "mapping values" in problem:
         remedy = "put the text in quotes if it has a colon in it, else check the indentation"
-    return _refusal(name, (row + 1, column + 1), f"not YAML: {problem}", remedy)
+    return (row + 1, column + 1), f"not YAML: {problem}", remedy
