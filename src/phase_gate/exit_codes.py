@@ -6,8 +6,6 @@ from __future__ import annotations
 HOLDS = 0
 #: A usage error of the command.
 COMMAND_USAGE = 2
-#: A usage or configuration error found by the plugin (pytest's own code for it).
-PYTEST_USAGE = 4
 #: The gate is closed.
 GATE_CLOSED = 10
 #: State or evidence can't be trusted or stored.

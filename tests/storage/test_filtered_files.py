@@ -16,10 +16,10 @@ import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.source.tests import find_tests
+from phase_gate.storage.references import bodies_at_head
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import changed_sources, describe_difference, take_tree
 from phase_gate.storage.tree.git_files import FILTERED_CACHE
-from phase_gate.storage.tree.git_head import bodies_at_head
 from phase_gate.storage.tree.git_status import read_status
 from phase_gate.storage.tree.stat_cache import RACY_NS
 from phase_gate.storage.tree.untracked import take_data

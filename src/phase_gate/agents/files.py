@@ -1,4 +1,4 @@
-"""Read and write the files that `init --agent` and `uninstall` change, and the record of what was inserted."""
+"""Read and write the files that `init --agent` and `agent uninstall` change, and the record of what was inserted."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from phase_gate.gate.parts import PIPELINE
 from phase_gate.pipeline.model import Pipeline, Request
 from phase_gate.values import Value
 from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
-from phase_gate.workflow.names import DONE
 
 
 class Way(Value):
@@ -138,7 +137,3 @@ def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> st
     if target != failed and rewind_key(pipeline, target) in pipeline.rewinds:
         return f"going back to {target} was tried for this very failure of {failed}, and did not help"
     return ""
-
-
-def is_end(name: str) -> bool:
-    return name == DONE

@@ -30,7 +30,6 @@ class Collection:
         self.deselected: list[str] = []
         #: Collectors that failed, by node id, and how, where somebody described it.
         self.errors: dict[str, object] = {}
-        self.is_finished = False
 
     def see_items(self, items: Iterable[pytest.Item]) -> None:
         items = list(items)
@@ -41,7 +40,6 @@ class Collection:
                 path = item.path
                 self._see_path(node, item)
         self._saw_all = bool(items)
-        self.is_finished = True
 
     def see_deselected(self, items: Iterable[pytest.Item]) -> None:
         for item in items:
@@ -60,7 +58,6 @@ class Collection:
         else:
             self.nodes = list(dict.fromkeys((*self.nodes, *ids)))
         self._saw_all = False
-        self.is_finished = True
 
     def see_worker_output(self, output: Mapping[str, object]) -> None:
         deselected, paths, groups = output["deselected"], output["paths"], output["groups"]

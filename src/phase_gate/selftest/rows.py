@@ -113,20 +113,6 @@ def conftest(text: str, *, code: str = BAD, arguments: tuple[str, ...] = ()) -> 
 # --- the built-in set: what `phase-gate doctor --self-test` tries. The suite tries these and many more
 
 
-_ADDS_ATTRIBUTE = """\
-import pytest
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    item.stash.setdefault(_key, {})[report.when] = report
-    return report
-
-
-_key = pytest.StashKey()
-"""
-
 _REWRITES_OUTCOME = """\
 import pytest
 

@@ -36,7 +36,7 @@ _VARIABLES = (
     _Source("CircleCI", "CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL", 0),
     _Source("Bazel", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", 0),
 )
-#: Bazel wants a sign that its shards are honoured; `combine` proves it later.
+#: Bazel wants a sign that its shards are honoured; `ci combine` proves it later.
 _BAZEL_SIGN = "TEST_SHARD_STATUS_FILE"
 
 
