@@ -24,8 +24,15 @@ from phase_gate.workflow.names import look_command, run_command
 class Task:
     """One task as it was when it was opened."""
 
-    def __init__(self, project: Project, store: TaskStore, state: State) -> None:
+    def __init__(
+        self, project: Project, store: TaskStore, state: State, *, known: dict[str, Workflow] | None = None
+    ) -> None:
+        """Take what was opened.
+
+        :param known: rules that were read already, by the names of their objects.
+        """
         self.project, self.store, self.state = project, store, state
+        self._known = {} if known is None else known
 
     @classmethod
     def open(cls, project: Project, *, command: str = "") -> Task:
@@ -38,7 +45,7 @@ class Task:
 
     def after(self, change: Transaction) -> Task:
         """Return the task as a transaction has it: under the lock, or once it is written."""
-        return Task(self.project, self.store, change.state)
+        return Task(self.project, self.store, change.state, known=self._known)
 
     @functools.cached_property
     def lost_runs(self) -> tuple[str, ...]:
@@ -53,14 +60,21 @@ class Task:
             return kept
         if self.state.rules is None:
             return self.project.workflow()
-        from phase_gate.workflow.model_json import workflow_from_json
-
-        return workflow_from_json(self.store.objects.load(self.state.rules))
+        return self._read_rules(self.state.rules)
 
     @functools.cached_property
     def _kept_rules(self) -> Workflow | None:
-        found = (part.rules(value, self.store.objects.load) for part, value in parts_of(self.state))
-        return next((rules for rules in found if rules is not None), None)
+        places = (part.rules(value) for part, value in parts_of(self.state))
+        place = next((place for place in places if place is not None), None)
+        return None if place is None else self._read_rules(*place)
+
+    def _read_rules(self, name: str, key: str | None = None) -> Workflow:
+        if name not in self._known:
+            from phase_gate.workflow.model_json import workflow_from_json
+
+            document = self.store.objects.load(name)
+            self._known[name] = workflow_from_json(document if key is None else document[key])
+        return self._known[name]
 
     @functools.cached_property
     def tree(self) -> Tree:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import jsonschema
 import pytest
 
+from phase_gate.workflow import conditions
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.model_json import workflow_from_json
 from tests.conformance.pipelines import CONFIGURATION, PATHS, Pipe
 from tests.conformance.stories import SCHEMAS
 from tests.support import Sample
@@ -228,3 +233,23 @@ def test_the_report_tells_what_happened_on_the_way(pipe: Pipe) -> None:
         "voted approve (1) (ann)",
     ):
         assert words in story, words
+
+
+@pytest.mark.parametrize("words", [("advance",), ("signal", "--reason", "as asked for")], ids=["advance", "signal"])
+def test_a_command_reads_the_rules_once_and_parses_what_it_evaluates(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    pipe.at("REVIEW")
+    pipe.prepare()
+    read: list[str] = []
+
+    def count_reads(document: Mapping[str, Any]) -> Workflow:
+        read.append(document["name"])
+        return workflow_from_json(document)
+
+    conditions._parse_stored.cache_clear()  # of the steps before
+    monkeypatch.setattr("phase_gate.workflow.model_json.workflow_from_json", count_reads)
+    assert pipe.gate(*words).code in (0, 10)
+    assert read == ["pipeline"]
+    # Of 36: the condition of the phase, and its guards.
+    assert conditions._parse_stored.cache_info().misses < 10

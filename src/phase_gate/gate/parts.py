@@ -69,10 +69,10 @@ class Part:
         """Return the share after one more event: None where the task has none, before or after it."""
         raise NotImplementedError
 
-    def rules(self, value: Any, load: Callable[[str], Any]) -> Workflow | None:
-        """Return the rules that the task began with and keeps; None: it is judged by those of its last run.
+    def rules(self, value: Any) -> tuple[str, str] | None:
+        """Return where the rules stand that the task began with and keeps: the name of an object, and the key in it.
 
-        :param load: returns a stored object.
+        None: it is judged by those of its last run.
         """
         return None
 

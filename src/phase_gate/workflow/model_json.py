@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.conditions import stored_condition
 from phase_gate.workflow.model import Gate1, Guard, Limits, Phase, PipelineRules, Requires, Workflow
 
 
@@ -77,7 +77,7 @@ def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
     """Return the workflow that `workflow_to_json` wrote."""
     fields = dict(document)
     fields["guards"] = {
-        name: Guard(name=name, condition=parse_condition(row["condition"]), remedy=row["remedy"], detail=row["detail"])
+        name: Guard(name=name, condition=stored_condition(row["condition"]), remedy=row["remedy"], detail=row["detail"])
         for name, row in document["guards"].items()
     }
     fields["phases"] = tuple(_phase(row) for row in document["phases"])
@@ -90,7 +90,7 @@ def _phase(row: Mapping[str, Any]) -> Phase:
     gate = row["gate_1"]
     gate_1 = Gate1(
         name=gate["name"],
-        condition=parse_condition(gate["condition"]),
+        condition=stored_condition(gate["condition"]),
         guards=tuple(gate["guards"]),
         rationale=gate["rationale"],
         replaced=gate["replaced"],

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from math import isfinite
 
 from phase_gate.errors import ConditionError
@@ -55,6 +56,7 @@ __all__ = [
     "Condition",
     "Outcome",
     "parse_condition",
+    "stored_condition",
 ]
 
 #: In bits: no float is larger, and Python refuses to print integers of thousands of digits.
@@ -99,15 +101,28 @@ class Outcome(Value, kw_only=False):
     clauses: tuple[Clause, ...]
 
 
+class _Parsed(Value):
+    names: frozenset[str]
+    tree: Node
+
+
 class Condition(Value):
-    """A parsed condition; two of them are equal if their canonical texts are. Made by `parse_condition`."""
+    """A condition; two of them are equal if their canonical texts are. Made by `parse_condition`, or read back."""
 
     #: Canonical, in one line; it parses to an equal condition.
     text: str
     #: As written.
     source: str
-    names: frozenset[str]
-    tree: Node
+    #: None for one that was stored: most of those are never asked, so each is parsed when it is.
+    parsed: _Parsed | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        return (self.parsed or _parse_stored(self.text)).names
+
+    @property
+    def tree(self) -> Node:
+        return (self.parsed or _parse_stored(self.text)).tree
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Condition) and other.text == self.text
@@ -164,8 +179,21 @@ def parse_condition(text: str) -> Condition:
 
 
 def _make_condition(tree: Node, source: str) -> Condition:
-    names = frozenset(operand.name for leaf in leaves(tree) for operand in name_operands(leaf))
-    return Condition(text=render(tree), source=source, names=names, tree=tree)
+    return Condition(text=render(tree), source=source, parsed=_look_through(tree))
+
+
+def _look_through(tree: Node) -> _Parsed:
+    return _Parsed(names=frozenset(operand.name for leaf in leaves(tree) for operand in name_operands(leaf)), tree=tree)
+
+
+def stored_condition(text: str) -> Condition:
+    """Return a condition from its canonical text, which was parsed before it was stored."""
+    return Condition(text=text, source=text)
+
+
+@lru_cache(maxsize=256)
+def _parse_stored(text: str) -> _Parsed:
+    return _look_through(parse_tree(text))
 
 
 def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, clauses: list[Clause]) -> bool | None:
