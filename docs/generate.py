@@ -54,7 +54,7 @@ EVENTS: Mapping[str, str] = {
     "fact-withdrawn": "Somebody took a fact back",
     "key-adopted": "A person put a ledger without a key under the key that is set; the whole chain is signed with it",
     "phase-entered": "A phase began, and how: first, next, by a rewind, a request, a failure, after a recovery",
-    "phase-exited": "Both gates held: the phase is over; with how things are, for the next one to compare with",
+    "phase-exited": "Both gates were open: the phase is over; with how things are, for the next one to compare with",
     "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",
     "rewound": "Somebody went back to an earlier phase, with a reason",
     "rollback-accepted": "A person accepted a folder that came back from an old copy, or from elsewhere",
@@ -161,7 +161,7 @@ def metrics() -> str:
 
 def guards() -> str:
     return table(
-        ("guard", "holds if", "if it does not"),
+        ("guard", "met if", "if it is unmet"),
         ((f"`{each.name}`", f"`{each.condition.text}`", each.remedy) for each in load_shipped_guards().values()),
     )
 
@@ -219,7 +219,7 @@ def _workflow(name: str) -> str:
         )
         for phase in workflow.phases
     )
-    titles = ("phase", "what it is for", "Gate 1 holds if", "and its guards do", "requires")
+    titles = ("phase", "what it is for", "Gate 1 is open if", "and its guards are met", "requires")
     about = _ABOUT.search((WORKFLOWS / f"{name}.yaml").read_text(encoding="utf-8"))
     assert about is not None, f"{name}.yaml has to say what it is for, behind its name"
     intro = f"{about[1][0].upper()}{about[1][1:]}.\n"

@@ -56,7 +56,7 @@ def test_the_bases_are_never_raised() -> None:
 def test_a_slug_can_be_typed_and_its_code_is_in_the_table(error: type[PhaseGateError]) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)+", error.slug)
     documented = {exit_codes.COMMAND_USAGE, *(code for code, _, _ in exit_codes.MEANINGS)}
-    assert error.exit_code in documented - {exit_codes.HOLDS}
+    assert error.exit_code in documented - {exit_codes.OPEN}
     shown = str(error("file:1: a problem", remedy="do this"))
     assert shown == f"file:1: a problem [{error.slug}]\n  try: do this"
 

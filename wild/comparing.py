@@ -87,7 +87,7 @@ def find_problems(evidence: Evidence, alone: Said) -> tuple[str, ...]:
         problems.append(f"without the gate it is {dict(alone.outcomes)}")
     if evidence.streak != len(evidence.said):
         problems.append(f"the streak is {evidence.streak} after {len(evidence.said)} runs")
-    if not evidence.verdict["gate_1"]["satisfied"]:
+    if not evidence.verdict["gate_1"]["open"]:
         problems.append(f"Gate 1 is closed: {evidence.verdict['reason']}")
     if evidence.said[-1].code:
         problems.append(f"pytest ended with {evidence.said[-1].code}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: The gate that was asked for holds.
-HOLDS = 0
+#: The gate that was asked for is open.
+OPEN = 0
 #: A usage error of the command.
 COMMAND_USAGE = 2
 #: The gate is closed.
@@ -17,7 +17,7 @@ NOT_ALLOWED = 13
 
 #: Code, name and meaning, as the reference lists them.
 MEANINGS: tuple[tuple[int, str, str], ...] = (
-    (HOLDS, "holds", "The gate that was asked for holds"),
+    (OPEN, "open", "The gate that was asked for is open"),
     (GATE_CLOSED, "gate closed", "The run or the phase does not satisfy the gate yet; the reason says what is missing"),
     (NOT_TRUSTED, "not trusted", "State or evidence was tampered with, can't be read, or could not be stored"),
     (CIRCUIT_OPEN, "circuit open", "The breaker is open or the work is stuck: a person is needed"),

@@ -12,13 +12,19 @@ from phase_gate.gate.state import State
 from phase_gate.workflow.settings import Until
 
 CLOSED = Standing(
-    holds=False, status="closed", reason="1 of 2 tests fails", next_command="pytest --phase=green", next_hint="mend it"
+    is_open=False,
+    status="closed",
+    reason="1 of 2 tests fails",
+    next_command="pytest --phase=green",
+    next_hint="mend it",
 )
 HOLDS = Standing(
-    holds=True, status="open", reason="both gates hold: GREEN has exited", next_command="pytest --phase=refactor"
+    is_open=True, status="open", reason="both gates are open: GREEN has exited", next_command="pytest --phase=refactor"
 )
-HALTED = Standing(holds=False, status="halted", reason="the circuit is open", next_command="phase-gate breaker status")
-STUCK = Standing(holds=False, status="stuck", reason="stuck; a person is needed", next_command="phase-gate recover")
+HALTED = Standing(
+    is_open=False, status="halted", reason="the circuit is open", next_command="phase-gate breaker status"
+)
+STUCK = Standing(is_open=False, status="stuck", reason="stuck; a person is needed", next_command="phase-gate recover")
 
 
 def judged(status: str, phase: str = "GREEN") -> dict[str, Any]:

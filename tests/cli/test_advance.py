@@ -72,7 +72,7 @@ def test_no_other_signal_opens_it(begin: Begin, content: str, answer: str, stays
         pytest.param(
             "green",
             "phase-order",
-            "GREEN has not exited (Gate 1 holds; Gate 2 waits for the exit signal)",
+            "GREEN has not exited (Gate 1 is open; Gate 2 waits for the exit signal)",
             id="before-the-signal",
         ),
         pytest.param("green-once", "phase-order", "GREEN has not exited (one more green run", id="before-the-gate"),

@@ -48,7 +48,7 @@ def test_check_and_status_say_so(stuck: Desk) -> None:
     assert ran.code == 12
     assert "halt: the circuit is open since" in ran.out
     status = stuck.json("status")
-    assert (status["holds"], status["breaker"]["status"]) == (False, "open")
+    assert (status["open"], status["breaker"]["status"]) == (False, "open")
     assert stuck.gate("status").code == 12
 
 
@@ -133,7 +133,7 @@ def test_after_a_reset_progress_closes_it(stuck: Desk) -> None:
     attempt(stuck, 9, CALC)
     ran = stuck.sample.pytest("--phase=green", "--exit-signal=now it is done")
     assert ran.code == 0
-    assert ran.has("Override ann let the breaker try again in GREEN", "both gates hold")
+    assert ran.has("Override ann let the breaker try again in GREEN", "both gates are open")
 
 
 def test_there_is_nothing_to_reset(red: Desk) -> None:

@@ -38,7 +38,7 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
         "  try: use one of: passing, failing, none",
-        "rules/wrong.yaml:5:38: the condition of WORK can't fail: it holds whatever is measured [bad-workflow]",
+        "rules/wrong.yaml:5:38: the condition of WORK can't fail: it is met whatever is measured [bad-workflow]",
         "  try: compare with a value that can be missed; `NAME != null` asks only that something is known",
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]

@@ -55,7 +55,7 @@ def test_a_claim_that_is_true(green: Desk) -> None:
         "  says        done (EXIT_STATUS)",
         "  indicators  2 (2 needed)",
         "    + all tasks.*completed: All tasks are completed.",
-        "    + tests pass: Gate 1 holds in iteration 2",
+        "    + tests pass: Gate 1 is open in iteration 2",
         "    ? acceptance criteria: unknown: no criteria are listed",
         "    - 5 phrases not said",
         "  confidence  80 of 100",
@@ -64,7 +64,7 @@ def test_a_claim_that_is_true(green: Desk) -> None:
         "     15 files changed: the sources are not what they were when GREEN began",
         "      ? task file moved: confidence.task_file is not set",
         "     10 keywords: 'complete'",
-        "      5 tests pass: Gate 1 holds in iteration 2",
+        "      5 tests pass: Gate 1 is open in iteration 2",
         '  next: phase-gate signal --reason "..."',
     ]
 

@@ -76,7 +76,7 @@ def test_guards_are_those_that_the_last_verdict_names(begin: Begin) -> None:
     assert "tests-kept" in values(desk, "guards")
     (desk.root / "test_calc.py").write_text("def test_add():\n    pass\n", encoding="utf-8")
     assert desk.sample.pytest_process("-q", "--phase=green").code == 10
-    named = [row["name"] for row in desk.json("explain")["evaluation"]["gate_1"]["guards"] if not row["satisfied"]]
+    named = [row["name"] for row in desk.json("explain")["evaluation"]["gate_1"]["guards"] if not row["met"]]
     assert values(desk, "guards") == named
     assert "tests-kept" in named
 

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Begin, Desk
 from tests.integrity.cheats_documents import CONTEXT, DECISION, GOOD, USAGE
 
-WAITS = "Gate 1 holds; Gate 2 waits for the exit signal"
+WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 
 def take_away(desk: Desk, *names: str) -> None:
@@ -40,7 +40,7 @@ def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     assert (held.code, held.has(WAITS, "Note     documents that count: docs/adr/0001-cents.md,")) == (10, True)
     done = desk.gate("signal", "--reason", "written and read")
     assert done.code == 0
-    assert done.has("both gates hold: DOCUMENT has exited, the cycle is done")
+    assert done.has("both gates are open: DOCUMENT has exited, the cycle is done")
     assert desk.json("status")["phase"] == "DONE"
 
 
@@ -71,7 +71,7 @@ def test_by_pytest(begin: Begin) -> None:
     desk.sample.write(GOOD)
     ran = desk.sample.pytest("--phase=document", "--phase-exit=dual", "--exit-signal=written")
     assert ran.code == 0
-    assert ran.has("both gates hold: DOCUMENT has exited, the cycle is done")
+    assert ran.has("both gates are open: DOCUMENT has exited, the cycle is done")
 
 
 def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:

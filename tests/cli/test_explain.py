@@ -36,7 +36,7 @@ def test_the_last_verdict_in_full(begin: Begin) -> None:
     )
     assert ran.has("  met      complete-run", "Gate 2, explicit exit signal: absent", "verdict  ", "next     ")
     document = desk.json("explain")
-    assert (document["holds"], document["evaluation"]["iteration"]) == (False, 1)
+    assert (document["open"], document["evaluation"]["iteration"]) == (False, 1)
 
 
 def test_a_signal_is_part_of_it(begin: Begin) -> None:
@@ -51,7 +51,7 @@ def test_a_signal_is_part_of_it(begin: Begin) -> None:
         pytest.param(
             "complete-run",
             "guard",
-            ("complete-run: run_complete == true", "if it does not hold: ", "last verdict: holds"),
+            ("complete-run: run_complete == true", "if it is unmet: ", "last verdict: met"),
             id="a-guard",
         ),
         pytest.param("green", "phase", ("GREEN: ", "Gate 1: tests_total > 0", "next:   REFACTOR"), id="a-phase"),

@@ -142,6 +142,7 @@ def test_a_signal_in_two_lines_is_one_sentence(begin: Begin) -> None:
     desk = begin("green")
     assert desk.json("signal", "--reason", "both pass\n  ::error::forged", "--by", "Zo\u00eb")["gate_2"] == {
         "satisfied": True,
+        "open": True,
         "source": "explicit_signal",
         "answer": "done",
         "reason": "both pass ::error::forged",

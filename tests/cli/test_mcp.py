@@ -54,12 +54,12 @@ def test_status_is_the_command_s_without_the_verdict_in_full(begin: Begin) -> No
     expected = {"exit_code": ran.code, **ran.document}
     del expected["evaluation"]
     assert show_status(ask_in(desk)) == expected
-    assert (expected["holds"], expected["exit_code"]) == (False, 10)
+    assert (expected["open"], expected["exit_code"]) == (False, 10)
 
 
 def test_status_where_nothing_has_run(begin: Begin) -> None:
     found = show_status(ask_in(begin("")))
-    assert (found["phase"], found["holds"], found["next_command"]) == (None, False, "pytest --phase=red")
+    assert (found["phase"], found["open"], found["next_command"]) == (None, False, "pytest --phase=red")
 
 
 def test_an_explanation_has_both_gates_and_the_text(begin: Begin) -> None:

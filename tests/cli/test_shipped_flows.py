@@ -67,7 +67,7 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
     assert flow.signal(10).has("specification", "SPECIFY")
     assert flow.marks() == "!     "
     flow.sample.write({"docs/feature/specification.md": SPECIFICATION})
-    assert flow.signal().has("both gates hold: SPECIFY has exited")
+    assert flow.signal().has("both gates are open: SPECIFY has exited")
     assert flow.marks() == "x     "
 
     flow.pytest("--phase=green", ends_with=13)  # nothing is skipped

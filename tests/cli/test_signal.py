@@ -29,9 +29,9 @@ def test_both_gates_hold_and_the_phase_exits(begin: Begin, story: str, phase: st
     desk = begin(story)
     ran = desk.gate("signal", "--reason", "all is well", "--by", "ann")
     assert ran.code == 0
-    assert ran.has("Gate 2  Explicit exit signal", "given", "all is well (ann)", "both gates hold", following)
+    assert ran.has("Gate 2  Explicit exit signal", "given", "all is well (ann)", "both gates are open", following)
     status = desk.json("status")
-    assert (status["phase"], status["exited"], status["holds"]) == (phase, True, True)
+    assert (status["phase"], status["exited"], status["open"]) == (phase, True, True)
     assert kinds(desk)[-3:] == ["evaluated", "signal-spent", "phase-exited"]
 
 

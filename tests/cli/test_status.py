@@ -31,12 +31,12 @@ from tests.cli.conftest import Begin, Desk
             },
             id="red-without-a-signal",
         ),
-        pytest.param("red-exited", 0, {"phase": "RED", "exited": True, "holds": True}, id="red-has-exited"),
+        pytest.param("red-exited", 0, {"phase": "RED", "exited": True, "open": True}, id="red-has-exited"),
         pytest.param("green-once", 10, {"phase": "GREEN", "iteration": 1, "streak": 1}, id="green-only-once"),
-        pytest.param("green", 10, {"phase": "GREEN", "iteration": 2, "streak": 2, "holds": False}, id="green-twice"),
+        pytest.param("green", 10, {"phase": "GREEN", "iteration": 2, "streak": 2, "open": False}, id="green-twice"),
         pytest.param("green-exited", 0, {"phase": "GREEN", "exited": True, "streak": 2}, id="green-has-exited"),
         pytest.param("document", 10, {"phase": "DOCUMENT", "iteration": 0, "exited": False}, id="just-entered"),
-        pytest.param("done", 0, {"phase": "DONE", "workflow": "short", "holds": True}, id="the-cycle-is-done"),
+        pytest.param("done", 0, {"phase": "DONE", "workflow": "short", "open": True}, id="the-cycle-is-done"),
     ],
 )
 def test_where_the_task_stands(begin: Begin, story: str, code: int, expected: dict[str, Any]) -> None:

@@ -27,9 +27,9 @@ def green(desk: Desk, *arguments: str) -> dict[str, Any]:
     return verdict
 
 
-def holds(desk: Desk) -> bool:
-    satisfied: bool = green(desk)["gate_1"]["satisfied"]
-    return satisfied
+def is_open(desk: Desk) -> bool:
+    opened: bool = green(desk)["gate_1"]["open"]
+    return opened
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def altered(begin: Begin) -> Desk:
     desk = begin("green")
     desk.sample.write(test_calc=ALTERED)
     green(desk)
-    assert [guard["name"] for guard in green(desk)["gate_1"]["guards"] if not guard["satisfied"]] == ["tests-unchanged"]
+    assert [guard["name"] for guard in green(desk)["gate_1"]["guards"] if not guard["met"]] == ["tests-unchanged"]
     return desk
 
 
@@ -127,17 +127,17 @@ def test_the_next_phase_shows_it_too(altered: Desk) -> None:
 )
 def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: bool) -> None:
     at_terminal(altered, *GIVEN)
-    assert holds(altered)
+    assert is_open(altered)
     altered.sample.write(test_calc=tests)
     green(altered)
-    assert holds(altered) is expected
+    assert is_open(altered) is expected
 
 
 def test_a_second_change_is_waived_by_itself(altered: Desk) -> None:
     at_terminal(altered, *GIVEN)
     altered.sample.write(test_calc=AGAIN)
     green(altered)
-    assert not holds(altered)
+    assert not is_open(altered)
     at_terminal(altered, *GIVEN)
     verdict = green(altered)
     assert verdict["gate_1"]["satisfied"]
@@ -153,20 +153,20 @@ def test_the_code_around_the_tests_may_be_reformatted_under_it(begin: Begin) -> 
     assert at_terminal(desk, *GIVEN).code == 0
     desk.sample.write(test_calc=code.replace("os.umask(0o22)", "os.umask((0o22))  # as ever") + FAILING_TESTS)
     green(desk)
-    assert holds(desk), "what was waived is the code, not every letter of the file"
+    assert is_open(desk), "what was waived is the code, not every letter of the file"
     desk.sample.write(test_calc=code.replace("0o22", "0o77") + FAILING_TESTS)
     green(desk)
-    assert not holds(desk)
+    assert not is_open(desk)
 
 
 def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     document = at_terminal(altered, *GIVEN, "--days", "2", "--json").document
-    assert holds(altered)
+    assert is_open(altered)
     assert document["expires"] in altered.gate("status").out
     # Two days later, as far as anybody here looks at a clock.
     for place in ("storage.store.now", "recording.run.now", "cli.status.now"):
         monkeypatch.setattr(f"phase_gate.{place}", lambda: document["expires"])
-    assert not holds(altered)
+    assert not is_open(altered)
     assert altered.json("status")["overrides"] == []
     assert len(altered.json("history")["overrides"]) == 1, "that it was given does not go away"
 
@@ -179,7 +179,7 @@ def test_it_ends_with_the_cycle(altered: Desk) -> None:
     assert altered.json("status")["overrides"] == []
     altered.sample.write(calc=f"{CALC}\n\ndef more():\n    return 1\n", test_calc=AGAIN)
     green(altered)
-    assert not holds(altered), "the old waiver covers nothing of the new cycle"
+    assert not is_open(altered), "the old waiver covers nothing of the new cycle"
     assert [row["cycle"] for row in altered.json("history")["overrides"]] == [1]
 
 
@@ -190,7 +190,7 @@ def test_skips_that_are_waived(begin: Begin) -> None:
     for guard in ("no-new-skips", "tests-unchanged"):
         assert at_terminal(desk, "waive", guard, "--reason", "no calc here", "--by", "ann").code == 0
     green(desk)
-    assert holds(desk)
+    assert is_open(desk)
 
 
 SKIPPED = '@pytest.mark.skip(reason="later")\ndef test_sub'

@@ -84,11 +84,11 @@ def logged_evaluations(sample: Sample) -> list[dict[str, Any]]:
 
 
 def unmet_clauses(verdict: Any) -> list[str]:
-    return [clause["text"] for clause in verdict["gate_1"]["clauses"] if clause["satisfied"] is not True]
+    return [clause["text"] for clause in verdict["gate_1"]["clauses"] if clause["met"] is not True]
 
 
 def unmet_guards(verdict: Any) -> list[str]:
-    return [guard["name"] for guard in verdict["gate_1"]["guards"] if guard["satisfied"] is not True]
+    return [guard["name"] for guard in verdict["gate_1"]["guards"] if guard["met"] is not True]
 
 
 def load_schema(name: str) -> Any:

@@ -30,7 +30,7 @@ from tests.conformance.stories import (
 )
 from tests.support import OURS, Ran, Sample
 
-WAITS = "Gate 1 holds; Gate 2 waits for the exit signal"
+WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 # --- DC-01 -------------------------------------------------------------------------------------------------------
 
@@ -373,7 +373,7 @@ def test_gate_1_is_reported_next_to_the_signal_file(
         leave_signal(sample, text)
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual", "--phase-report=verdict.md")
     assert ran.code == (0 if (done, answer) == (0, "done") else 10)
-    gate_1 = "closed" if done else "holds"
+    gate_1 = "closed" if done else "open"
     lines = ran.out.splitlines()
     first = next(line for line in lines if line.startswith("Gate 1  "))
     second = next(line for line in lines if line.startswith("Gate 2  "))
@@ -487,7 +487,7 @@ def tampered(sample: Sample) -> None:
             green_once,
             ["--phase=green", "--phase-exit=dual", "--exit-signal=done"],
             0,
-            "both gates hold: GREEN has exited",
+            "both gates are open: GREEN has exited",
             id="dual-with-a-signal",
         ),
         pytest.param(
@@ -520,8 +520,8 @@ def test_the_exit_code_of_a_run_means_the_gate(
     [
         pytest.param([], [], 10, "no run is recorded yet", id="nothing-ran"),
         pytest.param(["--phase=red"], [], 10, WAITS, id="signal-missing"),
-        pytest.param(["--phase=red"], ["--gate1"], 0, "RED: holds", id="gate-1-alone"),
-        pytest.param(["--phase=red", "--exit-signal=done"], [], 0, "both gates hold", id="both-gates"),
+        pytest.param(["--phase=red"], ["--gate1"], 0, "RED: open", id="gate-1-alone"),
+        pytest.param(["--phase=red", "--exit-signal=done"], [], 0, "both gates are open", id="both-gates"),
         pytest.param(
             ["--phase=red", "--phase-criteria=3"], ["--gate1"], 10, "2 tests for 3 criteria", id="gate-1-closed"
         ),
@@ -556,10 +556,10 @@ def test_a_session_from_an_empty_folder_without_configuration(sample: Sample) ->
     sample.write(test_steps=step_tests(2))
     red = sample.pytest_process("--phase=red")
     assert red.code == 0
-    assert red.has("Gate 1  Tests generated and failing", "holds", 'Next     phase-gate signal --reason "..."')
+    assert red.has("Gate 1  Tests generated and failing", "open", 'Next     phase-gate signal --reason "..."')
     signal = sample.gate("signal", "--reason", "two steps, two failing tests")
     assert signal.code == 0
-    assert signal.has("both gates hold: RED has exited", "Next     pytest --phase=green")
+    assert signal.has("both gates are open: RED has exited", "Next     pytest --phase=green")
 
     sample.write(steps=steps(2))
     first = sample.pytest_process("--phase=green")
@@ -568,7 +568,7 @@ def test_a_session_from_an_empty_folder_without_configuration(sample: Sample) ->
     second = sample.pytest_process("--phase=green")
     assert second.code == 0
     assert second.has(WAITS, "2 >= 2")
-    assert sample.gate("signal", "--reason", "both pass").has("both gates hold: GREEN has exited")
+    assert sample.gate("signal", "--reason", "both pass").has("both gates are open: GREEN has exited")
 
     sample.write(steps=f'"""Tidy steps."""\n\n{steps(2)}')
     refactor = sample.pytest_process("--phase=refactor")
@@ -577,7 +577,7 @@ def test_a_session_from_an_empty_folder_without_configuration(sample: Sample) ->
     assert sample.gate("declare", "refactoring_complete=true", "--reason", "read it again").code == 0
     done = sample.gate("signal", "--reason", "tidy")
     assert done.code == 0
-    assert done.has("both gates hold: REFACTOR has exited", "or pytest --phase=red for the next cycle")
+    assert done.has("both gates are open: REFACTOR has exited", "or pytest --phase=red for the next cycle")
 
     now = status(sample)
     assert (now["phase"], now["exited"], now["workflow"], now["cycle"]) == ("REFACTOR", True, "tdd", 1)
@@ -707,7 +707,7 @@ def test_a_hook_offers_a_workflow(sample: Sample) -> None:
     extended(sample, "90").write({"phase-gate.yaml": "metrics: {coverage_percent: number, measured_in: text}\n"})
     ran, verdict = judge(sample, "--phase=spike", "--phase-workflow=short", "--exit-signal=it fails")
     assert ran.code == 0
-    assert ran.has("Gate 1  Something fails", "both gates hold: SPIKE has exited, the cycle is done")
+    assert ran.has("Gate 1  Something fails", "both gates are open: SPIKE has exited, the cycle is done")
     assert (verdict["phase"], verdict["gate_1"]["condition"]) == ("SPIKE", "tests_failing > 0")
     assert status(sample)["workflow"] == "short"
 

@@ -37,7 +37,7 @@ from tests.conftest import ROOT
 from tests.support import Ran, Sample
 
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
-WAITS = "Gate 1 holds; Gate 2 waits for the exit signal"
+WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 ONE_MORE = "one more green run on this tree is needed: run again"
 
 # --- DG-01 -------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ ONE_MORE = "one more green run on this tree is needed: run again"
         pytest.param(1, False, 10, f"go on: {ONE_MORE}", id="neither-gate"),
         pytest.param(1, True, 10, f"signal came too early: {ONE_MORE}", id="only-gate-2"),
         pytest.param(2, False, 10, WAITS, id="only-gate-1"),
-        pytest.param(2, True, 0, "both gates hold: GREEN has exited", id="both-gates"),
+        pytest.param(2, True, 0, "both gates are open: GREEN has exited", id="both-gates"),
     ],
 )
 def test_only_both_gates_together_let_a_phase_end(
@@ -80,8 +80,8 @@ def test_only_both_gates_together_let_a_phase_end(
         pytest.param(
             1, "", 10, "signal came too early: 1 test already passes, but a new test must fail first", id="only-gate-2"
         ),
-        pytest.param(0, "--not-done", 10, "Gate 1 holds, but the signal says not done (look)", id="only-gate-1"),
-        pytest.param(0, "", 0, "both gates hold: RED has exited", id="both"),
+        pytest.param(0, "--not-done", 10, "Gate 1 is open, but the signal says not done (look)", id="only-gate-1"),
+        pytest.param(0, "", 0, "both gates are open: RED has exited", id="both"),
     ],
 )
 def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: str, code: int, reason: str) -> None:
@@ -296,7 +296,7 @@ def test_green_runs_count_on_one_tree_only(sample: Sample) -> None:
 # --- DG-04 -------------------------------------------------------------------------------------------------------
 
 ONE_OF = (
-    "go on: one of these has to hold: refactoring_complete == true, iteration >= max_refactor_iterations,"
+    "go on: one of these has to be met: refactoring_complete == true, iteration >= max_refactor_iterations,"
     " no_more_improvements_identified == true"
 )
 
@@ -455,8 +455,10 @@ def test_the_number_of_documents_can_be_changed(sample: Sample) -> None:
     ("text", "answer", "code", "reason"),
     [
         pytest.param(None, "absent", 10, WAITS, id="no-file"),
-        pytest.param("exit_signal: true\n", "done", 0, "both gates hold: RED has exited", id="true"),
-        pytest.param("exit_signal: false\n", "not-done", 10, "Gate 1 holds, but the signal says not done", id="false"),
+        pytest.param("exit_signal: true\n", "done", 0, "both gates are open: RED has exited", id="true"),
+        pytest.param(
+            "exit_signal: false\n", "not-done", 10, "Gate 1 is open, but the signal says not done", id="false"
+        ),
         pytest.param(
             "exit_signal: blocked\nreason: no key\n",
             "blocked",
@@ -583,7 +585,7 @@ def test_a_signal_bound_to_another_iteration_is_stale(sample: Sample, bound: str
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["gate_2"]["answer"], verdict["gate_2"]["problem"]) == ("stale", problem)
-    assert sentence(verdict) == f"Gate 1 holds, but the exit signal is stale: {problem}"
+    assert sentence(verdict) == f"Gate 1 is open, but the exit signal is stale: {problem}"
     # Spent: the iteration that it speaks of does not find it any more.
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["iteration"], verdict["gate_2"]["answer"]) == (10, 3, "absent")
@@ -595,7 +597,7 @@ def test_a_signal_bound_to_this_iteration_counts(sample: Sample) -> None:
     sample.pytest("--phase=red")
     leave_signal(sample, "exit_signal: true\nphase: red\ntask: default\niteration: 2\n")
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
-    assert (ran.code, verdict["can_exit"], sentence(verdict)) == (0, True, "both gates hold: RED has exited")
+    assert (ran.code, verdict["can_exit"], sentence(verdict)) == (0, True, "both gates are open: RED has exited")
 
 
 def edit_the_code(sample: Sample) -> None:
@@ -644,6 +646,7 @@ def test_perfect_metrics_never_become_a_signal(sample: Sample) -> None:
         assert verdict["metrics"]["consecutive_green_runs"] == run
         assert verdict["gate_2"] == {
             "satisfied": False,
+            "open": False,
             "source": "explicit_signal",
             "answer": "absent",
             "reason": "",
@@ -701,7 +704,7 @@ def pytest_runtest_setup():
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["gate_2"]["answer"], verdict["can_exit"]) == ("refused", False)
-    assert sentence(verdict) == "Gate 1 holds, but the exit signal is refused: it was made while the run was open"
+    assert sentence(verdict) == "Gate 1 is open, but the exit signal is refused: it was made while the run was open"
     assert [line["data"]["answer"] for line in ledger(sample) if line["kind"] == "signal-refused"] == ["done"]
     assert not signal_is_there(sample)
 
@@ -767,7 +770,7 @@ def test_the_streak_goes_on_in_another_process(sample: Sample) -> None:
     assert status(sample)["streak"] == 1
     second = sample.pytest_process("--phase=green", "--exit-signal=green", "--phase-exit=dual")
     assert second.code == 0
-    assert second.has("2 >= 2", "both gates hold: GREEN has exited")
+    assert second.has("2 >= 2", "both gates are open: GREEN has exited")
     assert (status(sample)["streak"], status(sample)["exited"]) == (2, True)
 
 
@@ -848,7 +851,7 @@ def test_a_verdict_as_a_block_reads_back_to_the_same_values(
     verdict = status(sample)["evaluation"]
     assert (block.gate_1, block.gate_2, block.can_exit) == gates
     assert block == block_of(verdict)
-    assert (block.phase, block.iteration, block.reason) == (verdict["phase"], verdict["iteration"], sentence(verdict))
+    assert (block.phase, block.iteration, block.reason) == (verdict["phase"], verdict["iteration"], verdict["reason"])
     assert block.gate_1 is verdict["gate_1"]["satisfied"]
     assert block.can_exit is verdict["can_exit"]
     assert block.exit_signal is verdict["gate_2"]["satisfied"]
@@ -870,11 +873,11 @@ _documents = st.fixed_dictionaries(
             {}, optional={"tests_total": _numbers, "tests_passing": _numbers, "tests_failing": _numbers}
         ),
         "gate_1": st.fixed_dictionaries(
-            {"satisfied": st.booleans(), "values": st.dictionaries(_names, _values, max_size=4)}
+            {"open": st.booleans(), "values": st.dictionaries(_names, _values, max_size=4)}
         ),
         "gate_2": st.sampled_from(
             [
-                {"satisfied": answer == "done", "answer": answer}
+                {"open": answer == "done", "answer": answer}
                 for answer in ("absent", "done", "not-done", "blocked", "malformed", "stale", "refused")
             ]
         ),
@@ -1222,7 +1225,7 @@ def test_every_verdict_is_in_the_ledger_with_its_values(sample: Sample) -> None:
         (verdict["phase"], verdict["iteration"], verdict["can_exit"], sentence(verdict)) for verdict in given
     ]
     text = command(sample, "history", "--events")
-    assert text.has("evaluated", "both gates hold: GREEN has exited", "1 test already passes")
+    assert text.has("evaluated", "both gates are open: GREEN has exited", "1 test already passes")
     assert command(sample, "audit").has(f"{len(given)} evaluated", "intact")
 
 
@@ -1364,7 +1367,7 @@ def wrong_test(sample: Sample) -> Ran:
             malformed_signal,
             10,
             ["Gate 2  Explicit exit signal", "malformed"],
-            "Gate 1 holds, but the exit signal is malformed: exit-signal.yaml:1:14: exit_signal is 'sure'",
+            "Gate 1 is open, but the exit signal is malformed: exit-signal.yaml:1:14: exit_signal is 'sure'",
             id="malformed-signal",
         ),
         pytest.param(
@@ -1431,12 +1434,12 @@ def test_the_four_phases_follow_each_other(sample: Sample) -> None:
     back = sample.pytest("--phase=green")
     assert back.code == 13
     assert back.has("GREEN lies before REFACTOR", "phase-gate rewind GREEN")
-    assert command(sample, "signal", "--reason", "tidy").has("both gates hold: REFACTOR has exited")
+    assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
     assert command(sample, "advance").has("DOCUMENT begins")
     done = command(sample, "signal", "--reason", "written down")
     assert done.code == 0
-    assert done.has("both gates hold: DOCUMENT has exited, the cycle is done", "(replaced)")
+    assert done.has("both gates are open: DOCUMENT has exited, the cycle is done", "(replaced)")
     assert status(sample)["phase"] == "DONE"
     assert [line["data"]["phase"] for line in ledger(sample) if line["kind"] == "phase-exited"] == [
         "RED",
@@ -1538,7 +1541,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "holds")
     assert "tests_failing == tests_total AND tests_passing == 0" in verdict["gate_1"]["condition"]
-    assert command(sample, "signal", "--reason", "both fail").has("both gates hold: RED has exited")
+    assert command(sample, "signal", "--reason", "both fail").has("both gates are open: RED has exited")
 
     sample.write(steps=steps(2))
     ran, verdict = judge(sample, "--phase=green", BY_DOCUMENT)
@@ -1558,7 +1561,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     ]
     assert ran.has("Gate 1  Tests Still Passing + Refactoring Done", "5")
     assert command(sample, "declare", f"{spelling}=true", "--reason", "read it twice").code == 0
-    assert command(sample, "signal", "--reason", "tidy").has("both gates hold: REFACTOR has exited")
+    assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
     ran, verdict = judge(sample, "--phase=document", BY_DOCUMENT, "--exit-signal=written")
     assert ran.code == 10
@@ -1585,7 +1588,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
         pytest.param(
             "gate_1 == true AND gate_2 == true",
             "gate_1 == true OR gate_2 == true",
-            "a phase ends only when both gates hold",
+            "a phase ends only when both gates are open",
             id="one-gate-is-enough",
         ),
         pytest.param("tests_failing == 0", "tests_broken == 0", "unknown name 'tests_broken'", id="unknown-metric"),

@@ -25,7 +25,7 @@ def pipe(sample: Sample) -> Pipe:
 
 
 def unmet(verdict: Any) -> list[str]:
-    return [guard["name"] for guard in verdict["gate_1"]["guards"] if not guard["satisfied"]]
+    return [guard["name"] for guard in verdict["gate_1"]["guards"] if not guard["met"]]
 
 
 def details(verdict: Any, guard: str) -> str:
@@ -284,7 +284,7 @@ def test_without_votes_there_is_no_score(pipe: Pipe) -> None:
     verdict = pipe.look()
     assert "consensus_score" not in verdict["metrics"]
     score = next(row for row in verdict["gate_1"]["clauses"] if row["text"].startswith("consensus_score"))
-    assert score["satisfied"] is None
+    assert score["met"] is None
     assert not verdict["gate_1"]["satisfied"]
 
 

@@ -184,8 +184,8 @@ def test_a_malformed_verdict_leaves_the_evidence_and_is_flagged_when_it_comes_ag
 
 def unmet(document: Any) -> set[str]:
     gate_1 = document["evaluation"]["gate_1"]
-    clauses = {clause["text"] for clause in gate_1["clauses"] if clause["satisfied"] is not True}
-    return clauses | {guard["name"] for guard in gate_1["guards"] if guard["satisfied"] is not True}
+    clauses = {clause["text"] for clause in gate_1["clauses"] if clause["met"] is not True}
+    return clauses | {guard["name"] for guard in gate_1["guards"] if guard["met"] is not True}
 
 
 @pytest.mark.criterion("VG-07")
@@ -251,7 +251,7 @@ def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: d
     ran = gate.review()
     assert (told.code, ran.code) == (0, 0)
     assert bool(gate.json("verify", "stats")["gate_stats"]["weak_passes"]) is bool(why)
-    assert ran.has("both gates hold: approved by ann" + (" (weak)" if why else ""))
+    assert ran.has("both gates are open: approved by ann" + (" (weak)" if why else ""))
     assert told.has(why), "as soon as it is claimed"
     assert ran.has(why)
 
@@ -983,7 +983,7 @@ def test_a_known_test_that_was_mended_is_shown_and_not_flagged(gate: Gate) -> No
     document = gate.json("verify", "bundle")
     assert document["altered_tests"] == [{"test": "test_planner.py::test_id", "what": "it has another body"}]
     assert document["weak_because"] == []
-    assert gate.review().has("both gates hold: approved by ann\n")
+    assert gate.review().has("both gates are open: approved by ann\n")
 
 
 @pytest.mark.criterion("VG-31")
@@ -1217,7 +1217,7 @@ def test_a_commit_that_was_taken_back_is_none(gate: Gate) -> None:
     gate.executor()
     gate.sample.git("reset", "--soft", "HEAD^")
     gate.verify()
-    assert gate.review().has("both gates hold: approved by ann\n")
+    assert gate.review().has("both gates are open: approved by ann\n")
     assert gate.call("verify", "commit").code == 0
 
 
@@ -1253,7 +1253,7 @@ def test_commits_of_the_gate_and_for_other_tasks_are_not_held_against_one(gate: 
     ran = gate.executor()
     assert "committed before" not in ran.out
     gate.verify()
-    assert gate.review().has("both gates hold: approved by ann\n")
+    assert gate.review().has("both gates are open: approved by ann\n")
 
 
 @pytest.mark.criterion("VG-23")

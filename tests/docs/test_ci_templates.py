@@ -59,7 +59,7 @@ def test_one_job_on_github_that_fails(machine: Callable[..., Machine]) -> None:
 def test_one_job_on_gitlab(machine: Callable[..., Machine]) -> None:
     gate, say = machine("ci-gate").gitlab(read("ci-gate", "gitlab.yml"))
     assert gate.code == 0, gate.out
-    assert say.out == "GREEN, 2 in a row, Gate 1 holds; Gate 2 waits for the exit signal\n"
+    assert say.out == "GREEN, 2 in a row, Gate 1 is open; Gate 2 waits for the exit signal\n"
 
 
 def by_job(steps: list[Step]) -> tuple[list[Step], list[Step]]:
@@ -121,7 +121,7 @@ def test_the_action_gates(machine: Callable[..., Machine]) -> None:
     assert step.code == 0, step.out
     assert ACTION["outputs"].keys() <= step.outputs.keys()
     assert (folder / "verdict.json").is_file()
-    assert "GREEN: holds" in step.out
+    assert "GREEN: open" in step.out
     # One argument a line, blanks and all, and nothing of it is a command.
     narrow = act(host, folder, arguments="-k\nprices or $(touch pwned)\n", confirm="false")
     assert narrow.code == 4

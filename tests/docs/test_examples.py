@@ -72,24 +72,24 @@ def test_every_example_is_driven_and_explained() -> None:
 def test_first_cycle(example: Example) -> None:
     example.copy("first-cycle/red")
     example.type("pytest --phase=red")
-    assert example.reason() == "Gate 1 holds; Gate 2 waits for the exit signal"
+    assert example.reason() == "Gate 1 is open; Gate 2 waits for the exit signal"
     example.type("pytest --phase=green", ends_with=13)
     example.type("phase-gate signal --reason 'both kinds of years'")
-    assert example.reason() == "both gates hold: RED has exited"
+    assert example.reason() == "both gates are open: RED has exited"
 
     example.copy("first-cycle/green")
     example.type("pytest --phase=green", ends_with=10)
     assert example.reason() == "one more green run on this tree is needed: run again"
     example.type("pytest --phase=green")
     example.type("phase-gate signal --reason 'four years, twice'")
-    assert example.reason() == "both gates hold: GREEN has exited"
+    assert example.reason() == "both gates are open: GREEN has exited"
 
     example.copy("first-cycle/refactor")
     example.type("pytest --phase=refactor", ends_with=10)
-    assert "one of these has to hold" in example.reason()
+    assert "one of these has to be met" in example.reason()
     example.type("phase-gate declare refactoring_complete=true --reason shorter")
     example.type("phase-gate signal --reason 'shorter, and still green'")
-    assert example.status()["holds"] is True
+    assert example.status()["open"] is True
     assert [run["phase"] for run in runs(example)] == ["RED", "GREEN", "GREEN", "REFACTOR"]
 
 
@@ -108,7 +108,7 @@ def test_feature_with_criteria(example: Example) -> None:
     assert "+ AC-3  passing     A book that is late costs 20 cents a day" in said
     assert "criteria.md: 4 passing, as the last complete run in GREEN saw it" in said
     example.type("phase-gate signal --reason 'all four'")
-    assert example.reason() == "both gates hold: GREEN has exited"
+    assert example.reason() == "both gates are open: GREEN has exited"
 
     # What its README says is refused.
     listed = (example.root / "criteria.md").read_text(encoding="utf-8")
@@ -132,12 +132,12 @@ def test_refactor_session(tmp_path: Path) -> None:
     assert "parcel.py   47->6" in said
     assert example.status()["evaluation"]["metrics"]["quality_delta"] == 41
     example.type("phase-gate signal --reason 'easy to read'")
-    assert example.reason() == "both gates hold: REFACTOR has exited"
+    assert example.reason() == "both gates are open: REFACTOR has exited"
 
 
 def test_ci_gate_opens_on_a_green_suite(example: Example) -> None:
     said = example.copy("ci-gate").type("sh gate.sh -q")
-    assert "GREEN: holds" in said
+    assert "GREEN: open" in said
     verdict = json.loads((example.root / "verdict.json").read_text(encoding="utf-8"))
     assert verdict["gate_1"]["satisfied"] is True
     assert verdict["metrics"]["consecutive_green_runs"] == 2
@@ -177,7 +177,7 @@ def test_custom_rules(example: Example) -> None:
     refused = example.type("pytest --phase=review", ends_with=13)
     assert "workflow release begins with BUILD" in refused
     example.type("pytest --phase=build --phase-confirm --exit-signal=built")
-    assert example.reason() == "both gates hold: BUILD has exited"
+    assert example.reason() == "both gates are open: BUILD has exited"
     assert len(runs(example)) == 3  # the parameter
     values = example.status()["evaluation"]["gate_1"]["values"]
     assert values["required_green_runs"] == 3
@@ -256,7 +256,7 @@ def test_documented_project(example: Example) -> None:
 
     example.copy("documented-project/written")
     example.type("phase-gate advance", ends_with=10)
-    assert example.reason() == "Gate 1 holds; Gate 2 waits for the exit signal"
+    assert example.reason() == "Gate 1 is open; Gate 2 waits for the exit signal"
     assert example.status()["evaluation"]["findings"] == []
     metrics = example.status()["evaluation"]["metrics"]
     assert (metrics["docs_generated"], metrics["diagrams_total"], metrics["diagrams_valid"]) == (3, 2, 2)
@@ -311,7 +311,7 @@ def test_custom_evidence(tmp_path: Path) -> None:
     assert "Next     answer them, then run again" in said
     example.session.write("price.py", "def price_with_tax(price):\n    return round(price * 1.2, 2)\n")
     example.type(f"{command} --exit-signal='rounded to cents'")
-    assert example.reason() == "both gates hold: GREEN has exited, the cycle is done"
+    assert example.reason() == "both gates are open: GREEN has exited, the cycle is done"
     assert example.status()["evaluation"]["metrics"]["open_questions"] == 0
 
     verdicts = (example.root / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
@@ -327,13 +327,13 @@ def runs(example: Example) -> list[Mapping[str, Any]]:
 def test_release_pipeline(example: Example) -> None:
     example.copy("release-pipeline")
     rows = _told(example.type("python release.py"))
-    told = [row for row in rows if "both gates hold" not in row or ";" in row]
+    told = [row for row in rows if "both gates are open" not in row or ";" in row]
     assert told == [
         "QA_VALIDATION: the gate of QA_VALIDATION failed: 1 of 2 tests fails; RECOVERY_LOOP begins: recovery 1 of 5",
-        "RECOVERY_LOOP: both gates hold: RECOVERY_LOOP has exited; back to ROLE_PLANNING",
-        "REVIEW: both gates hold: REVIEW has exited; CR-1 (config) leads back to QA_VALIDATION",
+        "RECOVERY_LOOP: both gates are open: RECOVERY_LOOP has exited; back to ROLE_PLANNING",
+        "REVIEW: both gates are open: REVIEW has exited; CR-1 (config) leads back to QA_VALIDATION",
     ]
-    assert rows[-1] == "PRODUCTION_GATE: both gates hold: PRODUCTION_GATE has exited, the cycle is done"
+    assert rows[-1] == "PRODUCTION_GATE: both gates are open: PRODUCTION_GATE has exited, the cycle is done"
     assert example.status()["phase"] == "DONE"
     entered = [(line["phase"], line["how"]) for line in events(example, "phase-entered")]
     assert [phase for phase, how in entered if how not in ("begin", "next")] == [

@@ -230,7 +230,7 @@ def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plai
 
 
 def test_our_own_report_is_no_document(plain: Folder) -> None:
-    clause = {"text": f"{PROSE}", "satisfied": True, "shown": "1", "unknown": []}
+    clause = {"text": f"{PROSE}", "met": True, "shown": "1", "unknown": []}
     verdict = {
         "phase": "GREEN",
         "iteration": 1,
@@ -239,7 +239,7 @@ def test_our_own_report_is_no_document(plain: Folder) -> None:
         "next_command": "x",
         "next_hint": "",
         "root": "y",
-        "gate_1": {"name": "z", "satisfied": True, "clauses": [clause], "guards": []},
+        "gate_1": {"name": "z", "open": True, "clauses": [clause], "guards": []},
         "gate_2": {"answer": "absent", "reason": ""},
         **{name: [] for name in ("overrides", "warnings", "notes", "findings")},
     }

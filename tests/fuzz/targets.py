@@ -282,7 +282,7 @@ ITERATION: 2
 TESTS_TOTAL: 5
 TESTS_PASSING: 5
 TESTS_FAILING: 0
-REASON: "both gates hold"
+REASON: "both gates are open"
 
 DUAL_GATE:
   GATE_1: true
@@ -399,8 +399,8 @@ _EVENTS: list[tuple[str, dict[str, Any]]] = [
                 "status": "closed",
                 "next_command": "go",
                 "next_hint": "",
-                "gate_1": {"satisfied": True},
-                "gate_2": {"satisfied": True},
+                "gate_1": {"open": True},
+                "gate_2": {"open": True},
                 "metrics": {},
             }
         },

@@ -116,7 +116,7 @@ def test_a_run_on_the_same_tree_does_not_count() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        pytest.param({"holds": True}, id="waits-for-the-signal"),
+        pytest.param({"gate_is_open": True}, id="waits-for-the-signal"),
         pytest.param({"needs_person": True}, id="said-that-a-person-is-needed"),
     ],
 )
@@ -128,8 +128,8 @@ def test_green_runs_on_new_trees_are_no_stagnation() -> None:
     assert follow(seen(number, passing=3) for number in range(9)) == [CLOSED] * 9
 
 
-def test_the_limit_is_reached_in_the_very_run_in_which_gate_1_holds() -> None:
-    assert observe_run(TRYING, seen("n", "a", holds=True), THREE, at=at()).status is CLOSED
+def test_the_limit_is_reached_in_the_very_run_in_which_gate_1_opens() -> None:
+    assert observe_run(TRYING, seen("n", "a", gate_is_open=True), THREE, at=at()).status is CLOSED
 
 
 @pytest.mark.parametrize(

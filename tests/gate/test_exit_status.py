@@ -21,61 +21,61 @@ from phase_gate.workflow.settings import ExitMeaning
 
 
 @pytest.mark.parametrize(
-    ("pytest_said", "tests", "holds", "expected"),
+    ("pytest_said", "tests", "is_open", "expected"),
     [
-        pytest.param(0, "passing", True, 0, id="green-and-the-gate-holds"),
+        pytest.param(0, "passing", True, 0, id="green-and-the-gate-is-open"),
         pytest.param(0, "passing", False, 10, id="green-and-the-gate-is-closed"),
         pytest.param(1, "passing", False, 1, id="a-failure-keeps-pytests-1"),
-        pytest.param(1, "passing", True, 1, id="cov-fail-under-keeps-its-1-though-the-gate-holds"),
+        pytest.param(1, "passing", True, 1, id="cov-fail-under-keeps-its-1-though-the-gate-is-open"),
         pytest.param(2, "passing", False, 2, id="an-interruption-stays-2"),
         pytest.param(3, "passing", False, 3, id="an-internal-error-stays-3"),
         pytest.param(4, "passing", False, 4, id="a-usage-error-stays-4"),
         pytest.param(5, "passing", False, 5, id="nothing-collected-stays-5"),
-        pytest.param(6, "passing", True, 6, id="max-warnings-stays-6-though-the-gate-holds"),
+        pytest.param(6, "passing", True, 6, id="max-warnings-stays-6-though-the-gate-is-open"),
         pytest.param(1, "failing", True, 0, id="red-wants-failing-tests"),
         pytest.param(1, "failing", False, 10, id="red-with-failing-tests-and-a-closed-gate"),
         pytest.param(0, "failing", False, 10, id="red-with-nothing-failing"),
-        pytest.param(0, "failing", True, 0, id="red-holds-though-pytest-said-0"),
+        pytest.param(0, "failing", True, 0, id="red-is-open-though-pytest-said-0"),
         pytest.param(2, "failing", False, 2, id="ctrl-c-in-red-stays-2"),
         pytest.param(3, "failing", False, 3, id="an-internal-error-in-red-stays-3"),
         pytest.param(4, "failing", False, 4, id="a-usage-error-in-red-stays-4"),
         pytest.param(5, "failing", False, 5, id="nothing-collected-in-red-stays-5"),
         pytest.param(6, "failing", True, 6, id="max-warnings-in-red-stays-6"),
-        pytest.param(0, "none", True, 0, id="a-phase-without-tests-holds"),
+        pytest.param(0, "none", True, 0, id="a-phase-without-tests-is-open"),
         pytest.param(0, "none", False, 10, id="a-phase-without-tests-is-closed"),
         pytest.param(1, "none", False, 1, id="failing-tests-in-a-phase-without-tests"),
         pytest.param(77, "failing", False, 77, id="a-plugins-own-code-stays"),
     ],
 )
 @pytest.mark.parametrize("meaning", ["gate1", "dual"])
-def test_exit_status(pytest_said: int, tests: Tests, holds: bool, expected: int, meaning: ExitMeaning) -> None:
-    assert exit_status_for(pytest_said, meaning=meaning, tests=tests, holds=holds) == expected
+def test_exit_status(pytest_said: int, tests: Tests, is_open: bool, expected: int, meaning: ExitMeaning) -> None:
+    assert exit_status_for(pytest_said, meaning=meaning, tests=tests, is_open=is_open) == expected
 
 
 @pytest.mark.parametrize(
-    ("tests", "holds", "expected"),
+    ("tests", "is_open", "expected"),
     [
         pytest.param("failing", True, 0, id="in-red-they-are-part-of-the-failure"),
         pytest.param("failing", False, 10, id="in-red-the-gate-decides"),
         pytest.param("passing", True, 2, id="elsewhere-2-stays"),
     ],
 )
-def test_interrupted_by_collection_errors(tests: Tests, holds: bool, expected: int) -> None:
-    status = exit_status_for(2, meaning="gate1", tests=tests, holds=holds, has_collection_errors=True)
+def test_interrupted_by_collection_errors(tests: Tests, is_open: bool, expected: int) -> None:
+    status = exit_status_for(2, meaning="gate1", tests=tests, is_open=is_open, has_collection_errors=True)
     assert status == expected
 
 
 def test_collection_errors_excuse_nothing_else_in_red() -> None:
     for said in (3, 4, 5, 6):
-        assert exit_status_for(said, meaning="gate1", tests="failing", holds=True, has_collection_errors=True) == said
+        assert exit_status_for(said, meaning="gate1", tests="failing", is_open=True, has_collection_errors=True) == said
 
 
 @pytest.mark.parametrize("pytest_said", range(7))
 @pytest.mark.parametrize("tests", ["failing", "passing", "none"])
 def test_to_observe_only_is_pytests_own_status(pytest_said: int, tests: Tests) -> None:
-    for holds in (True, False):
+    for is_open in (True, False):
         for is_trusted in (True, False):
-            status = exit_status_for(pytest_said, meaning="tests", tests=tests, holds=holds, is_trusted=is_trusted)
+            status = exit_status_for(pytest_said, meaning="tests", tests=tests, is_open=is_open, is_trusted=is_trusted)
             assert status == pytest_said
 
 
@@ -89,8 +89,8 @@ def test_to_observe_only_is_pytests_own_status(pytest_said: int, tests: Tests) -
     ],
 )
 def test_not_trusted(pytest_said: int, tests: Tests, expected: int) -> None:
-    for holds in (True, False):
-        status = exit_status_for(pytest_said, meaning="gate1", tests=tests, holds=holds, is_trusted=False)
+    for is_open in (True, False):
+        status = exit_status_for(pytest_said, meaning="gate1", tests=tests, is_open=is_open, is_trusted=False)
         assert status == expected
 
 

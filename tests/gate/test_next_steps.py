@@ -88,4 +88,4 @@ def test_what_people_see() -> None:
     assert show_next("", "wait for it to end") == "wait for it to end"
     assert show_next("pytest --phase=red", "") == "pytest --phase=red"
     assert show_verdict("closed", "1 test fails") == "go on: 1 test fails"
-    assert show_verdict("open", "both gates hold") == "both gates hold"
+    assert show_verdict("open", "both gates are open") == "both gates are open"

@@ -20,9 +20,9 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **fields: Any) -> dic
         "phase": "GREEN",
         "run": "r1",
         "can_exit": can_exit,
-        "gate_1": {"satisfied": gate_1},
+        "gate_1": {"open": gate_1},
         "status": "open",
-        "reason": "both gates hold: GREEN has exited",
+        "reason": "both gates are open: GREEN has exited",
         "next_command": "pytest --phase=refactor",
         "next_hint": "",
         "metrics": {},
@@ -40,9 +40,9 @@ DOCUMENT = replace(
 
 def test_an_exited_phase_holds() -> None:
     standing = assess(EXITED, tree=TREE, at=AT)
-    assert (standing.holds, standing.exit_code) == (True, 0)
+    assert (standing.is_open, standing.exit_code) == (True, 0)
     assert (standing.status, standing.next_command) == ("open", "pytest --phase=refactor")
-    assert standing.reason == "both gates hold: GREEN has exited"
+    assert standing.reason == "both gates are open: GREEN has exited"
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_an_exited_phase_holds() -> None:
             replace(
                 EXITED,
                 evaluation=verdict(
-                    can_exit=False, reason="Gate 1 holds; Gate 2 waits", status="waiting", next_command="signal"
+                    can_exit=False, reason="Gate 1 is open; Gate 2 waits", status="waiting", next_command="signal"
                 ),
             ),
             TREE,
-            "Gate 1 holds; Gate 2 waits",
+            "Gate 1 is open; Gate 2 waits",
             "signal",
             id="gate-2-is-missing",
         ),
@@ -152,7 +152,7 @@ def test_an_exited_phase_holds() -> None:
 )
 def test_closed(state: State, tree: str, reason: str, following: str) -> None:
     standing = assess(state, tree=tree, at=AT)
-    assert (standing.holds, standing.exit_code) == (False, 10)
+    assert (standing.is_open, standing.exit_code) == (False, 10)
     assert (standing.reason, standing.next_step) == (reason, following)
 
 
@@ -186,18 +186,18 @@ def test_closed(state: State, tree: str, reason: str, following: str) -> None:
     ],
 )
 def test_holds(state: State, tree: str) -> None:
-    assert assess(state, tree=tree, at=AT).holds
+    assert assess(state, tree=tree, at=AT).is_open
 
 
 def test_a_lost_run_closes_and_is_named() -> None:
     state = replace(EXITED, open_runs=(GOING_ON,))
     standing = assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,))
-    assert (standing.holds, standing.reason) == (False, "run 01234567 began and never ended")
+    assert (standing.is_open, standing.reason) == (False, "run 01234567 began and never ended")
 
 
 def test_a_lost_nested_run_does_no_harm() -> None:
     state = replace(EXITED, open_runs=(replace(GOING_ON, nested=True),))
-    assert assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,)).holds
+    assert assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,)).is_open
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_a_lost_nested_run_does_no_harm() -> None:
 )
 def test_gate_1_only_leaves_gate_2_out(evaluation: dict[str, Any], with_both: bool, gate_1_only: bool) -> None:
     state = replace(EXITED, evaluation=evaluation)
-    assert assess(state, tree=TREE, at=AT).holds is with_both
-    assert assess(state, tree=TREE, at=AT, gate_1_only=True).holds is gate_1_only
+    assert assess(state, tree=TREE, at=AT).is_open is with_both
+    assert assess(state, tree=TREE, at=AT, gate_1_only=True).is_open is gate_1_only
 
 
 def test_gate_1_only_leaves_nothing_else_out() -> None:
@@ -223,4 +223,4 @@ def test_gate_1_only_leaves_nothing_else_out() -> None:
         (replace(EXITED, open_runs=(GOING_ON,)), TREE, (GOING_ON.id,)),
         (NEW_STATE, TREE, ()),
     ):
-        assert not assess(state, tree=tree, at=AT, lost=lost, gate_1_only=True).holds
+        assert not assess(state, tree=tree, at=AT, lost=lost, gate_1_only=True).is_open

@@ -301,7 +301,7 @@ def events(draw: st.DrawFn) -> Event:
             "status": "closed",
             "next_command": "go on",
             "next_hint": "",
-            "gate_1": {"satisfied": True},
+            "gate_1": {"open": True},
             "metrics": {},
         },
         "claim": {

@@ -67,10 +67,10 @@ def test_in_force(expires: str, at: str, expected: bool) -> None:
 
 
 def judge(present: Iterable[Finding], waivers: Iterable[Waiver], *, unmet: bool = True) -> tuple[bool, GuardResult]:
-    """Return whether Gate 1 holds, and how `tests-unchanged` was judged."""
+    """Return whether Gate 1 is open, and how `tests-unchanged` was judged."""
     metrics = {**METRICS, "tests_altered": 1 if unmet else 0}
     gate = evaluate_gate_1(TDD, GREEN, metrics, tuple(present), tuple(waivers))
-    return gate.satisfied, next(guard for guard in gate.guards if guard.name == "tests-unchanged")
+    return gate.is_open, next(guard for guard in gate.guards if guard.name == "tests-unchanged")
 
 
 ONE, TWO = altered("test_one"), altered("test_two")
@@ -95,24 +95,24 @@ ONE, TWO = altered("test_one"), altered("test_two")
 )
 def test_a_guard_is_waived(present: list[Finding], waivers: list[Waiver], expected: bool) -> None:
     holds, guard = judge(present, waivers)
-    assert (holds, guard.waived, guard.holds) == (expected, expected, expected)
-    assert guard.satisfied is False, "it is still not met, and says so"
+    assert (holds, guard.waived, guard.passes) == (expected, expected, expected)
+    assert guard.met is False, "it is still not met, and says so"
 
 
 def test_a_guard_that_holds_is_not_waived() -> None:
     holds, guard = judge([], [waive(ONE)], unmet=False)
-    assert (holds, guard.waived, guard.satisfied) == (True, False, True)
+    assert (holds, guard.waived, guard.met) == (True, False, True)
 
 
 def test_a_waiver_opens_no_other_guard() -> None:
     gate = evaluate_gate_1(TDD, GREEN, {**METRICS, "tests_altered": 1, "tests_missing": 1}, (ONE,), (waive(ONE),))
-    assert [guard.name for guard in gate.guards if not guard.holds] == ["tests-kept"]
-    assert not gate.satisfied
+    assert [guard.name for guard in gate.guards if not guard.passes] == ["tests-kept"]
+    assert not gate.is_open
 
 
 def test_a_waiver_changes_no_number() -> None:
     gate = evaluate_gate_1(TDD, GREEN, {**METRICS, "tests_altered": 1, "tests_failing": 1}, (ONE,), (waive(ONE),))
-    assert not gate.satisfied
+    assert not gate.is_open
 
 
 @pytest.mark.parametrize(("at", "is_listed"), [(NOW, True), (LATER, False)], ids=["in-force", "expired"])

@@ -47,7 +47,7 @@ class Door(Value, kw_only=False):
         return _said(self.bench.gate(self.root, *arguments))
 
     def check(self, *arguments: str) -> tuple[int, str]:
-        """Ask whether Gate 1 holds."""
+        """Ask whether Gate 1 is open."""
         return self.gate("check", "--gate1", *arguments)
 
 

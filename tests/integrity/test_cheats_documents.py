@@ -55,7 +55,7 @@ def test_lets_pass(sample: Sample, row: Row, tmp_path_factory: pytest.TempPathFa
     assert unmet_clauses(ran.document) == [], ran.document["findings"]
     assert ran.document["gate_1"]["satisfied"] is True
     assert ran.document["warnings"] == []
-    assert ran.document["reason"] == "Gate 1 holds; Gate 2 waits for the exit signal"
+    assert ran.document["reason"] == "Gate 1 is open; Gate 2 waits for the exit signal"
 
 
 def _details(ran: Ran) -> list[str]:

@@ -33,7 +33,7 @@ def go_elsewhere(door: Door, words: tuple[str, ...], *more: str) -> tuple[bool, 
     """Run green in another task or state folder; return whether the frozen tests are kept there, and what was said."""
     _, said = door.pytest("--phase=green", "--phase-report=verdict.json", *words, *more)
     verdict = json.loads((door.root / "verdict.json").read_text(encoding="utf-8"))
-    guards = {guard["name"]: guard["satisfied"] for guard in verdict["gate_1"]["guards"]}
+    guards = {guard["name"]: guard["met"] for guard in verdict["gate_1"]["guards"]}
     assert verdict["gate_1"]["satisfied"] is False, "one run is never enough"
     return guards["tests-unchanged"], said
 

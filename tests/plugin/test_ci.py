@@ -84,7 +84,7 @@ def test_both_gates_are_told_where_both_are_asked_for(sample: Sample, github: Ru
     ran = sample.pytest("--phase=green", "--phase-exit=dual")
     assert ran.code == 10
     assert commands(ran.out) == [
-        "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 holds; Gate 2 waits for the exit signal"
+        "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 is open; Gate 2 waits for the exit signal"
         '%0Anext: phase-gate signal --reason "..."'
     ]
 

@@ -31,7 +31,7 @@ def test_a_claim_and_a_signal_end_the_phase(sample: Sample, workflow: str) -> No
     assert command(sample, "signal", "--reason", "done").has("not measured: cl", "phase-gate claim FILE")
     assert claim(sample).document["decision"] == "complete"
     ran = command(sample, "signal", "--reason", "done", "--json")
-    assert (ran.code, ran.document["reason"]) == (0, "both gates hold: WORK has exited, the cycle is done")
+    assert (ran.code, ran.document["reason"]) == (0, "both gates are open: WORK has exited, the cycle is done")
     metrics = ran.document["metrics"]
     assert (metrics["indicators"], metrics["confidence"], metrics["claimed_done"]) == (2, 80, True)
 

@@ -33,7 +33,7 @@ def test_century():
 STUB = "def is_leap(year):\n    raise NotImplementedError\n"
 LEAP = "def is_leap(year):\n    return year % 4 == 0 and year % 100 != 0\n"
 INI = "[pytest]\npythonpath = .\n"
-WAITS = "Gate 1 holds; Gate 2 waits for the exit signal"
+WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 OTHER = """\
 

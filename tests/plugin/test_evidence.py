@@ -83,7 +83,7 @@ def test_a_phase_without_tests_is_judged_by_its_commands(sample: Sample) -> None
     assert sample.gate("advance").code == 10
     sample.write({"letter": "dear all\n"})
     done = sample.gate("advance")
-    assert done.has("+ letter_ok", "Gate 1 holds")
+    assert done.has("+ letter_ok", "Gate 1 is open")
 
 
 CALC = """\

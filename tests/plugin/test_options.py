@@ -108,7 +108,7 @@ def test_max_warnings_stays_6_though_the_gate_holds(passing: Sample) -> None:
     passing.pytest_process("--phase=green")
     ran = passing.pytest_process("--phase=green", "--max-warnings=0")
     assert (ran.code, state_of(passing).streak.count) == (6, 2)
-    assert ran.has("Gate 1 holds")
+    assert ran.has("Gate 1 is open")
 
 
 def test_a_coverage_limit_stays_1_and_is_no_finding(passing: Sample) -> None:
@@ -296,7 +296,7 @@ def test_phase_order_is_13_before_any_test_runs(sample: Sample, workers: tuple[s
     before = ledger(sample)
     ran = sample.pytest_process("--phase=green", "--phase-report=verdict.json", *workers, plugins=("xdist",))
     assert ran.code == 13
-    assert "GREEN can't begin: RED has not exited (Gate 1 holds; Gate 2 waits for the exit signal)" in words(ran)
+    assert "GREEN can't begin: RED has not exited (Gate 1 is open; Gate 2 waits for the exit signal)" in words(ran)
     assert 'try: phase-gate signal --reason "..."' in words(ran)
     assert "collected" not in ran.out
     assert ledger(sample) == before

@@ -74,7 +74,7 @@ def test_the_probe_opens_the_gate(sample: Sample) -> None:
     assert code == 10
     assert "- no_more_improvements_identified == true          false (measured)" in out
     assert "advisory: price.py:1 F401 `os` imported but unused [could-improve]" in out
-    assert verdict["reason"].startswith("1 place could still be better; or one of these has to hold: ")
+    assert verdict["reason"].startswith("1 place could still be better; or one of these has to be met: ")
     assert verdict["next_command"] == "pytest --phase=refactor"
     assert verdict["metrics"]["quality_delta"] == 0
 
@@ -83,7 +83,7 @@ def test_the_probe_opens_the_gate(sample: Sample) -> None:
     assert code == 0
     assert "+ no_more_improvements_identified == true          true (measured)" in out
     assert "could-improve" not in out
-    assert verdict["reason"] == "Gate 1 holds; Gate 2 waits for the exit signal"
+    assert verdict["reason"] == "Gate 1 is open; Gate 2 waits for the exit signal"
     assert verdict["facts"] == [
         {
             "name": "no_more_improvements_identified",
@@ -94,7 +94,7 @@ def test_the_probe_opens_the_gate(sample: Sample) -> None:
             "at": "",
         }
     ]
-    assert command(sample, "signal", "--reason", "tidy").has("both gates hold: REFACTOR has exited")
+    assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
 
 def test_before_is_what_green_ended_with_however_late_the_first_run_comes(sample: Sample) -> None:
@@ -155,7 +155,7 @@ def test_the_limit_opens_the_gate_and_says_so(sample: Sample) -> None:
     code, _, verdict = refactor(sample)
     assert code == 0
     assert verdict["notes"][-1] == (
-        "limit reached: iteration >= max_refactor_iterations (5 >= 5) holds, and nothing else of its group;"
+        "limit reached: iteration >= max_refactor_iterations (5 >= 5) is met, and nothing else of its group;"
         " quality_delta is 0"
     )
 

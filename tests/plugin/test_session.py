@@ -9,11 +9,11 @@ def test_red_green_refactor_from_an_empty_folder(sample: Sample) -> None:
     sample.write(test_calc=FAILING_TESTS)
     red = sample.pytest("--phase=red")
     assert red.code == 0
-    assert red.has("Gate 1  Tests generated and failing", "holds", "Gate 2  Explicit exit signal", "absent")
+    assert red.has("Gate 1  Tests generated and failing", "open", "Gate 2  Explicit exit signal", "absent")
     assert red.has("Next     phase-gate signal")
     signal = sample.gate("signal", "--reason", "two criteria, two failing tests")
     assert signal.code == 0
-    assert signal.has("both gates hold: RED has exited", "pytest --phase=green")
+    assert signal.has("both gates are open: RED has exited", "pytest --phase=green")
 
     sample.write(calc=CALC)
     first = sample.pytest("--phase=green")
@@ -21,7 +21,7 @@ def test_red_green_refactor_from_an_empty_folder(sample: Sample) -> None:
     assert first.has("one more green run on this tree is needed: run again", "1 >= 2")
     second = sample.pytest_process("--phase=green", "-n", "2", plugins=("xdist",))
     assert second.code == 0
-    assert second.has("2 >= 2", "Gate 1 holds; Gate 2 waits")
+    assert second.has("2 >= 2", "Gate 1 is open; Gate 2 waits")
 
     refused = sample.pytest("--phase=refactor")
     assert refused.code == 13
@@ -34,7 +34,7 @@ def test_red_green_refactor_from_an_empty_folder(sample: Sample) -> None:
 
     refactor = sample.pytest("--phase=refactor")
     assert refactor.code == 10
-    assert refactor.has("one of these has to hold", "phase-gate declare refactoring_complete=true")
+    assert refactor.has("one of these has to be met", "phase-gate declare refactoring_complete=true")
     assert sample.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
     assert sample.gate("signal", "--reason", "tidy").code == 0
     assert sample.status()["exited"] is True

@@ -231,7 +231,7 @@ def test_a_known_failure_is_exempt_and_shown(with_baseline: Sample) -> None:
     assert sample.pytest("--phase=green").code == 1, "pytest's own 1 is never hidden"
     ran = sample.pytest("--phase=green", "--phase-report=verdict.json")
     assert ran.code == 1
-    assert ran.has("Gate 1 holds; Gate 2 waits")
+    assert ran.has("Gate 1 is open; Gate 2 waits")
     assert numbers(sample, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
 
 

@@ -31,7 +31,7 @@ def build_long(runs: int) -> Story:
                 resets=index % 97 == 0,
                 seconds=4 + index % 13 / 10,
                 exit_status=1 if failed else 0,
-                says=f"{failed} of {400 + index // 50} tests fail" if failed else "both gates hold",
+                says=f"{failed} of {400 + index // 50} tests fail" if failed else "both gates are open",
                 changed=(f"module_{index % 40}.py",),
                 changed_count=1,
             )

@@ -18,8 +18,8 @@ from phase_gate.report.junit import render_junit
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
 
 
-def guard(name: str, *, satisfied: bool | None = True, waived: bool = False) -> dict[str, Any]:
-    return {"name": name, "satisfied": satisfied, "detail": "what is wrong", "remedy": "mend it", "waived": waived}
+def guard(name: str, *, met: bool | None = True, waived: bool = False) -> dict[str, Any]:
+    return {"name": name, "met": met, "detail": "what is wrong", "remedy": "mend it", "waived": waived}
 
 
 def finding(slug: str, **fields: Any) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def finding(slug: str, **fields: Any) -> dict[str, Any]:
 
 def document(**changes: Any) -> dict[str, Any]:
     """An evaluation's document, with both gates open unless a test says otherwise."""
-    gate_1 = {"satisfied": True, "name": "All tests passing", "clauses": [], "guards": [guard("tests-kept")]}
-    gate_2 = {"satisfied": True, "answer": "done", "reason": "it is", "by": "dev", "problem": ""}
+    gate_1 = {"open": True, "name": "All tests passing", "clauses": [], "guards": [guard("tests-kept")]}
+    gate_2 = {"open": True, "answer": "done", "reason": "it is", "by": "dev", "problem": ""}
     made = {
         "phase": "GREEN",
         "iteration": 3,
@@ -47,7 +47,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "timestamp": "2026-01-01T00:00:00.000Z",
         "can_exit": True,
         "forced_exit": False,
-        "reason": "both gates hold",
+        "reason": "both gates are open",
         "status": "open",
         "next_command": "pytest --phase=refactor",
         "next_hint": "",
@@ -59,9 +59,9 @@ def document(**changes: Any) -> dict[str, Any]:
     return {**made, **changes}
 
 
-CLOSED: Any = {"gate_1": {"satisfied": False}, "can_exit": False, "status": "closed", "reason": "1 test fails"}
-ABSENT: Any = {"gate_2": {"satisfied": False, "answer": "absent", "reason": "", "by": ""}, "can_exit": False}
-BLOCKED: Any = {"gate_2": {"satisfied": False, "answer": "blocked", "reason": "no key"}, "can_exit": False}
+CLOSED: Any = {"gate_1": {"open": False}, "can_exit": False, "status": "closed", "reason": "1 test fails"}
+ABSENT: Any = {"gate_2": {"open": False, "answer": "absent", "reason": "", "by": ""}, "can_exit": False}
+BLOCKED: Any = {"gate_2": {"open": False, "answer": "blocked", "reason": "no key"}, "can_exit": False}
 
 
 # --- GitHub
@@ -97,7 +97,7 @@ def test_a_run_that_did_not_count_is_named_by_its_kind() -> None:
 
 
 def test_an_annotation_stands_at_the_place_that_closed_the_gate() -> None:
-    gate_1 = {"satisfied": False, "guards": [guard("tests-kept"), guard("tests-unchanged", satisfied=False)]}
+    gate_1 = {"open": False, "guards": [guard("tests-kept"), guard("tests-unchanged", met=False)]}
     findings = [
         finding("looks-odd", tier="advisory", file="a.py", line=1),
         finding("tests-kept", file="b.py", line=2),
@@ -105,12 +105,12 @@ def test_an_annotation_stands_at_the_place_that_closed_the_gate() -> None:
     ]
     (row,) = annotate(document(gate_1=gate_1, findings=findings), meaning="gate1")
     assert row.startswith("::error file=tests/c%2C d.py,line=3,title=")
-    assert "::tests/c, d.py:3: both gates hold" in row
+    assert "::tests/c, d.py:3: both gates are open" in row
 
 
 def test_no_text_can_leave_its_annotation() -> None:
     findings = [finding("tests-kept", file=HOSTILE, id=HOSTILE)]
-    gate_1 = {"satisfied": False, "guards": [guard("tests-kept", satisfied=False)]}
+    gate_1 = {"open": False, "guards": [guard("tests-kept", met=False)]}
     rows = annotate(
         document(reason=HOSTILE, next_command=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
     )
@@ -189,9 +189,9 @@ def test_junit_has_one_case_a_gate(changes: Any, failures: int, skipped: int) ->
 
 def test_junit_says_what_is_open() -> None:
     gate_1 = {
-        "satisfied": False,
-        "clauses": [{"text": "tests_failing == 0", "satisfied": False, "shown": "1"}],
-        "guards": [guard("tests-kept", satisfied=False), guard("no-new-skips", satisfied=False, waived=True)],
+        "open": False,
+        "clauses": [{"text": "tests_failing == 0", "met": False, "shown": "1"}],
+        "guards": [guard("tests-kept", met=False), guard("no-new-skips", met=False, waived=True)],
     }
     text = render_junit(document(gate_1=gate_1, findings=[finding("tests-kept", id="t.py::test_a", detail="is gone")]))
     failure = ElementTree.fromstring(text).find(".//failure")
@@ -213,14 +213,14 @@ def test_no_text_can_leave_the_xml() -> None:
 @pytest.mark.parametrize(
     ("state", "standing", "message", "color"),
     [
-        pytest.param(State(), {"holds": False}, "no run yet", "lightgrey", id="no-run"),
-        pytest.param(State(phase="GREEN"), {"holds": False}, "GREEN closed", "orange", id="closed"),
-        pytest.param(State(phase="GREEN"), {"holds": True}, "GREEN holds", "brightgreen", id="holds"),
-        pytest.param(State(phase="GREEN", forced=True), {"holds": True}, "GREEN forced", "yellow", id="forced"),
+        pytest.param(State(), {"is_open": False}, "no run yet", "lightgrey", id="no-run"),
+        pytest.param(State(phase="GREEN"), {"is_open": False}, "GREEN closed", "orange", id="closed"),
+        pytest.param(State(phase="GREEN"), {"is_open": True}, "GREEN open", "brightgreen", id="open"),
+        pytest.param(State(phase="GREEN", forced=True), {"is_open": True}, "GREEN forced", "yellow", id="forced"),
         pytest.param(
-            State(phase="GREEN"), {"holds": False, "status": "halted"}, "GREEN stuck", "critical", id="circuit-open"
+            State(phase="GREEN"), {"is_open": False, "status": "halted"}, "GREEN stuck", "critical", id="circuit-open"
         ),
-        pytest.param(State(phase="DONE"), {"holds": True}, "DONE holds", "brightgreen", id="done"),
+        pytest.param(State(phase="DONE"), {"is_open": True}, "DONE open", "brightgreen", id="done"),
     ],
 )
 def test_a_badge_is_what_shields_reads(state: State, standing: Any, message: str, color: str) -> None:
@@ -266,7 +266,7 @@ def test_the_result_of_a_run(outcomes: dict[str, Bucket], result: str) -> None:
         pytest.param(ABSENT, {"GREEN_GATE_1", "TESTS_KEPT"}, id="no-signal"),
         pytest.param({"forced_exit": True}, {"GREEN_GATE_1", "GREEN_GATE_2", "TESTS_KEPT"}, id="forced"),
         pytest.param(
-            {"gate_1": {"guards": [guard("tests-kept", satisfied=False, waived=True), guard("complete-run")]}},
+            {"gate_1": {"guards": [guard("tests-kept", met=False, waived=True), guard("complete-run")]}},
             {"GREEN_GATE_2", "COMPLETE_RUN"},
             id="what-is-waived-is-not-verified",
         ),

@@ -189,7 +189,7 @@ def test_it_is_as_in_a_small_world(text: str) -> None:
     condition = parse_condition(text)
     names = sorted(condition.names)
     verdicts = {
-        condition.evaluate(dict(zip(names, values, strict=True))).satisfied
+        condition.evaluate(dict(zip(names, values, strict=True))).met
         for values in itertools.product(*(WORLD[name] for name in names))
     }
     found = truth(text)

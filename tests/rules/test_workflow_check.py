@@ -73,7 +73,7 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         (2, "start can't be 'last'"),
         (3, "parameters.needed has no value"),
         (4, "facts.agreed can't be 'boolean'"),
-        (6, "guard always can't fail: it holds whatever is measured"),
+        (6, "guard always can't fail: it is met whatever is measured"),
         (7, "a guard can't be named 'Wrong'"),
         (10, "phases.BUILD.tests can't be 'passsing'"),
         (12, "the key 'name' is missing in phases.BUILD.gate_1"),
@@ -81,7 +81,7 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         (13, "unknown guard 'nor-this'"),
         (14, "unknown key 'nxt' in phases.BUILD"),
         (16, "the key 'name' is missing in phases.TEST.gate_1"),
-        (16, "tests_failing >= 0 in the condition of TEST can't fail: it holds whatever is measured"),
+        (16, "tests_failing >= 0 in the condition of TEST can't fail: it is met whatever is measured"),
         (17, "after TEST can't come 'REVEIW'"),
         (
             19,
@@ -97,19 +97,19 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         pytest.param(
             "condition: agreed}",
             "condition: agreed OR NOT agreed}",
-            (15, "the condition of REVIEW can't fail: it holds whatever is measured"),
+            (15, "the condition of REVIEW can't fail: it is met whatever is measured"),
             id="a-gate-that-can-t-fail",
         ),
         pytest.param(
             "tests_total > 0 AND consecutive_green_runs >= needed",
             "iteration > 0",
-            (11, "the condition of BUILD can't fail: it holds whatever is measured"),
+            (11, "the condition of BUILD can't fail: it is met whatever is measured"),
             id="a-gate-that-any-evaluation-opens",
         ),
         pytest.param(
             "tests_total > 0 AND",
             "tests_total >= 0 AND",
-            (11, "tests_total >= 0 in the condition of BUILD can't fail: it holds whatever is measured"),
+            (11, "tests_total >= 0 in the condition of BUILD can't fail: it is met whatever is measured"),
             id="a-clause-that-can-t-fail",
         ),
         pytest.param(
@@ -179,7 +179,7 @@ def test_several_phases_may_be_out_of_order() -> None:
 def test_a_parameter_may_switch_a_clause_off_but_not_the_gate() -> None:
     assert found(GOOD.replace("needed: 2", "needed: 0")) == []
     alone = GOOD.replace("tests_total > 0 AND ", "").replace("needed: 2", "needed: 0")
-    assert found(alone) == [(11, "the condition of BUILD can't fail: it holds whatever is measured")]
+    assert found(alone) == [(11, "the condition of BUILD can't fail: it is met whatever is measured")]
 
 
 @pytest.mark.parametrize(

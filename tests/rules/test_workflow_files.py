@@ -524,14 +524,14 @@ WRONG_MEANING = [
     pytest.param(
         SMALL + "    exit_allowed: gate_1 == true",
         "8:19",
-        "only when both gates hold",
+        "only when both gates are open",
         "gate_1 == true AND gate_2 == true",
         id="exit-by-one-gate",
     ),
     pytest.param(
         SMALL + "    exit_allowed: {when: gate_1 == true OR gate_2 == true}",
         "8:26",
-        "only when both gates hold",
+        "only when both gates are open",
         "AND",
         id="exit-by-either-gate",
     ),
@@ -682,7 +682,7 @@ def test_gate_documents_mean_what_they_say() -> None:
     documents = {"required_docs_count": 3, "docs_generated": 3, "has_adr": True, "has_c4_diagrams": True}
 
     def holds(phase: Phase, **values: int | bool) -> bool | None:
-        return phase.gate_1.condition.evaluate(values).satisfied
+        return phase.gate_1.condition.evaluate(values).met
 
     failing = {"tests_total": 3, "tests_failing": 3, "tests_passing": 0}
     assert holds(red, **failing, criteria_count=3) is True
@@ -703,7 +703,7 @@ def test_gate_documents_never_hold_on_nothing() -> None:
     )
     values = {**nothing, "consecutive_green_runs": 9, "docs_generated": 9, "required_docs_count": 3}
     for phase in load_workflow(SEED_GATES.name, root=SEED_GATES.parent).phases:
-        assert phase.gate_1.condition.evaluate(values).satisfied is False, phase.name
+        assert phase.gate_1.condition.evaluate(values).met is False, phase.name
 
 
 GATE = """\
@@ -855,7 +855,7 @@ def test_a_condition_is_added_to_the_workflows() -> None:
 
 def test_an_added_or_stays_inside_its_parentheses() -> None:
     gate = overlaid(phases={"GREEN": PhaseOverlay(condition=parse_condition("tests_flaky == 0 OR iteration > 9"))})
-    assert gate.phases[1].gate_1.condition.evaluate({"iteration": 10, "tests_total": 0}).satisfied is False
+    assert gate.phases[1].gate_1.condition.evaluate({"iteration": 10, "tests_total": 0}).met is False
 
 
 def test_a_replaced_condition_is_marked_and_keeps_the_guards() -> None:

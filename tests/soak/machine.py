@@ -24,7 +24,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage.store import TaskStore
 from tests.integrity.forks import Forks
-from tests.soak.model import CLOSED, HALTED, HOLDS, NOT_ALLOWED, PHASES, TESTS_FAILED, Model
+from tests.soak.model import CLOSED, HALTED, NOT_ALLOWED, OPEN, PHASES, TESTS_FAILED, Model
 from tests.support import OURS
 
 #: What a test asks for stands in a file that is no source, so that one tree may have any outcome.
@@ -200,7 +200,7 @@ class GateMachine(RuleBasedStateMachine):
             answer = model.strictest("done" if signals else None)
             assert said["gate_2"]["answer"] == (answer or "absent"), output
             if phase != "RED":
-                unmet = {f"guard {row['name']}" for row in said["gate_1"]["guards"] if not row["satisfied"]}
+                unmet = {f"guard {row['name']}" for row in said["gate_1"]["guards"] if not row["met"]}
                 failing = frozenset({*self.tests} - self.passing) | unmet
                 passing = len({*self.tests} & self.passing)
                 needs_person = answer == "blocked"
@@ -212,7 +212,7 @@ class GateMachine(RuleBasedStateMachine):
         else:
             assert not gate_1, output
             assert not said["can_exit"], output
-        expected = HOLDS if gate_1 else CLOSED
+        expected = OPEN if gate_1 else CLOSED
         if model.is_halted and is_complete:
             expected = HALTED
         if phase != "RED" and not is_green:
@@ -227,7 +227,7 @@ class GateMachine(RuleBasedStateMachine):
     @rule(answer=st.sampled_from(["done", "done", "not-done", "blocked"]))
     def signal_next(self, answer: str) -> None:
         code, output = self._gate("signal", "--next", "--reason", "so it will be", *_flag(answer))
-        assert code == HOLDS, output
+        assert code == OPEN, output
         self.model.waiting = answer
 
     @rule()

@@ -16,7 +16,7 @@ MAX_REFACTOR_ITERATIONS = 5
 #: Complete runs in a row without progress, and with the same errors, each on a new tree.
 NO_PROGRESS = SAME_ERROR = 5
 
-HOLDS, CLOSED, HALTED, NOT_ALLOWED, TESTS_FAILED = 0, 10, 12, 13, 1
+OPEN, CLOSED, HALTED, NOT_ALLOWED, TESTS_FAILED = 0, 10, 12, 13, 1
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Circuit:
         if self.status != "open":
             return NOT_ALLOWED
         self.status = "half-open"
-        return HOLDS
+        return OPEN
 
 
 @dataclass
@@ -170,7 +170,7 @@ class Model:
         return False  # nobody measures documents here
 
     def judge(self, answer: str | None, *, gate_1: bool, without_run: bool = False) -> Verdict:
-        """Take a verdict down, spend the signal, leave the phase if both gates hold."""
+        """Take a verdict down, spend the signal, leave the phase if both gates are open."""
         assert self.phase is not None
         can_exit = gate_1 and answer == "done" and not self.is_halted
         self.verdict = Verdict(self.phase, gate_1, can_exit, without_run)
@@ -199,26 +199,26 @@ class Model:
             return CLOSED
         if self.measured_green is None or self.ran_since or self.tree != self.left:
             return NOT_ALLOWED
-        return HOLDS if self.judge(self.strictest(answer), gate_1=self.gate_1()).can_exit else CLOSED
+        return OPEN if self.judge(self.strictest(answer), gate_1=self.gate_1()).can_exit else CLOSED
 
     def withdraw(self) -> int:
         if self.waiting is None:
             return NOT_ALLOWED
         self.waiting = None
-        return HOLDS
+        return OPEN
 
     def declare(self) -> int:
         if self.phase != "REFACTOR":  # no other phase asks for a fact
             return NOT_ALLOWED
         self.has_declared = True
-        return HOLDS
+        return OPEN
 
     def advance(self) -> int:
         if self.phase is None:
             return NOT_ALLOWED
         if self.exited:
             self.enter(PHASES[PHASES.index(self.phase) + 1])
-            return HOLDS
+            return OPEN
         if self.phase != "DOCUMENT":
             return NOT_ALLOWED
         self.iteration += 1
@@ -229,7 +229,7 @@ class Model:
         if self.phase is None or PHASES.index(phase) > PHASES.index(self.phase):
             return NOT_ALLOWED
         self.enter(phase)
-        return HOLDS
+        return OPEN
 
     def check(self, *, gate_1_only: bool) -> int:
         verdict = self.verdict
@@ -239,4 +239,4 @@ class Model:
             return CLOSED
         if not verdict.without_run and self.tree != self.left:
             return CLOSED
-        return HOLDS if verdict.can_exit or (gate_1_only and verdict.gate_1) else CLOSED
+        return OPEN if verdict.can_exit or (gate_1_only and verdict.gate_1) else CLOSED

@@ -103,8 +103,8 @@ def make_evidence(
     **verdict: Any,
 ) -> Evidence:
     honest = {
-        "gate_1": {"satisfied": True},
-        "reason": "Gate 1 holds",
+        "gate_1": {"open": True},
+        "reason": "Gate 1 is open",
         "notes": ["exempt: 1 known skip, 1 known xfail"],
         "findings": [{"tier": "advisory", "slug": "red-was-seen", "id": "", "file": "", "detail": "began without RED"}],
         "metrics": {"consecutive_green_runs": 2},
@@ -131,7 +131,7 @@ def make_evidence(
         ),
         pytest.param(make_evidence(metrics={"consecutive_green_runs": 1}), "the streak is 1", id="streak-too-short"),
         pytest.param(
-            make_evidence(gate_1={"satisfied": False}, reason="run again"),
+            make_evidence(gate_1={"open": False}, reason="run again"),
             "Gate 1 is closed: run again",
             id="gate-closed",
         ),

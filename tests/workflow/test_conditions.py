@@ -29,7 +29,7 @@ ORDERS = ("<", "<=", ">", ">=")
 
 
 def evaluate(text: str, **values: MetricValue) -> bool | None:
-    return parse_condition(text).evaluate(values).satisfied
+    return parse_condition(text).evaluate(values).met
 
 
 def only_clause(text: str, **values: MetricValue) -> Clause:
@@ -77,7 +77,7 @@ def test_every_operator_compares_numbers_and_texts(
     high: MetricValue,
 ) -> None:
     condition = parse_condition(f"x {operator} y")
-    assert [condition.evaluate({"x": x, "y": middle}).satisfied for x in (low, middle, high)] == [below, equal, above]
+    assert [condition.evaluate({"x": x, "y": middle}).met for x in (low, middle, high)] == [below, equal, above]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_evaluate(text: str, expected: bool) -> None:
         "nothing": None,
         "android": 2,
     }
-    assert parse_condition(text).evaluate(values).satisfied is expected
+    assert parse_condition(text).evaluate(values).met is expected
 
 
 def test_big_integers_compare_exactly_with_floats() -> None:
@@ -178,7 +178,7 @@ def test_every_pair_of_types(operator: str, left: str, right: str) -> None:
     expected = expected_verdict(operator, left, right)
     condition = parse_condition(f"x {operator} y")
     clause = condition.evaluate({"x": VALUES_BY_TYPE[left], "y": VALUES_BY_TYPE[right]}).clauses[0]
-    assert clause.satisfied is expected
+    assert clause.met is expected
     assert bool(clause.problem) is (expected is None)
 
     if "null" not in (left, right):  # no metric is declared as null
@@ -228,7 +228,7 @@ def test_every_pair_of_types(operator: str, left: str, right: str) -> None:
 )
 def test_why_a_clause_is_unknown(text: str, values: dict[str, MetricValue], problem: str) -> None:
     clause = only_clause(text, **values)
-    assert (clause.satisfied, clause.problem) == (None, problem)
+    assert (clause.met, clause.problem) == (None, problem)
 
 
 def test_a_subclass_with_its_own_equality_is_not_believed() -> None:
@@ -242,7 +242,7 @@ def test_a_subclass_with_its_own_equality_is_not_believed() -> None:
 
 
 def test_a_match_in_a_list_counts_whatever_else_is_there() -> None:
-    assert only_clause("x in ['a', 1]", x=1).satisfied is True
+    assert only_clause("x in ['a', 1]", x=1).met is True
     assert only_clause("x in ['a', 1]", x=1).problem == ""
 
 
@@ -289,7 +289,7 @@ TRUTH = {"t": True, "f": False}  # u has no value
     ],
 )
 def test_three_valued_logic(text: str, expected: bool | None) -> None:
-    assert parse_condition(text).evaluate(TRUTH).satisfied is expected
+    assert parse_condition(text).evaluate(TRUTH).met is expected
 
 
 # --- The explanation
@@ -297,8 +297,8 @@ def test_three_valued_logic(text: str, expected: bool | None) -> None:
 
 def test_every_clause_is_told_even_if_it_no_longer_matters() -> None:
     outcome = parse_condition("f AND (t OR u) AND NOT (u AND x == 1)").evaluate({**TRUTH, "x": 2})
-    assert outcome.satisfied is False
-    assert [(clause.text, clause.satisfied) for clause in outcome.clauses] == [
+    assert outcome.met is False
+    assert [(clause.text, clause.met) for clause in outcome.clauses] == [
         ("f", False),
         ("t", True),
         ("u", None),
@@ -313,7 +313,7 @@ def test_a_clause_in_full() -> None:
         (
             Clause(
                 text="passing == total",
-                satisfied=True,
+                met=True,
                 values={"passing": 5, "total": 5},
                 unknown=(),
                 shown="5 == 5",
@@ -373,7 +373,7 @@ def test_group(text: str, groups: list[str | None]) -> None:
 
 def test_negated_leaves_keep_their_not() -> None:
     outcome = parse_condition("!a && not (b == 1) AND NOT NOT c").evaluate({"a": False, "b": 2, "c": True})
-    assert [(clause.text, clause.satisfied) for clause in outcome.clauses] == [
+    assert [(clause.text, clause.met) for clause in outcome.clauses] == [
         ("NOT a", True),
         ("NOT b == 1", True),
         ("NOT NOT c", True),
@@ -865,7 +865,7 @@ def test_the_seeds_conditions_load(text: str, clauses: int) -> None:
     condition = load(text)
     condition.check_types(SEED_TYPES)
     outcome = condition.evaluate({})
-    assert outcome.satisfied is None
+    assert outcome.met is None
     assert len(outcome.clauses) == clauses
 
 
@@ -878,15 +878,15 @@ def test_document_without_any_diagram_is_not_enough() -> None:
         "has_adr": True,
         "has_c4_diagrams": True,
     }
-    assert load(DOCUMENT).evaluate(values).satisfied is False
-    assert load(DOCUMENT).evaluate({**values, "diagrams_total": 2, "diagrams_valid": 2}).satisfied is True
+    assert load(DOCUMENT).evaluate(values).met is False
+    assert load(DOCUMENT).evaluate({**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True
 
 
 def test_the_refactor_gate_is_explained_with_its_group() -> None:
     outcome = load(REFACTOR).evaluate({"tests_failing": 0, "iteration": 5, "max_refactor_iterations": 5})
     group = "refactoring_complete == true OR iteration >= max_refactor_iterations OR no_more_improvements_identified"
-    assert outcome.satisfied is True
-    assert [(clause.text, clause.satisfied, clause.shown, clause.group) for clause in outcome.clauses] == [
+    assert outcome.met is True
+    assert [(clause.text, clause.met, clause.shown, clause.group) for clause in outcome.clauses] == [
         ("tests_failing == 0", True, "0", None),
         ("refactoring_complete == true", None, "?", group),
         ("iteration >= max_refactor_iterations", True, "5 >= 5", group),

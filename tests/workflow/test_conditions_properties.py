@@ -153,7 +153,7 @@ def test_the_other_engine_answers_at_all() -> None:
 @settings(thorough, max_examples=250)
 @given(expression=expressions, context=contexts())
 def test_agrees_with_cel(expression: Pair, context: Context) -> None:
-    assert parse_condition(expression.ours).evaluate(context).satisfied is ask_cel(expression.cel, context)
+    assert parse_condition(expression.ours).evaluate(context).met is ask_cel(expression.cel, context)
 
 
 @settings(thorough, max_examples=250)
@@ -164,7 +164,7 @@ def test_clauses_agree_with_cel_one_by_one(expression: Pair, context: Context) -
         while plain.startswith("NOT "):
             plain = plain.removeprefix("NOT ")
         marks = "!" * clause.text[: len(clause.text) - len(plain)].count("NOT ")
-        assert clause.satisfied is ask_cel(f"{marks}({plain})", context)
+        assert clause.met is ask_cel(f"{marks}({plain})", context)
 
 
 @thorough
@@ -178,9 +178,9 @@ def test_well_typed_expressions_pass_the_type_check(expression: Pair) -> None:
 def test_what_is_learned_later_never_turns_a_verdict(expression: Pair, context: Context) -> None:
     condition = parse_condition(expression.ours)
     everything: Context = {"i0": 1, "i1": 2, "n0": 0.5, "n1": 1.0, "t0": "a", "t1": "b", "b0": True, "b1": False}
-    before = condition.evaluate(context).satisfied
+    before = condition.evaluate(context).met
     if before is not None:
-        assert condition.evaluate({**everything, **context}).satisfied is before
+        assert condition.evaluate({**everything, **context}).met is before
 
 
 def assert_round_trip(condition: Condition, context: Context) -> None:
@@ -221,7 +221,7 @@ def test_any_literal_survives_the_round_trip(left: str, choices: list[str], righ
 @given(value=st.text(printable))
 def test_a_text_equals_its_spelling(value: str) -> None:
     for quote in "'\"":
-        assert parse_condition(f"x == {spell(value, quote)}").evaluate({"x": value}).satisfied is True
+        assert parse_condition(f"x == {spell(value, quote)}").evaluate({"x": value}).met is True
 
 
 @thorough
@@ -241,10 +241,10 @@ def test_replacing_a_name_by_a_condition_keeps_the_verdict(expression: Pair, ali
     except ConditionError:
         return  # the name is compared with something that is neither true nor false
     defined = {name: value for name, value in context.items() if name != "b0"}
-    meaning = definition.evaluate(context).satisfied
+    meaning = definition.evaluate(context).met
     if meaning is not None:
         defined["b0"] = meaning
-    assert replaced.evaluate(context).satisfied is condition.evaluate(defined).satisfied
+    assert replaced.evaluate(context).met is condition.evaluate(defined).met
     assert_round_trip(replaced, context)
 
 
@@ -325,9 +325,9 @@ def test_a_damaged_condition_gets_an_answer(expression: Pair, start: int, length
 )
 def test_any_value_gets_an_answer(expression: Pair, context: Context) -> None:
     for clause in parse_condition(expression.ours).evaluate(context).clauses:
-        assert (clause.satisfied is None) is bool(clause.problem)
+        assert (clause.met is None) is bool(clause.problem)
         assert clause.shown.isprintable()
-        assert not clause.unknown or clause.satisfied is None
+        assert not clause.unknown or clause.met is None
         assert not any(isinstance(value, float) and not isfinite(value) for value in clause.values.values())
         assert {*clause.values, *clause.unknown} == parse_condition(clause.text).names
 

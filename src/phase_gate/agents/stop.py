@@ -70,9 +70,9 @@ def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, m
     verdict = _waits_for_person(state)
     if verdict is not None:
         return _needs_person(verdict["reason"], verdict["next_command"], verdict["next_hint"])
-    if standing.holds and (until == "phase" or may_end_cycle):
+    if standing.is_open and (until == "phase" or may_end_cycle):
         return ALLOW
-    reason = standing.reason if not standing.holds else f"{state.phase} has exited, and the cycle goes on"
+    reason = standing.reason if not standing.is_open else f"{state.phase} has exited, and the cycle goes on"
     if stop.is_near_limit:
         said = f"{reason}; the agent was sent on as often as it lets itself be sent on; a person is needed"
         return _needs_person(said, standing.next_command, standing.next_hint)

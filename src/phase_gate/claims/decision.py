@@ -49,7 +49,7 @@ class Outcome(StrEnum):
 EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.INTERRUPTED: exit_codes.NOT_ALLOWED,
     Outcome.HALTED: exit_codes.CIRCUIT_OPEN,
-    Outcome.COMPLETE: exit_codes.HOLDS,
+    Outcome.COMPLETE: exit_codes.OPEN,
     Outcome.ASK: exit_codes.NOT_ALLOWED,
     Outcome.CONTINUE: exit_codes.GATE_CLOSED,
 }

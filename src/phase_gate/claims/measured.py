@@ -79,15 +79,15 @@ def _interrupted(state: State) -> str:
 
 
 def _tests_pass(task: Task) -> _Known:
-    """Tell whether Gate 1 holds now, but for what only a claim can give."""
+    """Tell whether Gate 1 is open now, but for what only a claim can give."""
     state = task.state
     verdict = state.evaluation
     is_current = verdict is not None and verdict["phase"] == state.phase and not state.evaluation_is_stale
     if not is_current or task.tree.digest != state.trees.last or state.open_runs:
         return None, task.standing(gate_1_only=True).reason
     assert verdict is not None
-    if verdict["gate_1"]["satisfied"]:
-        return True, f"Gate 1 holds in iteration {verdict['iteration']}"
+    if verdict["gate_1"]["open"]:
+        return True, f"Gate 1 is open in iteration {verdict['iteration']}"
     if _holds_but_for_claims(verdict):
         return True, f"Gate 1 waits for nothing but a claim in iteration {verdict['iteration']}"
     return False, f"Gate 1 is closed: {verdict['reason']}"
@@ -96,8 +96,8 @@ def _tests_pass(task: Task) -> _Known:
 def _holds_but_for_claims(verdict: Json) -> bool:
     clauses = verdict["gate_1"]["clauses"]
     about_claims = [not CLAIM_METRICS.isdisjoint({*each["values"], *each["unknown"]}) for each in clauses]
-    others = (each["satisfied"] is True for each, is_one in zip(clauses, about_claims, strict=True) if not is_one)
-    guards = (each["satisfied"] is True or each["waived"] for each in verdict["gate_1"]["guards"])
+    others = (each["met"] is True for each, is_one in zip(clauses, about_claims, strict=True) if not is_one)
+    guards = (each["met"] is True or each["waived"] for each in verdict["gate_1"]["guards"])
     return any(about_claims) and not all(about_claims) and all(others) and all(guards)
 
 

@@ -139,7 +139,7 @@ ABOUT: Mapping[str, About] = {
         group=FEATURE,
         example="phase-gate ci combine shards --report verdict.md",
         codes=(
-            (0, "the gate that was asked for holds"),
+            (0, "the gate that was asked for is open"),
             _USAGE,
             _CLOSED,
             (11, "a shard is missing, repeated or unlike the others, or the state can't be trusted"),

@@ -149,7 +149,7 @@ def close_streams(code: int) -> int:
     why = getattr(_lost[0], "strerror", None) or str(_lost[0])
     lost = OutputError(f"the answer could not be written: {why}", remedy="make room, or send the output elsewhere")
     say(f"phase-gate: {lost}", aside=True)
-    return lost.exit_code if code == exit_codes.HOLDS else code
+    return lost.exit_code if code == exit_codes.OPEN else code
 
 
 # --- files and standard input -----------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def _named(call: Call, question: str = "which task?", remedy: str = "add --task 
 
 
 def _answer_override(done: Overridden) -> Answer:
-    answer = answer_step(done.status, code=exit_codes.HOLDS, more={"override": done.record})
+    answer = answer_step(done.status, code=exit_codes.OPEN, more={"override": done.record})
     word = done.status.verification.word
     warning = f"Warning  {done.status.task} is {word}: nothing shows that it works; it is not committed for you"
     return replace(answer, text=f"{answer.text}\n{warning}")

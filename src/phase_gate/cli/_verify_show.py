@@ -51,7 +51,7 @@ def status(call: Call) -> Answer:
     return Answer(
         text=show_rows(rows),
         document=document,
-        exit_code=exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS if is_done else exit_codes.GATE_CLOSED,
+        exit_code=exit_codes.NOT_TRUSTED if board.damaged else exit_codes.OPEN if is_done else exit_codes.GATE_CLOSED,
     )
 
 
@@ -69,11 +69,11 @@ def _one(session: TaskSession) -> Answer:
     overdue = late(verification, now())
     if overdue:
         rows.append(f"Note     late: {overdue}")
-    holds = verification.status in FINISHED
+    is_finished = verification.status in FINISHED
     return Answer(
         text=show_rows(rows),
         document={**status.document, "late": overdue or None},
-        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+        exit_code=exit_codes.OPEN if is_finished else exit_codes.GATE_CLOSED,
     )
 
 
@@ -88,7 +88,7 @@ def stats(call: Call) -> Answer:
 
 def _looked(board: TaskBoard) -> int:
     """Return what a look at all tasks ends with: numbers that leave one out are not to be trusted."""
-    return exit_codes.NOT_TRUSTED if board.damaged else exit_codes.HOLDS
+    return exit_codes.NOT_TRUSTED if board.damaged else exit_codes.OPEN
 
 
 def _audits(board: TaskBoard) -> list[str]:
@@ -153,11 +153,11 @@ def result(call: Call) -> Answer:
     output = session.output(verification)
     document = gate_result(verification, output, state_updated=state_file(session.project).exists())
     chain = evidence_chain(verification, output)
-    holds = verification.status is Status.APPROVED and is_complete(chain)
+    is_finished = verification.status is Status.APPROVED and is_complete(chain)
     return Answer(
         text=render_json(document, indent=2),
         document=document,
-        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+        exit_code=exit_codes.OPEN if is_finished else exit_codes.GATE_CLOSED,
     )
 
 

@@ -122,7 +122,7 @@ def review(call: Call) -> Answer:
     board = open_board(call)
     status = review(board, _read_attachment(call, board.project))
     is_approved = status.verification.status is Status.APPROVED
-    return answer_step(status, code=exit_codes.HOLDS if is_approved else exit_codes.GATE_CLOSED)
+    return answer_step(status, code=exit_codes.OPEN if is_approved else exit_codes.GATE_CLOSED)
 
 
 def commit(call: Call) -> Answer:
@@ -185,7 +185,7 @@ def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[st
     assert status.evaluation is not None, "a step is judged"
     verification, document = status.verification, status.document
     if code is None:
-        code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.HOLDS
+        code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.OPEN
     if code == exit_codes.GATE_CLOSED and status.escalation.level >= 2:
         code = exit_codes.CIRCUIT_OPEN  # an agent that goes on by itself stops here
     if verification.status is Status.BLOCKED:

@@ -64,7 +64,7 @@ def build_server(ask: Ask) -> MCPServer[Any]:
             raise ToolError(str(error)) from None
 
     def gate_status(task: str | None = None) -> dict[str, Any]:
-        """Say where the task stands: phase, iteration, green streak, whether the phase may end (holds), why not
+        """Say where the task stands: phase, iteration, green streak, whether the phase may end (open), why not
         (reason), and the command to type next (next). Only looks: runs no test and gives no signal."""
         return tell(lambda: show_status(ask, task))
 
@@ -93,9 +93,9 @@ DEFAULT_LAST = 20
 MOST = 500
 
 INSTRUCTIONS = (
-    "Where a test-driven task stands, measured inside pytest. A phase may end only if `holds` is true: both gates hold,"
-    " the metrics and an explicit exit signal. These tools only look. Tests are run with the command in `next_command`;"
-    " the signal is given in a shell, on purpose, and can't be given here."
+    "Where a test-driven task stands, measured inside pytest. A phase may end only if `open` is true: both gates are"
+    " open, the metrics and an explicit exit signal. These tools only look. Tests are run with the command in"
+    " `next_command`; the signal is given in a shell, on purpose, and can't be given here."
 )
 
 

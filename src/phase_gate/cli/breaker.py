@@ -56,7 +56,7 @@ def _status(call: Call, task: Task) -> Answer:
         ]
         return Answer(text=show_rows(rows), document=document)
     text = render_stuck(report, markdown=call.arguments.markdown)
-    return Answer(text=text, document=document, exit_code=exit_codes.CIRCUIT_OPEN if is_open else exit_codes.HOLDS)
+    return Answer(text=text, document=document, exit_code=exit_codes.CIRCUIT_OPEN if is_open else exit_codes.OPEN)
 
 
 def _reset(call: Call, task: Task) -> Answer:
@@ -108,7 +108,7 @@ def stuck_report(store: TaskStore, state: State) -> StuckReport:
             tried.append(_tried(store, data, line.event.at))
         elif kind == "evaluated" and data["evaluation"]["run"] is not None:
             rows = data["evaluation"]["gate_1"]["guards"]
-            unmet = tuple(row["name"] for row in rows if not row["satisfied"] and not row["waived"])
+            unmet = tuple(row["name"] for row in rows if not row["met"] and not row["waived"])
             guards[data["evaluation"]["run"]] = unmet
     complete = [_with_guards(each, guards.get(each.run, ())) for each in tried]
     return describe_stuck(state.task, state.phase, at_time(state.breaker, now()), complete)

@@ -19,12 +19,12 @@ def run(call: Call) -> Answer:
         "task": task.project.task,
         "root": str(task.project.root),
         "phase": state.phase,
-        "holds": standing.holds,
+        "open": standing.is_open,
         **standing.document,
         "forced_exit": state.forced,
     }
     phase = state.phase or "no phase"
     forced = " (forced)" if state.forced else ""
-    word = "holds" if standing.holds else "closed"
+    word = "open" if standing.is_open else "closed"
     text = show_rows((f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"))
     return Answer(text=text, document=document, exit_code=standing.exit_code)

@@ -159,16 +159,16 @@ def state_verdict(
 def _properties(document: Mapping[str, Any]) -> Iterable[str]:
     gate_1, phase = document["gate_1"], _name(document["phase"])
     is_waived = any(guard["waived"] for guard in gate_1["guards"])
-    if gate_1["satisfied"] and not is_waived:
+    if gate_1["open"] and not is_waived:
         yield f"{_PREFIX}{phase}_GATE_1"
-    if document["gate_2"]["satisfied"]:
+    if document["gate_2"]["open"]:
         yield f"{_PREFIX}{phase}_GATE_2"
     if document["can_exit"] and not document["forced_exit"] and not is_waived:
         yield f"{_PREFIX}{phase}_EXIT"
     # A guard may hold while something is odd about it: RED that was never seen closes nothing in a fresh checkout.
     odd = {name for row in document["findings"] for name in (row["slug"], row["guard"])}
     for guard in gate_1["guards"]:
-        if guard["satisfied"] is True and not guard["waived"] and guard["name"] not in odd:
+        if guard["met"] is True and not guard["waived"] and guard["name"] not in odd:
             yield f"{_PREFIX}{_name(guard['name'])}"
 
 

@@ -41,7 +41,7 @@ def _say(state: State, standing: Standing) -> tuple[str, str]:
         return "no run yet", "lightgrey"
     if standing.is_halted:
         return f"{state.phase} stuck", "critical"
-    if not standing.holds:
+    if not standing.is_open:
         return f"{state.phase} closed", "orange"
     # What a person decided against the evidence is never shown as plain success.
-    return (f"{state.phase} forced", "yellow") if state.forced else (f"{state.phase} holds", "brightgreen")
+    return (f"{state.phase} forced", "yellow") if state.forced else (f"{state.phase} open", "brightgreen")

@@ -54,8 +54,8 @@ def run(call: Call) -> Answer:
     if defaults.ci != "off":
         output = write_for_ci(evaluation, call.environment, meaning=meaning, reports=reports)
     is_dual = meaning == "dual"
-    holds = evaluation.can_exit if is_dual else evaluation.gate_1.satisfied
-    code = exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED
+    is_open = evaluation.can_exit if is_dual else evaluation.gate_1.is_open
+    code = exit_codes.OPEN if is_open else exit_codes.GATE_CLOSED
     if evaluation.breaker.is_open:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}

@@ -169,7 +169,7 @@ def _answer(project: Project, state: State, decision: Decision, verdict: Evaluat
     text = render_claim(decision, phase=str(phase), next_step=show_next(following, hint))
     code = decision.exit_code
     if verdict is not None:
-        code = exit_codes.HOLDS if verdict.can_exit else code or exit_codes.GATE_CLOSED
+        code = exit_codes.OPEN if verdict.can_exit else code or exit_codes.GATE_CLOSED
         text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.verdict}')}"
     elif asked:
         text += "\n  signal: none was given"

@@ -76,7 +76,7 @@ def _phases(workflow: Workflow, state: State) -> Iterable[str]:
 def _guards(workflow: Workflow, state: State) -> Iterable[str]:
     """Return the guards that the last verdict names; where it names none, all."""
     judged = () if state.evaluation is None else state.evaluation["gate_1"]["guards"]
-    return [row["name"] for row in judged if not row["satisfied"]] or workflow.guards
+    return [row["name"] for row in judged if row["met"] is not True] or workflow.guards
 
 
 def _facts(workflow: Workflow, state: State) -> Iterable[str]:

@@ -106,7 +106,7 @@ STEPS: tuple[Step, ...] = (
         command=("pytest", "--phase=red"),
     ),
     Step(
-        says="Gate 1 holds: the tests exist and fail. Gate 2 is a person's word: yes, these are the tests.",
+        says="Gate 1 is open: the tests exist and fail. Gate 2 is a person's word: yes, these are the tests.",
         command=("phase-gate", "signal", "--reason", "three criteria, three failing tests"),
     ),
     Step(

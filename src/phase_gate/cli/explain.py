@@ -52,7 +52,7 @@ def run(call: Call) -> Answer:
         return Answer(text=text, document={"evaluation": None, **standing.document}, exit_code=standing.exit_code)
     verdict: dict[str, Any] = {
         "evaluation": state.evaluation,
-        "holds": standing.holds,
+        "open": standing.is_open,
         **standing.document,
     }
     return Answer(
@@ -159,10 +159,10 @@ def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] |
 
 def _explain_guard(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
     guard = workflow.guards[name]
-    rows = [f"{name}: {guard.condition.text}", f"  if it does not hold: {guard.remedy}"]
+    rows = [f"{name}: {guard.condition.text}", f"  if it is unmet: {guard.remedy}"]
     judged = [row for row in (evaluation or {"gate_1": {"guards": []}})["gate_1"]["guards"] if row["name"] == name]
     for row in judged:
-        rows.append("  last verdict: holds" if row["satisfied"] else f"  last verdict: {row['detail']}")
+        rows.append("  last verdict: met" if row["met"] else f"  last verdict: {row['detail']}")
     findings = [row for row in (evaluation or {"findings": []})["findings"] if name in (row["guard"], row["slug"])]
     rows += [f"    {row['id'] or row['file']}: {row['detail']}{_place(row)}" for row in findings]
     return {"kind": "guard", "name": name, "text": show_rows(rows), "findings": findings}
@@ -176,15 +176,15 @@ def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> s
     iteration = document["iteration"]
     rows = [f"{document['phase']}, iteration {iteration}, {document['timestamp']}", ""]
     gate_1, gate_2 = document["gate_1"], document["gate_2"]
-    rows.append(f"Gate 1, {gate_1['name']}: {'holds' if gate_1['satisfied'] else 'closed'}")
+    rows.append(f"Gate 1, {gate_1['name']}: {'open' if gate_1['open'] else 'closed'}")
     said = who_of(document)
     for clause in gate_1["clauses"]:
-        word = {True: "met", False: "unmet", None: "unknown"}[clause["satisfied"]]
+        word = {True: "met", False: "unmet", None: "unknown"}[clause["met"]]
         shown = clause["problem"] or clause["shown"]
         shown += "".join(f", {who}" for name, who in said.items() if name in clause["values"])
         rows.append(f"  {word:8} {clause['text']}  ({shown})")
     for guard in gate_1["guards"]:
-        word = "waived" if guard["waived"] else {True: "met", False: "unmet", None: "unknown"}[guard["satisfied"]]
+        word = "waived" if guard["waived"] else {True: "met", False: "unmet", None: "unknown"}[guard["met"]]
         detail = f": {guard['detail']}; {guard['remedy']}" if guard["detail"] else ""
         rows.append(f"  {word:8} {guard['name']}{detail}")
     rows.append(f"Gate 2, explicit exit signal: {gate_2['answer']} {gate_2['reason']}".rstrip())

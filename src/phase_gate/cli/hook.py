@@ -119,7 +119,7 @@ def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
     if state.phase is None or state.is_done:
         return ALLOW  # nothing to look at, so nothing is
     standing = task.standing()
-    may_end = standing.holds and _may_end_cycle(task)
+    may_end = standing.is_open and _may_end_cycle(task)
     return decide_stop(state, standing, stop, until=task.project.configuration.agents.until, may_end_cycle=may_end)
 
 

@@ -31,16 +31,16 @@ def run(call: Call) -> Answer:
 
 def _status(task: Task, pipeline: Pipeline) -> Answer:
     rows = compare(task, pipeline)
-    holds = all(word == "as recorded" for _, word in rows)
+    is_intact = all(word == "as recorded" for _, word in rows)
     text = show_rows(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
-    if not holds:
+    if not is_intact:
         text += (
             '\n  put it back, or a person accepts it: phase-gate pipeline constitution accept --reason "..." --by NAME'
         )
     return Answer(
         text=text,
-        document={"intact": holds, "files": dict(rows)},
-        exit_code=exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED,
+        document={"intact": is_intact, "files": dict(rows)},
+        exit_code=exit_codes.OPEN if is_intact else exit_codes.GATE_CLOSED,
     )
 
 

@@ -123,7 +123,7 @@ def _start(call: Call, task: Task) -> Answer:
         if pipeline.recoveries >= budget(workflow):
             raise NotAllowedError(
                 f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
-                remedy="see that Gate 1 holds before you signal: phase-gate advance",
+                remedy="see that Gate 1 is open before you signal: phase-gate advance",
             )
         entered = workflow.phase(phase.on_failure)
         assert entered is not None, "the file was checked"

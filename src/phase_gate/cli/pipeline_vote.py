@@ -33,7 +33,7 @@ def run(call: Call) -> Answer:
     return Answer(
         text=show_rows(vote_rows(votes)),
         document=votes_to_json(votes),
-        exit_code=exit_codes.HOLDS if votes.is_reached else exit_codes.GATE_CLOSED,
+        exit_code=exit_codes.OPEN if votes.is_reached else exit_codes.GATE_CLOSED,
     )
 
 

@@ -25,7 +25,7 @@ def run(call: Call) -> Answer:
     story = read_story(project, call.store(project))
     runs = len(story.runs) + story.runs_left_out
     # It is written all the same: whoever has to find out what happened needs it most then.
-    code = exit_codes.HOLDS if story.ledger.is_intact else exit_codes.NOT_TRUSTED
+    code = exit_codes.OPEN if story.ledger.is_intact else exit_codes.NOT_TRUSTED
     document = {
         "task": story.task,
         "root": story.root,

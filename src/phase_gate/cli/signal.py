@@ -206,5 +206,5 @@ def answer_with(evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:
     return Answer(
         text=panel_text(render_panel(evaluation)),
         document=evaluation_to_json(evaluation),
-        exit_code=exit_codes.HOLDS if evaluation.can_exit else closed,
+        exit_code=exit_codes.OPEN if evaluation.can_exit else closed,
     )

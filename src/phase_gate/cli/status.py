@@ -74,7 +74,7 @@ def _look(call: Call) -> Answer:
         "exited": state.exited,
         "forced_exit": state.forced,
         "streak": state.streak.count,
-        "holds": standing.holds,
+        "open": standing.is_open,
         **standing.document,
         "facts": [
             {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
@@ -144,7 +144,7 @@ def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | 
 
     workflow = task.rules
     verdict = state.evaluation
-    is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["satisfied"]
+    is_closed = verdict is not None and verdict["phase"] == state.phase and not verdict["gate_1"]["open"]
     route = find_route(state, workflow, blocked=standing.is_halted or is_closed)
     if len(workflow.phases) <= FEW and route.is_straight:
         return None
@@ -172,6 +172,6 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
 
 def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
     """Return the last verdict as it stands now: one that something came after does not let anybody exit."""
-    if standing.holds or not evaluation["can_exit"]:
+    if standing.is_open or not evaluation["can_exit"]:
         return dict(evaluation)
     return {**evaluation, "can_exit": False, **standing.document}

@@ -51,7 +51,7 @@ def run(call: Call) -> Answer:
 def _present_findings(state: State, guard: str) -> list[str]:
     """Return the keys of what the guard found in the last verdict. Raises NotAllowedError if it found nothing."""
     evaluation = state.evaluation
-    unmet = [] if evaluation is None else [row for row in evaluation["gate_1"]["guards"] if not row["satisfied"]]
+    unmet = [] if evaluation is None else [row for row in evaluation["gate_1"]["guards"] if not row["met"]]
     names = [row["name"] for row in unmet]
     if guard not in names:
         raise NotAllowedError(

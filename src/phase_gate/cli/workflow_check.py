@@ -46,7 +46,7 @@ def run(call: Call) -> Answer:
                 for name, each in checked.items()
             ],
         },
-        exit_code=exit_codes.COMMAND_USAGE if total else exit_codes.HOLDS,
+        exit_code=exit_codes.COMMAND_USAGE if total else exit_codes.OPEN,
     )
 
 

@@ -62,19 +62,19 @@ def advise(
     if reading.answer in ("blocked", "test-wrong"):
         reason = f"needs a person ({reading.answer}): {reading.reason}"
         return Advice("needs-person", reason, *_way_out(workflow, reading, subject))
-    if not gate_1.satisfied:
+    if not gate_1.is_open:
         missing = what_gate_1_misses(phase, gate_1, metrics, again, findings)
         return Advice("early" if reading.is_done else "closed", *missing)
     if reading.is_done:
         return Advice("open", *_both_hold(workflow, phase, subject))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
-        return Advice("waiting", f"Gate 1 holds, but the signal says not done{said}", again)
+        return Advice("waiting", f"Gate 1 is open, but the signal says not done{said}", again)
     if reading.answer == "held":
-        return Advice("waiting", "Gate 1 holds; the signal goes with the last confirming run", again)
-    reason = "Gate 1 holds; Gate 2 waits for the exit signal"
+        return Advice("waiting", "Gate 1 is open; the signal goes with the last confirming run", again)
+    reason = "Gate 1 is open; Gate 2 waits for the exit signal"
     if reading.answer != "absent":
-        reason = f"Gate 1 holds, but the exit signal is {reading.answer}: {reading.problem}"
+        reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
     return Advice("waiting", reason, signal_command(subject.task))
 
 
@@ -93,9 +93,9 @@ def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str,
     """Return reason, command and hint."""
     first = run_command(workflow.first.name, subject.task)
     if phase.next == DONE:
-        return f"both gates hold: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
+        return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
     hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
-    return f"both gates hold: {phase.name} has exited", run_command(phase.next, subject.task), hint
+    return f"both gates are open: {phase.name} has exited", run_command(phase.next, subject.task), hint
 
 
 def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> tuple[str, str]:
@@ -110,21 +110,21 @@ def what_gate_1_misses(
 ) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
     for guard in gate_1.guards:
-        if not guard.holds:
+        if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"
             return reason, "" if guard.remedy else again, guard.remedy
     for clause in gate_1.clauses:
-        if clause.satisfied is not True and clause.group is None:
+        if clause.met is not True and clause.group is None:
             return _explain_clause(phase, clause, metrics, findings), *_declare_or_run([clause], again)
-    groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.satisfied is not True]
+    groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.met is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
         places = metrics.get("improvements_found")
         if isinstance(places, int) and places > 0 and any("no_more_improvements" in clause.text for clause in groups):
             # A tool has just said that there is something to do: nobody is asked to declare that there is not.
             found = f"{count(places, 'place')} could still be better"
-            return f"{found}; or one of these has to hold: {ways}", again, ""
-        return f"one of these has to hold: {ways}", *_declare_or_run(groups, again)
+            return f"{found}; or one of these has to be met: {ways}", again, ""
+        return f"one of these has to be met: {ways}", *_declare_or_run(groups, again)
     return f"{gate_1.name} is not met", again, ""
 
 

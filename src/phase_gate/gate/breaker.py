@@ -29,7 +29,7 @@ class Status(StrEnum):
 
 
 class Happening(StrEnum):
-    #: Gate 1 holds, or a set of failing tests that was not there before, or more tests pass than ever.
+    #: Gate 1 is open, or a set of failing tests that was not there before, or more tests pass than ever.
     PROGRESS = "progress"
     STALLED = "stalled"
     #: Stalled, and one more would be the limit.
@@ -67,8 +67,8 @@ class RunSeen(Value):
     passing: int
     #: The errors, blanked of what differs from run to run; empty if there are none.
     errors: str = ""
-    #: Gate 1 holds: whatever is missing then is somebody's signal.
-    holds: bool = False
+    #: Gate 1 is open: only the signal is missing.
+    gate_is_open: bool = False
     #: Somebody said that a person is needed.
     needs_person: bool = False
 
@@ -109,7 +109,7 @@ def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> B
             # The clock went back: nobody waits for longer than the cool-down.
             return replace(breaker, opened_at=at)
         return breaker
-    if run.holds or not run.obstacles:
+    if run.gate_is_open or not run.obstacles:
         return _recovered(breaker, run)
     if run.needs_person or run.tree == breaker.tree:
         return breaker

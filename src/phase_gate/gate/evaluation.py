@@ -33,18 +33,18 @@ PREMATURE = "Exit signal set but Gate 1 not satisfied"
 
 class GuardResult(Value):
     name: str
-    satisfied: bool | None
+    met: bool | None
     detail: str
     remedy: str
     waived: bool = False
 
     @property
-    def holds(self) -> bool:
-        return self.satisfied is True or self.waived
+    def passes(self) -> bool:
+        return self.met is True or self.waived
 
 
 class Gate1Result(Value):
-    satisfied: bool
+    is_open: bool
     name: str
     condition: str
     values: Mapping[str, MetricValue]
@@ -108,14 +108,14 @@ class Evaluation(Value):
     def can_exit(self) -> bool:
         return self.forced_exit or (
             self.subject.iteration is not None
-            and self.gate_1.satisfied
+            and self.gate_1.is_open
             and self.gate_2.is_done
             and not self.breaker.is_open
         )
 
     @property
     def is_premature(self) -> bool:
-        return self.gate_2.is_done and not self.gate_1.satisfied
+        return self.gate_2.is_done and not self.gate_1.is_open
 
     @property
     def verdict(self) -> str:
@@ -146,7 +146,7 @@ def evaluate(
     in_force = tuple(waiver for waiver in waivers if waiver.is_in_force(subject.at))
     gate_1 = evaluate_gate_1(workflow, phase, metrics, findings, in_force)
     warnings = list(measured.warnings)
-    if reading.is_done and not gate_1.satisfied:
+    if reading.is_done and not gate_1.is_open:
         warnings.insert(0, PREMATURE)
     if reading.problem:
         warnings.append(f"exit signal {reading.answer}: {reading.problem}")
@@ -167,7 +167,7 @@ def evaluate(
 
 
 def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
-    """Return the verdict beside what the breaker says: an open circuit halts, whatever holds."""
+    """Return the verdict beside what the breaker says: an open circuit halts, whatever the gates say."""
     evaluation = replace(evaluation, breaker=breaker)
     if not breaker.is_open or evaluation.gate_2.answer in ("blocked", "test-wrong"):
         return evaluation
@@ -208,15 +208,15 @@ def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:
 
 
 def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
-    """Say so where a gate holds for no better reason than that enough was tried."""
+    """Say so where only the limit of iterations opens a gate."""
     notes = []
     for group in dict.fromkeys(clause.group for clause in gate_1.clauses if clause.group is not None):
-        met = [clause for clause in gate_1.clauses if clause.group == group and clause.satisfied]
+        met = [clause for clause in gate_1.clauses if clause.group == group and clause.met]
         if len(met) == 1 and met[0].text.startswith("iteration >= "):
             delta = metrics.get("quality_delta")
             quality = "quality was not measured" if delta is None else f"quality_delta is {delta}"
             notes.append(
-                f"limit reached: {met[0].text} ({met[0].shown}) holds, and nothing else of its group; {quality}"
+                f"limit reached: {met[0].text} ({met[0].shown}) is met, and nothing else of its group; {quality}"
             )
     return notes
 
@@ -237,7 +237,7 @@ def evaluate_gate_1(
     )
     return Gate1Result(
         # all(()) is true: a phase without a clause must not open by accident.
-        satisfied=bool(outcome.clauses) and outcome.satisfied is True and all(guard.holds for guard in guards),
+        is_open=bool(outcome.clauses) and outcome.met is True and all(guard.passes for guard in guards),
         name=phase.gate_1.name,
         condition=phase.gate_1.condition.text,
         values={name: values[name] for name in sorted(phase.gate_1.condition.names) if name in values},
@@ -261,11 +261,11 @@ def _evaluate_guard(
     present = [finding.key for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
     return GuardResult(
         name=guard.name,
-        satisfied=outcome.satisfied,
-        detail="" if outcome.satisfied else _describe(guard, values),
-        remedy="" if outcome.satisfied else guard.remedy,
+        met=outcome.met,
+        detail="" if outcome.met else _describe(guard, values),
+        remedy="" if outcome.met else guard.remedy,
         # Exactly what was there when it was given: one finding more, or another one, and it does not hold.
-        waived=outcome.satisfied is not True and bool(present) and covered.issuperset(present),
+        waived=outcome.met is not True and bool(present) and covered.issuperset(present),
     )
 
 
@@ -293,7 +293,8 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         "run_kind": subject.kind,
         "run_note": subject.why,
         "gate_1": {
-            "satisfied": gate_1.satisfied,
+            "satisfied": gate_1.is_open,
+            "open": gate_1.is_open,
             "name": gate_1.name,
             "condition": gate_1.condition,
             "replaced": gate_1.replaced,
@@ -301,7 +302,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
             "clauses": [
                 {
                     "text": clause.text,
-                    "satisfied": clause.satisfied,
+                    "met": clause.met,
                     "values": dict(clause.values),
                     "unknown": list(clause.unknown),
                     "shown": clause.shown,
@@ -313,7 +314,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
             "guards": [
                 {
                     "name": guard.name,
-                    "satisfied": guard.satisfied,
+                    "met": guard.met,
                     "detail": guard.detail,
                     "remedy": guard.remedy,
                     "waived": guard.waived,
@@ -323,6 +324,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         },
         "gate_2": {
             "satisfied": gate_2.is_done,
+            "open": gate_2.is_done,
             "source": "explicit_signal",
             "answer": gate_2.answer,
             "reason": gate_2.reason,

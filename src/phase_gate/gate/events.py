@@ -155,7 +155,7 @@ def _check_verdict(evaluation: Json) -> Json:
     """Raise KeyError or TypeError for a verdict without what everybody who looks at one asks of it."""
     for name in ("phase", "run", "can_exit", "status", "reason", "next_command", "next_hint"):
         evaluation[name]
-    evaluation["gate_1"]["satisfied"]
+    evaluation["gate_1"]["open"]
     evaluation["metrics"].get("")
     return evaluation
 

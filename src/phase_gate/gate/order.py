@@ -251,7 +251,7 @@ def shorten(name: str) -> str:
 # --- every way from one phase of a workflow to another, and why it is taken
 
 
-#: Both gates hold; the cycle may end here; back by option; Gate 1 is closed though somebody said done; a change
+#: Both gates are open; the cycle may end here; back by option; Gate 1 is closed though somebody said done; a change
 #: request leads elsewhere; a recovery leads back; no recovery is left.
 Why = Literal["next", "end", "rewind", "failure", "request", "recovery", "stuck"]
 

@@ -101,13 +101,13 @@ def _see_run(judged: JudgedRun, evaluation: Evaluation) -> RunSeen:
     """Return what the breaker looks at."""
     phase, record, outcomes = judged.phase, judged.record, judged.outcomes
     tests = outcomes.failing | (outcomes.passing & outcomes.targets) if phase.tests == "failing" else outcomes.failing
-    unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.holds}
+    unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
     return RunSeen(
         tree=record.sources.tree,
         obstacles=frozenset(tests | unmet),
         passing=len(outcomes.passing) if phase.tests == "passing" else 0,
         errors=fingerprint(record.session.messages.get(test_id, "") for test_id in outcomes.failing),
-        holds=evaluation.gate_1.satisfied,
+        gate_is_open=evaluation.gate_1.is_open,
         needs_person=evaluation.gate_2.answer in ("blocked", "test-wrong"),
     )
 

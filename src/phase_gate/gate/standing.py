@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class Standing(Value):
     #: The gate that was asked for is open: Gate 1 alone, or both.
-    holds: bool
+    is_open: bool
     status: Status
     reason: str
     #: Something that can be typed as it stands, or empty; and a sentence for people, or empty.
@@ -54,7 +54,7 @@ class Standing(Value):
     def exit_code(self) -> int:
         if self.is_halted:
             return exit_codes.CIRCUIT_OPEN
-        return exit_codes.HOLDS if self.holds else exit_codes.GATE_CLOSED
+        return exit_codes.OPEN if self.is_open else exit_codes.GATE_CLOSED
 
 
 def assess(
@@ -96,7 +96,7 @@ def assess(
     if gone:
         return closed("stale", f"run {gone[0][:8]} began and never ended", again)
     if any(not run.nested for run in state.open_runs):
-        return Standing(holds=False, status="running", reason="a run is going on", next_hint="wait for it to end")
+        return Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
         missing = "no verdict on" if state.parts else "no complete run in"
         return closed("unstarted", f"{missing} {state.phase} yet", again)
@@ -115,14 +115,14 @@ def assess(
 
 def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:
     """Return what a verdict that still counts says."""
-    holds = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["satisfied"])
+    is_open = evaluation["can_exit"] or (gate_1_only and evaluation["gate_1"]["open"])
     said = {name: evaluation[name] for name in ("status", "reason", "next_command", "next_hint")}
-    return Standing(holds=bool(holds), **said)
+    return Standing(is_open=bool(is_open), **said)
 
 
 def closed(status: Status, reason: str, command: str) -> Standing:
     """Return that the gate is closed, and what to type."""
-    return Standing(holds=False, status=status, reason=reason, next_command=command)
+    return Standing(is_open=False, status=status, reason=reason, next_command=command)
 
 
 # --- what a run's exit status becomes
@@ -137,14 +137,14 @@ def exit_status_for(
     *,
     meaning: ExitMeaning,
     tests: Tests,
-    holds: bool,
+    is_open: bool,
     is_trusted: bool = True,
     has_collection_errors: bool = False,
     is_halted: bool = False,
 ) -> int:
     """Return the status that the process ends with.
 
-    :param holds: the gate that was asked for holds.
+    :param is_open: the gate that was asked for is open.
     :param is_trusted: the run could be recorded.
     :param is_halted: the circuit is open.
     """
@@ -157,4 +157,4 @@ def exit_status_for(
         return exit_codes.NOT_TRUSTED
     if is_halted:
         return exit_codes.CIRCUIT_OPEN
-    return exit_codes.HOLDS if holds else exit_codes.GATE_CLOSED
+    return exit_codes.OPEN if is_open else exit_codes.GATE_CLOSED

@@ -12,15 +12,15 @@ _KEPT = ("score", "consensusScore")
 def gate_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     """Return an evaluation's document as a gate result. A score that was not measured is left out."""
     gate = evaluation["gate_1"]
-    closed = [guard for guard in gate["guards"] if guard["satisfied"] is not True and not guard["waived"]]
-    unmet = [clause for clause in gate["clauses"] if clause["satisfied"] is not True and clause["group"] is None]
+    closed = [guard for guard in gate["guards"] if guard["met"] is not True and not guard["waived"]]
+    unmet = [clause for clause in gate["clauses"] if clause["met"] is not True and clause["group"] is None]
     blockers = [f"{guard['name']}: {guard['detail']}" for guard in closed]
     blockers += [f"{clause['text']} ({clause['shown'] or 'not measured'})" for clause in unmet]
-    if not gate["satisfied"] and not blockers:
+    if not gate["open"] and not blockers:
         blockers = [evaluation["reason"]]
     result: dict[str, Any] = {
         "phase": evaluation["phase"],
-        "pass": gate["satisfied"],
+        "pass": gate["open"],
         "blockers": blockers,
         "missingArtifacts": _named(evaluation, "artifacts-made"),
         "failedChecks": _named(evaluation, "checks-passed"),

@@ -72,8 +72,8 @@ def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> t
 
 def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
     gate = evaluation.gate_1
-    unmet = [guard.name for guard in gate.guards if not guard.holds]
-    unmet += [clause.text for clause in gate.clauses if clause.satisfied is not True and clause.group is None]
+    unmet = [guard.name for guard in gate.guards if not guard.passes]
+    unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
     measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
     failing = sum(value for value in measured if isinstance(value, int))
     reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings)[0]
@@ -132,7 +132,7 @@ def with_pipeline(
     if plan.way.phase == DONE:
         first = look_command(task) if workflow.first.tests == "none" else run_command("auto", task)
         return replace(evaluation, next_command=first, next_hint="starts the next cycle")
-    reason = f"both gates hold: {phase.name} has exited{describe_way(plan.way)}"
+    reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
     return with_advice(evaluation, Advice("open", reason, enter_command(workflow, plan.way.phase, task)))
 
 

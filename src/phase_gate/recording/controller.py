@@ -154,12 +154,12 @@ class Controller(SessionRecorder):
         if self._options.verifies and self._problem is not None and pytest_said == 0:
             return exit_codes.NOT_TRUSTED  # whoever waits for this status has nothing else to look at
         is_dual = self._options.exit_meaning == "dual"
-        holds = evaluation is not None and (evaluation.can_exit if is_dual else evaluation.gate_1.satisfied)
+        is_open = evaluation is not None and (evaluation.can_exit if is_dual else evaluation.gate_1.is_open)
         return exit_status_for(
             pytest_said,
             meaning=self._options.exit_meaning,
             tests=phase.tests,
-            holds=holds,
+            is_open=is_open,
             is_trusted=self._problem is None and self._is_stored,
             is_halted=evaluation is not None and evaluation.breaker.is_open,
             has_collection_errors=bool(self._witness.collection.errors) and not self._witness.interrupted,

@@ -83,20 +83,20 @@ def annotate(document: Mapping[str, Any], *, meaning: ExitMeaning) -> list[str]:
     step = show_next(document["next_command"], document["next_hint"])
     told = f"{show_verdict(document['status'], document['reason'])}\nnext: {step}"
     found: list[str] = []
-    if not gate_1["satisfied"]:
+    if not gate_1["open"]:
         level = "warning" if meaning == "tests" else "error"
         found.append(_command(level, f"Gate 1 is closed ({where})", told, **_place(document)))
     if gate_2["answer"] in _NEEDS_PERSON:
         said = f"{gate_2['reason']} ({gate_2['by']})"
         found.append(_command("warning", f"Gate 2 says {gate_2['answer']}: a person is needed ({where})", said))
-    elif meaning == "dual" and gate_1["satisfied"] and not gate_2["satisfied"]:
+    elif meaning == "dual" and gate_1["open"] and not gate_2["open"]:
         found.append(_command("error", f"Gate 2 is closed ({where})", told))
     return found
 
 
 def _place(document: Mapping[str, Any]) -> dict[str, str]:
     """Return where the first finding is that closes a gate, if it is in one file."""
-    closed = {guard["name"] for guard in document["gate_1"]["guards"] if guard["satisfied"] is not True}
+    closed = {guard["name"] for guard in document["gate_1"]["guards"] if guard["met"] is not True}
     for row in document["findings"]:
         if row["tier"] == "hard" and row["file"] and closed & {row["slug"], row["guard"]}:
             line = {"line": str(row["line"])} if row["line"] else {}
@@ -153,8 +153,8 @@ def verdict_words(document: Mapping[str, Any]) -> dict[str, str]:
     metrics = document["metrics"]
     words = {
         "can-exit": document["can_exit"],
-        "gate1": document["gate_1"]["satisfied"],
-        "gate2": document["gate_2"]["satisfied"],
+        "gate1": document["gate_1"]["open"],
+        "gate2": document["gate_2"]["open"],
         "phase": document["phase"],
         "iteration": document["iteration"],
         "streak": metrics.get("consecutive_green_runs"),

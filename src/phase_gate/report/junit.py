@@ -36,12 +36,12 @@ def render_junit(document: Mapping[str, Any]) -> str:
         suite, "testcase", classname=home, name=_legal(f"Gate 1: {gate_1['name']}"), time="0"
     )
     failures = skipped = 0
-    if not gate_1["satisfied"]:
+    if not gate_1["open"]:
         failures += 1
         closed = ElementTree.SubElement(first, "failure", message=_legal(document["reason"]), type="closed")
         closed.text = show_rows(_what_is_open(document))
     second = ElementTree.SubElement(suite, "testcase", classname=home, name="Gate 2: explicit exit signal", time="0")
-    if not gate_2["satisfied"]:
+    if not gate_2["open"]:
         told = f"{SHOWN[gate_2['answer']]} {gate_2['reason']}".strip()
         is_refusal = gate_2["answer"] in _REFUSALS
         failures, skipped = failures + is_refusal, skipped + (not is_refusal)
@@ -52,10 +52,10 @@ def render_junit(document: Mapping[str, Any]) -> str:
 
 def _what_is_open(document: Mapping[str, Any]) -> Iterator[str]:
     for clause in document["gate_1"]["clauses"]:
-        if clause["satisfied"] is not True:
+        if clause["met"] is not True:
             yield f"{clause['text']}: {clause['shown']}"
     for guard in document["gate_1"]["guards"]:
-        if guard["satisfied"] is not True and not guard["waived"]:
+        if guard["met"] is not True and not guard["waived"]:
             yield f"{guard['name']}: {guard['detail']}"
     for row in document["findings"]:
         if row["tier"] == "hard":

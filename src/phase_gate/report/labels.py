@@ -52,7 +52,7 @@ def headline(story: Story) -> str:
         return "The cycle is done"
     if story.standing.is_halted:
         return f"{story.phase} is halted"
-    if story.standing.holds:
+    if story.standing.is_open:
         return f"{story.phase} may end"
     if story.standing.status == "waiting":
         return f"{story.phase} waits for the signal"
@@ -65,7 +65,7 @@ def tone(story: Story) -> str:
     """Return `bad`, `good` or `open`."""
     if not story.ledger.is_intact or story.standing.is_halted:
         return "bad"
-    return "good" if story.standing.holds else "open"
+    return "good" if story.standing.is_open else "open"
 
 
 def phase_class(phase: str) -> str:

@@ -28,17 +28,17 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         "",
         next_line(document["next_command"], document["next_hint"], root=document["root"]),
         "",
-        f"| Gate 1: {as_text(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |",
+        f"| Gate 1: {as_text(gate_1['name'])} | | {'open' if gate_1['open'] else 'closed'} |",
         "| --- | --- | --- |",
     ]
     said = who_of(document)
     for clause in gate_1["clauses"]:
         shown = "not measured" if clause["unknown"] else clause["shown"]
         shown += "".join(f" ({who})" for name, who in said.items() if name in clause["values"])
-        lines.append(f"| {_MARKS[clause['satisfied']]} | {as_code(clause['text'])} | {as_text(shown)} |")
+        lines.append(f"| {_MARKS[clause['met']]} | {as_code(clause['text'])} | {as_text(shown)} |")
     for guard in gate_1["guards"]:
         name = f"{guard['name']} (waived)" if guard["waived"] else guard["name"]
-        lines.append(f"| {_MARKS[guard['satisfied']]} | {as_text(name)} | {as_text(guard['detail'])} |")
+        lines.append(f"| {_MARKS[guard['met']]} | {as_text(name)} | {as_text(guard['detail'])} |")
     answer = SHOWN[gate_2["answer"]]
     lines += ["", f"Gate 2, explicit exit signal: **{answer}** {as_text(gate_2['reason'])}".rstrip()]
     for table in document.get("tables", ()):

@@ -62,7 +62,7 @@ def render_panel(
         lines += _wrapped("Note", note)
     for text in (*evaluation.warnings, *complaints):
         lines += _wrapped("Warning", text, _YELLOW)
-    lines += _wrapped("Verdict", evaluation.verdict, _GREEN if evaluation.gate_1.satisfied else _RED)
+    lines += _wrapped("Verdict", evaluation.verdict, _GREEN if evaluation.gate_1.is_open else _RED)
     # Never wrapped: it is to be copied.
     lines.append(Line(f"Next     {evaluation.next_step}", _BOLD))
     return lines
@@ -114,7 +114,7 @@ def _title(evaluation: Evaluation) -> str:
 def _gate_1(evaluation: Evaluation) -> list[Line]:
     gate = evaluation.gate_1
     name = f"{gate.name} (replaced)" if gate.replaced else gate.name
-    lines = [_gate_line("Gate 1", name, "holds" if gate.satisfied else "closed", is_open=gate.satisfied)]
+    lines = [_gate_line("Gate 1", name, "open" if gate.is_open else "closed", is_open=gate.is_open)]
     group: str | None = None
     said = {each.name: each.who for each in evaluation.facts}
     for clause in gate.clauses:
@@ -127,19 +127,19 @@ def _gate_1(evaluation: Evaluation) -> list[Line]:
 
 
 def _group_line(clauses: tuple[Clause, ...], group: str) -> Line:
-    holds = any(clause.satisfied for clause in clauses if clause.group == group)
-    return Line(f"  {'+' if holds else '-'} one of", _GREEN if holds else _RED)
+    is_met = any(clause.met for clause in clauses if clause.group == group)
+    return Line(f"  {'+' if is_met else '-'} one of", _GREEN if is_met else _RED)
 
 
 def _clause_line(clause: Clause, said: Mapping[str, str]) -> Line:
     indent = "    " if clause.group is not None else "  "
-    colour: Mapping[str, bool] = {True: _GREEN, False: _RED, None: _YELLOW}[clause.satisfied]
-    if clause.group is not None and not clause.satisfied:
+    colour: Mapping[str, bool] = {True: _GREEN, False: _RED, None: _YELLOW}[clause.met]
+    if clause.group is not None and not clause.met:
         colour = {}  # one of several ways: not taken is not wrong
     shown = "not measured" if clause.unknown else clause.shown
     # A fact may come from anybody: who said so is part of its value.
     who = next((said[name] for name in clause.values if name in said), "")
-    left = f"{indent}{_MARKS[clause.satisfied]} {clause.text}".ljust(_VALUES_AT)
+    left = f"{indent}{_MARKS[clause.met]} {clause.text}".ljust(_VALUES_AT)
     return Line(f"{left}  {shown}{f' ({who})' if who else ''}", colour)
 
 
@@ -147,15 +147,15 @@ def _guard_lines(evaluation: Evaluation) -> list[Line]:
     guards = evaluation.gate_1.guards
     lines = []
     # Waived ones first: nobody may find them only under "more".
-    waived = [f"{guard.name} (waived)" for guard in guards if guard.holds and guard.waived]
-    holding = waived + [guard.name for guard in guards if guard.holds and not guard.waived]
+    waived = [f"{guard.name} (waived)" for guard in guards if guard.passes and guard.waived]
+    holding = waived + [guard.name for guard in guards if guard.passes and not guard.waived]
     if holding:
         shown = max(_GUARDS_SHOWN, len(waived))
         more = f", {len(holding) - shown} more" if len(holding) > shown else ""
         lines += _wrapped("  + guards", f"{', '.join(holding[:shown])}{more}", _GREEN, width=12)
     for guard in guards:
-        if not guard.holds:
-            lines += _wrapped(f"  {_MARKS[guard.satisfied]} guard", f"{guard.name}: {guard.detail}", _RED, width=12)
+        if not guard.passes:
+            lines += _wrapped(f"  {_MARKS[guard.met]} guard", f"{guard.name}: {guard.detail}", _RED, width=12)
             lines += _finding_lines(evaluation, guard)
     return lines
 

@@ -100,7 +100,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     yield "```"
     following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
     yield ""
-    yield f"When both gates hold, {following}."
+    yield f"When both gates are open, {following}."
 
 
 def _lower(text: str) -> str:

@@ -42,7 +42,7 @@ def render_criteria(table: Mapping[str, Any]) -> str:
     width = max(len(row["id"]) for row in rows)
     lines = []
     for row in rows:
-        # As in the panel: + holds, - does not.
+        # As in the panel: + is met, - is not.
         sign = "-" if row["why"] and row["standing"] != "waived" else "+"
         lines.append(f"{sign} {row['id']:<{width}}  {row['standing']:<10}  {row['text']}".rstrip())
         if row["standing"] in ("open", "waived"):

@@ -99,7 +99,7 @@ def _review_gate(phase: Phase, workflow: Workflow, names: Names) -> Iterator[Rem
     condition = phase.gate_1.condition
     truth = find_fixed_truth([condition], names)
     if truth is True:
-        problem = f"the condition of {phase.name} can't fail: it holds whatever is measured"
+        problem = f"the condition of {phase.name} can't fail: it is met whatever is measured"
         yield Remark(path=path, problem=problem, remedy=_NO_TEST)
         return
     if truth is False:
@@ -109,7 +109,7 @@ def _review_gate(phase: Phase, workflow: Workflow, names: Names) -> Iterator[Rem
     # With parameters left open: one that is 0 may well switch a clause off.
     for clause in _conjuncts(condition):
         if find_fixed_truth([clause], Names(types=names.types)) is True:
-            problem = f"{clause.text} in the condition of {phase.name} can't fail: it holds whatever is measured"
+            problem = f"{clause.text} in the condition of {phase.name} can't fail: it is met whatever is measured"
             yield Remark(path=path, problem=problem, remedy=_NO_TEST)
     for name in phase.gate_1.guards:
         guard = workflow.guards[name].condition
@@ -123,7 +123,7 @@ def _review_guard(guard: Guard, names: Names) -> Iterator[Remark]:
     path = ("guards", guard.name, "condition")
     truth = find_fixed_truth([guard.condition], names)
     if truth is True:
-        problem = f"guard {guard.name} can't fail: it holds whatever is measured"
+        problem = f"guard {guard.name} can't fail: it is met whatever is measured"
         yield Remark(path=path, problem=problem, remedy=_NO_TEST)
     elif truth is False:
         problem = f"guard {guard.name} can never hold: it fails whatever is measured"

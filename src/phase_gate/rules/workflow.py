@@ -298,7 +298,7 @@ def _read_gate_1(fields: Fields, vocabulary: Vocabulary, guards: tuple[str, ...]
 def _check_gate_2(fields: Fields) -> None:
     """Refuse anything but the explicit signal, and both gates together."""
     _check_fixed(fields, "gate_2", "condition", _GATE_2, "Gate 2 is always the explicit signal")
-    _check_fixed(fields, "exit_allowed", "when", _EXIT_ALLOWED, "a phase ends only when both gates hold")
+    _check_fixed(fields, "exit_allowed", "when", _EXIT_ALLOWED, "a phase ends only when both gates are open")
 
 
 def _check_fixed(fields: Fields, key: str, inner: str, expected: str, why: str) -> None:

@@ -104,7 +104,7 @@ class Workbench:
         )
 
     def attempt(self, attempt: Attempt, *more: str) -> Tried:
-        """Do it in a fresh copy, step by step, and ask whether Gate 1 holds."""
+        """Do it in a fresh copy, step by step, and ask whether Gate 1 is open."""
         self._count += 1
         root = self._folder / f"attempt-{self._count}"
         shutil.copytree(self.origin(attempt.base), root, symlinks=True)

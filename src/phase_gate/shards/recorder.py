@@ -194,7 +194,7 @@ class ShardRecorder(SessionRecorder):
             pytest_said,
             meaning="gate1",
             tests=self._phase.tests,
-            holds=True,
+            is_open=True,
             is_trusted=self._problem is None,
             has_collection_errors=bool(self._witness.collection.errors) and not self._witness.interrupted,
         )

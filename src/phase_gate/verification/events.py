@@ -46,7 +46,7 @@ def move(verification: Verification, status: Status, **changes: Any) -> Verifica
 
 
 def exit_phase(verification: Verification) -> Verification:
-    """Both gates held: the task is approved, and what failed before is mended."""
+    """Both gates were open: the task is approved, and what failed before is mended."""
     return _recover(move(verification, Status.APPROVED), 3)
 
 

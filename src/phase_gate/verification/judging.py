@@ -183,15 +183,15 @@ def _verifying(verification: Verification) -> Advice:
 
 def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Advice:
     task = verification.spec.slug
-    if evaluation is not None and not evaluation.gate_1.satisfied:
+    if evaluation is not None and not evaluation.gate_1.is_open:
         for guard in evaluation.gate_1.guards:
-            if not guard.holds:
+            if not guard.passes:
                 named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
                 shown = f" ({', '.join(named[:3])})" if named else ""
                 return Advice("closed", f"{guard.name}: {guard.detail}{shown}", "", guard.remedy)
     return Advice(
         "waiting",
-        f"Gate 1 holds; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
+        f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
         command("verify bundle", task),
     )
 
@@ -210,7 +210,7 @@ def holds_back(verification: Verification) -> str:
 def _approved(verification: Verification) -> Advice:
     assert verification.review is not None
     weak = " (weak)" if verification.weak_because else ""
-    said = f"both gates hold: approved by {verification.review.by}{weak}"
+    said = f"both gates are open: approved by {verification.review.by}{weak}"
     if verification.commit:
         return Advice("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
     why = holds_back(verification)

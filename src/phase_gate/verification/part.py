@@ -33,7 +33,7 @@ class VerificationPart(Part):
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.spec.slug}"
         if value.commit:
             reason = f"approved, and committed as {value.commit[:10]}"
-            return Standing(holds=True, status="open", reason=reason, next_command=look)
+            return Standing(is_open=True, status="open", reason=reason, next_command=look)
         if evaluation is None or state.evaluation_is_stale:
             is_forked = evaluation is not None and state.is_forked
             status: Status = "unstarted" if evaluation is None else "stale"

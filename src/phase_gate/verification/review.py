@@ -143,10 +143,10 @@ def _unmet(session: TaskSession, change: Transaction, state: State, changes: Tas
     workflow, phase = session.rules(change)
     verdict = judge(state, workflow, phase, ABSENT, changes, at=change.at, root=str(session.project.root))
     gate = verdict.gate_1
-    if gate.satisfied:
+    if gate.is_open:
         return []
-    rows = [(f"{guard.name}: {guard.detail}", guard.remedy) for guard in gate.guards if not guard.holds]
-    clauses = [clause.text for clause in gate.clauses if clause.satisfied is not True]
+    rows = [(f"{guard.name}: {guard.detail}", guard.remedy) for guard in gate.guards if not guard.passes]
+    clauses = [clause.text for clause in gate.clauses if clause.met is not True]
     again = f"phase-gate explain --task {session.task}"
     return [*rows, *((f"{text} is not met", again) for text in clauses)]
 

@@ -15,7 +15,7 @@ from phase_gate.report.labels import headline, phase_class, tone
 from phase_gate.report.story.model import Story
 from phase_gate.workflow.metrics import show_value
 
-_MARKS = {True: ("✓", "holds", "good"), False: ("✗", "does not hold", "bad"), None: ("?", "unknown", "odd")}
+_MARKS = {True: ("✓", "met", "good"), False: ("✗", "unmet", "bad"), None: ("?", "unknown", "odd")}
 
 
 def render_head(story: Story) -> Html:
@@ -98,22 +98,20 @@ def _gate_1(verdict: Mapping[str, Any]) -> Html:
     for clause in gate["clauses"]:
         shown = "not measured" if clause["unknown"] else clause["shown"]
         shown += "".join(f" ({who})" for name, who in said.items() if name in clause["values"])
-        rows.append(_mark_row(clause["satisfied"], tag("code", clause["text"]), shown))
-    holding = [guard for guard in gate["guards"] if guard["satisfied"] and not guard["waived"]]
+        rows.append(_mark_row(clause["met"], tag("code", clause["text"]), shown))
+    met = [guard for guard in gate["guards"] if guard["met"] and not guard["waived"]]
     for guard in gate["guards"]:
-        if guard in holding:
+        if guard in met:
             continue
         waived = " (waived)" if guard["waived"] else ""
         remedy = tag("small", guard["remedy"], class_="remedy") if not guard["waived"] else None
-        rows.append(_mark_row(guard["satisfied"], f"{guard['name']}{waived}", join((guard["detail"], remedy))))
+        rows.append(_mark_row(guard["met"], f"{guard['name']}{waived}", join((guard["detail"], remedy))))
     kept = tag(
         "details",
-        tag("summary", f"{count(len(holding), 'guard')} on the evidence itself hold"),
-        tag("ul", *(tag("li", guard["name"]) for guard in holding), class_="names"),
+        tag("summary", f"{count(len(met), 'guard')} on the evidence itself hold"),
+        tag("ul", *(tag("li", guard["name"]) for guard in met), class_="names"),
     )
-    return _card(
-        "Gate 1", gate["name"], "holds" if gate["satisfied"] else "closed", gate["satisfied"], _marks(rows), kept
-    )
+    return _card("Gate 1", gate["name"], "open" if gate["open"] else "closed", gate["open"], _marks(rows), kept)
 
 
 def _gate_2(verdict: Mapping[str, Any]) -> Html:
@@ -127,7 +125,7 @@ def _gate_2(verdict: Mapping[str, Any]) -> Html:
         if gate["answer"] == "absent"
         else None,
     ]
-    return _card("Gate 2", "Explicit exit signal", SHOWN[gate["answer"]], gate["satisfied"], *said)
+    return _card("Gate 2", "Explicit exit signal", SHOWN[gate["answer"]], gate["open"], *said)
 
 
 def _card(label: str, name: str, answer: str, is_open: bool, *children: object) -> Html:
@@ -145,8 +143,8 @@ def _marks(rows: list[Html]) -> Html:
     return tag("ul", *rows, class_="marks")
 
 
-def _mark_row(satisfied: bool | None, name: object, value: object) -> Html:
-    sign, words, tone_of = _MARKS[satisfied]
+def _mark_row(met: bool | None, name: object, value: object) -> Html:
+    sign, words, tone_of = _MARKS[met]
     return tag(
         "li",
         tag("span", sign, aria_hidden="true", class_=f"mark tone-{tone_of}"),

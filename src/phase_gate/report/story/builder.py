@@ -118,7 +118,7 @@ class StoryBuilder:
             self._runs[run.id] = replace(
                 run,
                 says=evaluation["reason"],
-                gate_1=evaluation["gate_1"]["satisfied"],
+                gate_1=evaluation["gate_1"]["open"],
                 can_exit=evaluation["can_exit"],
             )
 

@@ -62,14 +62,14 @@ def _gates(story: Story) -> Iterator[str]:
         yield "No verdict yet: it comes with the first complete run."
         return
     gate_1, gate_2 = verdict["gate_1"], verdict["gate_2"]
-    yield f"| Gate 1: {as_text(gate_1['name'])} | | {'holds' if gate_1['satisfied'] else 'closed'} |"
+    yield f"| Gate 1: {as_text(gate_1['name'])} | | {'open' if gate_1['open'] else 'closed'} |"
     yield "| --- | --- | --- |"
     for clause in gate_1["clauses"]:
         shown = "not measured" if clause["unknown"] else clause["shown"]
-        yield f"| {_MARKS[clause['satisfied']]} | {as_code(clause['text'])} | {as_text(shown)} |"
+        yield f"| {_MARKS[clause['met']]} | {as_code(clause['text'])} | {as_text(shown)} |"
     for guard in gate_1["guards"]:
         waived = " (waived)" if guard["waived"] else ""
-        yield f"| {_MARKS[guard['satisfied']]} | {as_text(guard['name'])}{waived} | {as_text(guard['detail'])} |"
+        yield f"| {_MARKS[guard['met']]} | {as_text(guard['name'])}{waived} | {as_text(guard['detail'])} |"
     yield ""
     yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
 

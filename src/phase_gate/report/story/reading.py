@@ -32,7 +32,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
     builder, events, head = StoryBuilder(load), 0, ""
     lost: tuple[str, ...] = ()
-    standing = Standing(holds=False, status="closed", reason="")  # the damage is told instead, where there is some
+    standing = Standing(is_open=False, status="closed", reason="")  # the damage is told instead, where there is some
     try:
         for line in store.lines():
             read_event(line, builder.see)
@@ -72,6 +72,6 @@ def _with_damage(story: Story, damaged: list[StateError]) -> Story:
     if not damaged:
         return story
     first = damaged[0]
-    closed = Standing(holds=False, status="closed", reason=first.problem, next_hint=first.remedy)
+    closed = Standing(is_open=False, status="closed", reason=first.problem, next_hint=first.remedy)
     check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
     return replace(story, ledger=check, standing=closed)

@@ -81,7 +81,7 @@ class Clause(Value):
     #: Canonical text, with the NOTs that stand right before it.
     text: str
     #: None means unknown.
-    satisfied: bool | None
+    met: bool | None
     #: The names with a usable value.
     values: Mapping[str, MetricValue]
     #: The names without one.
@@ -97,7 +97,7 @@ class Clause(Value):
 class Outcome(Value, kw_only=False):
     """What a condition says for given values; None means unknown, which opens nothing."""
 
-    satisfied: bool | None
+    met: bool | None
     clauses: tuple[Clause, ...]
 
 
@@ -201,7 +201,7 @@ def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, cla
     inner, negations = strip_negations(node)
     if isinstance(inner, Leaf):
         clauses.append(_judge_clause(inner, negations, values, group))
-        return clauses[-1].satisfied
+        return clauses[-1].met
     verdict = _combine([_judge(part, values, group, clauses) for part in inner.parts], decisive=inner.word == "OR")
     return _negate(verdict, negations)
 
@@ -236,7 +236,7 @@ def _judge_clause(leaf: Leaf, negations: int, values: Mapping[str, MetricValue],
     prefix = "NOT " * negations
     return Clause(
         text=prefix + render(leaf),
-        satisfied=_negate(verdict, negations),
+        met=_negate(verdict, negations),
         values=known,
         unknown=(*missing, *unusable),
         shown=_show(leaf, prefix, known),
