@@ -85,7 +85,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], *, ke
 
 def _untrusted(name: str, known: Mapping[str, Any] | None, problem: str) -> Untrusted:
     row = None if known is None else known["row"]
-    return Untrusted(task=name, problem=problem, wave="" if row is None else row["wave"])
+    return Untrusted(task=name, problem=problem, wave="" if row is None else from_json(TaskRow, row).wave)
 
 
 def _stamps(folder: Path) -> list[tuple[str, list[int]]]:
