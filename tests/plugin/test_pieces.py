@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from phase_gate.recording.frozen.parts import PartsWitness
-from phase_gate.recording.frozen.resolving import Resolver
+from phase_gate.recording.frozen.pieces import Resolver
 from phase_gate.recording.settings import local_plugins
 from tests.support import Sample
 

@@ -14,9 +14,9 @@ from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import SessionFacts
+from phase_gate.shards.files import shard_from_json, shard_to_json
 from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.record import Shard, Split, collection_digest, to_ranges
-from phase_gate.shards.record_json import shard_from_json, shard_to_json
 from phase_gate.values import replace
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")

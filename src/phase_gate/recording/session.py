@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +16,12 @@ from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import split_id
+from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
+from phase_gate.gate.state import State
 from phase_gate.gate.test_parts import merge_parts
+from phase_gate.project import Project
 from phase_gate.recording.collection import names_in_source
 from phase_gate.recording.early import early_look
 from phase_gate.recording.extensions import gather_metrics
@@ -27,15 +32,15 @@ from phase_gate.recording.options import describe_narrowing, narrowed_files, see
 from phase_gate.recording.origin import Origin
 from phase_gate.recording.run import RecordedRun
 from phase_gate.recording.settings import local_plugins, take_settings, take_testpaths
-from phase_gate.recording.since_red import is_as_in_red
 from phase_gate.recording.tamper.oddities import look_for_oddities
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.storage import last_files
+from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.tree.beside import changed_before, is_shown
-from phase_gate.storage.tree.fingerprint import add_beside, changed_sources
+from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
 from phase_gate.values import replace
 
@@ -227,3 +232,40 @@ def missing_modules(run: RecordedRun) -> list[str]:
     except PhaseGateError:
         return []
     return modules
+
+
+# --- has anything changed since RED that a run could have read? If not, something else made the tests green
+
+
+def is_as_in_red(project: Project, objects: ObjectStore, state: State, tree: Tree, *, began: float) -> bool:
+    """Tell whether a run began on the very files that RED left: those of the tree, and all others that nobody ignores.
+
+    :param tree: as the run found it.
+    """
+    if state.freeze.red_bodies is None or not state.freeze.red_exited:
+        return False
+    red = objects.load(state.freeze.red_bodies)
+    if red.get("tree") != tree.shown or any(
+        tree.beside.get(path) != content for path, content in red["beside"].items()
+    ):
+        return False
+    since = objects.kept_at(state.freeze.red_bodies)
+    if state.measurement is not None:
+        # What the run before has written is no change. Whatever it saw, nothing may have changed since.
+        saw = any(row["slug"] == GREEN_WITHOUT_CHANGE for row in state.measurement.findings)
+        since = datetime.fromisoformat(state.last_run.at).timestamp() if saw and state.last_run is not None else None
+    if since is None:
+        return False
+    others = project.list_files(lambda path: path not in tree.files)
+    return not _are_written(project.root, others, since, began)
+
+
+def _are_written(root: Path, paths: Iterable[str], since: float, before: float) -> bool:
+    for path in paths:
+        try:
+            changed = os.stat(root / path).st_ctime
+        except OSError:
+            continue
+        if since < changed < before:
+            return True
+    return False
