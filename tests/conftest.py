@@ -28,6 +28,10 @@ collect_ignore = ["browser"]
 #: The project's own root, for tests that look at its files.
 ROOT = Path(__file__).parent.parent
 
+#: What changes an inner run: containers, CI systems and people set them.
+_FAMILIES = ("PHASE_GATE_", "PYTEST_ADDOPTS", "PYTHON", "GITHUB_", "GITLAB_", "GIT_")
+_OTHERS = frozenset({"CI", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES"})
+
 _NUMBERS = itertools.count()
 
 
@@ -49,7 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 def clean_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> pytest.MonkeyPatch:
     """Take away what would change an inner run, and give it a user's state directory of its own."""
     for name in list(os.environ):
-        if name.startswith(("PHASE_GATE_", "PYTEST_ADDOPTS", "GITHUB_", "GIT_")) or name in ("CI", "NO_COLOR"):
+        if name != "PYTHONPATH" and (name in _OTHERS or name.startswith(_FAMILIES)):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(home))
     # Not made: of thousands of tests few write there, and looking for a free number takes longer with each of them.
