@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.agents.table import AGENT_NAMES, load_agent
-from phase_gate.cli.doctor import Look
+from phase_gate.cli.doctor import Diagnosis
 from tests.cli.conftest import Begin, Desk
 
 SETTINGS = '{\n  // mine\n  "env": {"A": "b"},\n  "hooks": {"Stop": []} // end\n}\n'
@@ -160,8 +160,8 @@ def test_who_may_read_the_settings_stays(begin: Begin) -> None:
 
 def look(desk: Desk, agent: str, monkeypatch: pytest.MonkeyPatch, program: str = PROGRAM) -> tuple[str, str] | None:
     """Return what doctor says of an agent. Starting pytest to ask it for the plugin is left out."""
-    answer = Look(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    answer = Diagnosis(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
     looks = {row["what"]: (row["mark"], row["says"]) for row in desk.json("doctor", "--program", program)["looks"]}
     return looks.get(agent)
 

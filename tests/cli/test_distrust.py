@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from phase_gate.cli import COMMANDS
-from phase_gate.cli.doctor import look_at_package
+from phase_gate.cli.doctor import check_package
 from phase_gate.storage.adoption import adopt_key
 from phase_gate.storage.store import TaskStore
 from tests.cli.conftest import Begin, Desk
@@ -70,7 +70,7 @@ def desk(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Desk:
     desk = begin("green")
     (desk.root / "said.txt").write_text("All is done.\n", encoding="utf-8")
     # Which plugin pytest loads is asked of a process, and says nothing about the state.
-    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: look_at_package())
+    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: check_package())
     return desk
 
 

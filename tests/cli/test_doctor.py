@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.cli.doctor import Look
+from phase_gate.cli.doctor import Diagnosis
 from phase_gate.selftest import runner
 from phase_gate.selftest.rows import BAD, TABLE, Attempt, Row
 from tests.cli.conftest import Begin, Desk
@@ -39,8 +39,8 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     """For looks at other things: starting pytest to ask it takes longer than all of them."""
-    answer = Look(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    answer = Diagnosis(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
 def look(desk: Desk, *arguments: str) -> dict[str, tuple[str, str]]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from phase_gate.cli import COMMANDS
-from phase_gate.cli.doctor import Look
+from phase_gate.cli.doctor import Diagnosis
 from phase_gate.cli.verify import ACTIONS
 from tests.cli.conftest import Begin, Desk
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
@@ -104,8 +104,8 @@ def look(desk: Desk, folder: Folder, words: tuple[str, ...], monkeypatch: pytest
 @pytest.fixture
 def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     """`doctor` starts pytest, which takes long, and runs the project's own code: that is what it is asked for."""
-    answer = Look(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("phase_gate.cli.doctor.look_at_plugin", lambda start: answer)
+    answer = Diagnosis(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
 @pytest.mark.usefixtures("unasked")

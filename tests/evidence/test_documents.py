@@ -13,7 +13,7 @@ import pytest
 
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents import PROVIDER
-from phase_gate.evidence.documents.look import NO_PARSER
+from phase_gate.evidence.documents.measuring import NO_PARSER
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.report.markdown import render_markdown
@@ -465,7 +465,7 @@ def test_without_a_memory_no_link_is_looked_at(plain: Folder) -> None:
 
 LOADED = (
     "import sys\n"
-    "ours = ('evidence.documents.look', 'evidence.documents.rules', 'evidence.documents.diagrams')\n"
+    "ours = ('evidence.documents.measuring', 'evidence.documents.rules', 'evidence.documents.diagrams')\n"
     "heavy = ('markdown_it', 'merman', *(f'phase_gate.{name}' for name in ours))\n"
     "print(*(name for name in heavy if name in sys.modules))"
 )

@@ -13,10 +13,10 @@ from phase_gate.errors import DocumentError, VoteError
 from phase_gate.gate.measured import Remembered
 from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
-from phase_gate.pipeline.look import Drifted, Look, Seen, fault_of
 from phase_gate.pipeline.model import Failure, Pipeline, Request, Vote
 from phase_gate.pipeline.order import due_requests, entry_data, following
 from phase_gate.pipeline.recovery import measure_drift, problem_of_record
+from phase_gate.pipeline.seen import Drifted, SeenArtifact, SeenProject, fault_of
 from phase_gate.pipeline.verdict import why_stuck
 from phase_gate.pipeline.votes import parse_vote
 from phase_gate.rules.files import load_shipped_workflow
@@ -177,15 +177,19 @@ PLAN = Artifact(name="plan", path="plan.md")
 @pytest.mark.parametrize(
     ("seen", "artifact", "words"),
     [
-        (Seen(), PLAN, "is missing"),
-        (Seen(), Artifact(name="s", path="s", schema="snapshot"), "phase-gate pipeline snapshot makes it"),
-        (Seen(files=("plan.md",), digest="new", problems=("3 words",)), PLAN, "3 words"),
-        (Seen(files=("plan.md",), digest="old"), PLAN, "before this attempt began"),
-        (Seen(files=("plan.md",), digest="old"), Artifact(name="p", path="p", made="phase"), "before this phase began"),
-        (Seen(files=("plan.md",), digest="new"), PLAN, ""),
+        (SeenArtifact(), PLAN, "is missing"),
+        (SeenArtifact(), Artifact(name="s", path="s", schema="snapshot"), "phase-gate pipeline snapshot makes it"),
+        (SeenArtifact(files=("plan.md",), digest="new", problems=("3 words",)), PLAN, "3 words"),
+        (SeenArtifact(files=("plan.md",), digest="old"), PLAN, "before this attempt began"),
+        (
+            SeenArtifact(files=("plan.md",), digest="old"),
+            Artifact(name="p", path="p", made="phase"),
+            "before this phase began",
+        ),
+        (SeenArtifact(files=("plan.md",), digest="new"), PLAN, ""),
     ],
 )
-def test_why_an_artifact_does_not_count(seen: Seen, artifact: Artifact, words: str) -> None:
+def test_why_an_artifact_does_not_count(seen: SeenArtifact, artifact: Artifact, words: str) -> None:
     fault = fault_of(seen, artifact, old=("older", "old"), tree="t")
     assert (words in fault) if words else not fault
 
@@ -275,8 +279,8 @@ def test_when_a_failure_ends_the_pipeline(
 
 
 def drifted(**changes: Any) -> list[tuple[str, str]]:
-    look = Look(artifacts={}, constitution={}, tree="", drift=Drifted(**changes))
-    return [(each.id, each.proof) for each in measure_drift(look, WORKFLOW, PHASES["REVIEW"]).findings]
+    project = SeenProject(artifacts={}, constitution={}, tree="", drift=Drifted(**changes))
+    return [(each.id, each.proof) for each in measure_drift(project, WORKFLOW, PHASES["REVIEW"]).findings]
 
 
 def test_the_same_drift_is_the_same_request() -> None:

@@ -24,9 +24,9 @@ from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import measure
-from phase_gate.pipeline.look import Look, Seen
 from phase_gate.pipeline.model import Failure, Pipeline, Request, find_pipeline
 from phase_gate.pipeline.order import budget, entry_data, main_line
+from phase_gate.pipeline.seen import SeenArtifact, SeenProject
 from phase_gate.pipeline.verdict import Plan, decided, failure_events, made
 from phase_gate.rules.files import load_shipped_guards
 from phase_gate.rules.workflow import parse_workflow
@@ -156,8 +156,10 @@ class World:
         if phase is None or pipeline is None or state.exited:
             return
         targets = ["", "", *main_line(self.workflow), "MEND", DONE]
-        seen = {name: Seen(files=(name,) if digest else (), digest=digest) for name, digest in self.files.items()}
-        seen = {name: seen.get(name, Seen()) for name in (*ARTIFACTS, "record")}
+        seen = {
+            name: SeenArtifact(files=(name,) if digest else (), digest=digest) for name, digest in self.files.items()
+        }
+        seen = {name: seen.get(name, SeenArtifact()) for name in (*ARTIFACTS, "record")}
         cause = RootCause(
             failed_phase=pipeline.failed_phase or NAMES[0],
             summary="s",
@@ -165,7 +167,7 @@ class World:
             rewind_to=self.draw(st.sampled_from(targets)),
         )
         seen["record"] = replace(seen["record"], document=cause)
-        evidence = measure(Look(artifacts=seen, constitution={}, tree=""), pipeline, self.workflow, phase)
+        evidence = measure(SeenProject(artifacts=seen, constitution={}, tree=""), pipeline, self.workflow, phase)
         reading = reading or self.draw(st.sampled_from([ABSENT, Reading(answer="done")]))
         evaluation = evaluate_without_run(
             state, self.workflow, phase, reading, evidence=evidence, tree="t", at=AT, root="/"

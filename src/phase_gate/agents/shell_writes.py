@@ -63,27 +63,27 @@ class Written(Value, kw_only=False):
     is_put_back: bool = False
 
 
-def find_writes(command: str, look: Look = lambda path: "") -> tuple[Written, ...]:
+def find_writes(command: str, kind_of: KindOf = lambda path: "") -> tuple[Written, ...]:
     """Return what the command writes, from where it starts.
 
-    :param look: what a word names, where only that tells it from a branch, or a file from the folder it goes into.
+    :param kind_of: what a word names, where only that tells it from a branch, or a file from the folder it goes into.
     """
-    return tuple(dict.fromkeys(_in_command(command, "", look, _DEPTH)))
+    return tuple(dict.fromkeys(_in_command(command, "", kind_of, _DEPTH)))
 
 
-def _in_command(command: str, folder: str, look: Look, depth: int) -> Iterator[Written]:
+def _in_command(command: str, folder: str, kind_of: KindOf, depth: int) -> Iterator[Written]:
     text, bodies = _without_texts(command)
     text = text[:_LONGEST]
     for body in bodies:
         yield from (Written(_join(folder, path)) for path in patched_paths(body))
     for inner in _substitutions(text):
         if depth:
-            yield from _in_command(inner, folder, look, depth - 1)
+            yield from _in_command(inner, folder, kind_of, depth - 1)
     for words in _simple_commands(text):
         if words[:1] == ["cd"]:
             folder = _join(folder, words[1]) if len(words) > 1 else folder
             continue
-        yield from _in_words(words, folder, look, depth)
+        yield from _in_words(words, folder, kind_of, depth)
 
 
 def _join(folder: str, path: str) -> str:
@@ -133,7 +133,7 @@ def _simple_commands(text: str) -> Iterator[list[str]]:
     yield words
 
 
-def _in_words(words: Sequence[str], folder: str, look: Look, depth: int) -> Iterator[Written]:
+def _in_words(words: Sequence[str], folder: str, kind_of: KindOf, depth: int) -> Iterator[Written]:
     rest: list[str] = []
     given = iter(words)
     for word in given:
@@ -151,11 +151,11 @@ def _in_words(words: Sequence[str], folder: str, look: Look, depth: int) -> Iter
     if name in _SHELLS or name == "eval":
         inner = _inner_command(name, arguments)
         if inner is not None and depth:
-            yield from _in_command(inner, folder, look, depth - 1)
+            yield from _in_command(inner, folder, kind_of, depth - 1)
     elif name == "git":
-        yield from _of_git(arguments, folder, look)
+        yield from _of_git(arguments, folder, kind_of)
     else:
-        here: Look = lambda path: look(_join(folder, path))  # noqa: E731
+        here: KindOf = lambda path: kind_of(_join(folder, path))  # noqa: E731
         yield from (Written(_join(folder, path)) for path in program_paths(name, arguments, here))
 
 
@@ -185,7 +185,7 @@ def _inner_command(name: str, arguments: list[str]) -> str | None:
     return None
 
 
-def _of_git(arguments: list[str], folder: str, look: Look) -> Iterator[Written]:
+def _of_git(arguments: list[str], folder: str, kind_of: KindOf) -> Iterator[Written]:
     """Yield what git puts back, takes away or moves."""
     words = list(arguments)
     while words and words[0].startswith("-"):
@@ -194,7 +194,7 @@ def _of_git(arguments: list[str], folder: str, look: Look) -> Iterator[Written]:
         words = words[2:] if words[0] in _GIT_WORDS else words[1:]
     if words:
         verb, rest = words[0], words[1:]
-        for path in git_paths(verb, rest, lambda path: look(_join(folder, path))):
+        for path in git_paths(verb, rest, lambda path: kind_of(_join(folder, path))):
             takes_ignored = verb == "clean" and any(re.match(r"-[a-zA-Z]*[xX]", word) for word in rest)
             yield Written(_join(folder, path), verb not in ("rm", "mv") and not takes_ignored)
 
@@ -204,7 +204,7 @@ def _of_git(arguments: list[str], folder: str, look: Look) -> Iterator[Written]:
 
 #: What a word names: a file, a folder, or nothing that is there.
 Kind = Literal["file", "folder", ""]
-Look = Callable[[str], Kind]
+KindOf = Callable[[str], Kind]
 
 #: All their words are files that change or go.
 _ALL_WORDS = frozenset({"rm", "unlink", "shred", "truncate", "tee", "rmdir"})
@@ -226,7 +226,7 @@ def patched_paths(patch: str) -> tuple[str, ...]:
     )
 
 
-def program_paths(name: str, arguments: list[str], look: Look) -> Iterator[str]:
+def program_paths(name: str, arguments: list[str], kind_of: KindOf) -> Iterator[str]:
     if name in _IN_PLACE:
         yield from _of_editor(arguments)
     elif name == "dd":
@@ -238,7 +238,7 @@ def program_paths(name: str, arguments: list[str], look: Look) -> Iterator[str]:
     elif name in _ALL_WORDS:
         yield from _plain(name, arguments)
     elif name in _LAST_WORD:
-        yield from _of_copy(name, arguments, look)
+        yield from _of_copy(name, arguments, kind_of)
 
 
 def _plain(name: str, arguments: list[str]) -> list[str]:
@@ -257,7 +257,7 @@ def _plain(name: str, arguments: list[str]) -> list[str]:
     return words
 
 
-def _of_copy(name: str, arguments: list[str], look: Look) -> Iterator[str]:
+def _of_copy(name: str, arguments: list[str], kind_of: KindOf) -> Iterator[str]:
     words = _plain(name, arguments)
     into = [word for option, word in pairwise(arguments) if option == "-t"]
     target = into[0] if into else words.pop() if words else ""
@@ -265,7 +265,7 @@ def _of_copy(name: str, arguments: list[str], look: Look) -> Iterator[str]:
         return  # there is nothing that could go there
     if name == "mv":
         yield from words
-    if into or len(words) > 1 or target.endswith("/") or look(target) == "folder":
+    if into or len(words) > 1 or target.endswith("/") or kind_of(target) == "folder":
         yield from (posixpath.join(target, posixpath.basename(word.rstrip("/"))) for word in words)
     else:
         yield target
@@ -299,7 +299,7 @@ def _of_find(arguments: list[str]) -> Iterator[str]:
         yield from (posixpath.join(folder, "**", name) for name in names) if names else (folder,)
 
 
-def git_paths(verb: str, rest: list[str], look: Look) -> Iterator[str]:
+def git_paths(verb: str, rest: list[str], kind_of: KindOf) -> Iterator[str]:
     plain = _plain(verb, rest)
     given = {*rest}
     if verb in ("rm", "mv"):
@@ -313,7 +313,7 @@ def git_paths(verb: str, rest: list[str], look: Look) -> Iterator[str]:
         if "--" in rest:
             yield from rest[rest.index("--") + 1 :]
         elif not {"-b", "-B", "--orphan"} & given:
-            yield from (word for word in plain if word == "." or look(word))
+            yield from (word for word in plain if word == "." or kind_of(word))
     elif verb == "stash":
         if not rest or rest[0] not in _STASH_LOOKS:
             yield "."

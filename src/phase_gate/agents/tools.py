@@ -61,11 +61,11 @@ def _by_shell(given: Document, *, root: Path, folder: Path) -> Iterator[Write]:
     if isinstance(inside, str):
         folder = folder / inside
 
-    def look(path: str) -> Kind:
+    def kind_of(path: str) -> Kind:
         place = os.path.join(folder, os.path.expanduser(path))
         return "folder" if os.path.isdir(place) else "file" if os.path.exists(place) else ""
 
-    for written in find_writes(str(command), look):
+    for written in find_writes(str(command), kind_of):
         for path in _names(written.path, root, folder):
             yield Write(path=path, before=_read(root / path), is_put_back=written.is_put_back)
 

@@ -35,7 +35,7 @@ class Write(Value):
     is_put_back: bool = False
 
 
-class Scene(Value):
+class WriteContext(Value):
     """What the rules look at."""
 
     #: From the root.
@@ -56,15 +56,15 @@ class Scene(Value):
 _RANK = {"deny": 2, "ask": 1, "block": 0, "allow": 0}
 
 
-def decide_writes(writes: Iterable[Write], scene: Scene) -> HookAnswer:
+def decide_writes(writes: Iterable[Write], context: WriteContext) -> HookAnswer:
     """Return the strictest answer of all."""
-    return max((_decide(write, scene) for write in writes), key=lambda answer: _RANK[answer.verdict], default=ALLOW)
+    return max((_decide(write, context) for write in writes), key=lambda answer: _RANK[answer.verdict], default=ALLOW)
 
 
-def decide_writes_in_doubt(writes: Iterable[Write], scene: Scene, problem: str, remedy: str) -> HookAnswer:
+def decide_writes_in_doubt(writes: Iterable[Write], context: WriteContext, problem: str, remedy: str) -> HookAnswer:
     """Return the answer where the state can't be trusted: nothing in the project is written until it is."""
     for write in writes:
-        ours = _decide_about_state(write, scene)
+        ours = _decide_about_state(write, context)
         if ours is not None:
             return ours
         if not write.path.startswith(("/", "../")):
@@ -73,24 +73,24 @@ def decide_writes_in_doubt(writes: Iterable[Write], scene: Scene, problem: str, 
     return ALLOW
 
 
-def _decide(write: Write, scene: Scene) -> HookAnswer:
-    ours = _decide_about_state(write, scene)
+def _decide(write: Write, context: WriteContext) -> HookAnswer:
+    ours = _decide_about_state(write, context)
     if ours is not None:
         return ours
-    if any(_covers(write.path, file) for file in scene.hook_files):
+    if any(_covers(write.path, file) for file in context.hook_files):
         reason = f"{write.path} tells the agent to ask the gate; a person decides whether it changes"
         return HookAnswer(
             verdict="ask", reason=reason, next_hint="phase-gate doctor shows whether the hook still answers"
         )
-    if scene.frozen is not None:
-        return _decide_frozen(write, scene, scene.frozen)
-    return _decide_early(write, scene) if scene.is_red else ALLOW
+    if context.frozen is not None:
+        return _decide_frozen(write, context, context.frozen)
+    return _decide_early(write, context) if context.is_red else ALLOW
 
 
-def _decide_about_state(write: Write, scene: Scene) -> HookAnswer | None:
-    is_inside = write.path == scene.state_folder or write.path.startswith(f"{scene.state_folder}/")
+def _decide_about_state(write: Write, context: WriteContext) -> HookAnswer | None:
+    is_inside = write.path == context.state_folder or write.path.startswith(f"{context.state_folder}/")
     # Git leaves alone what it ignores.
-    if not is_inside and (write.is_put_back or not _covers(write.path, scene.state_folder)):
+    if not is_inside and (write.is_put_back or not _covers(write.path, context.state_folder)):
         return None
     reason = f"{write.path} holds the gate's own record: only the gate writes it"
     return HookAnswer(
@@ -103,37 +103,37 @@ def _decide_about_state(write: Write, scene: Scene) -> HookAnswer | None:
 # --- once tests are frozen
 
 
-def _decide_frozen(write: Write, scene: Scene, frozen: Frozen) -> HookAnswer:
-    hit = next((file for file in scene.rules if _covers(write.path, file)), None)
+def _decide_frozen(write: Write, context: WriteContext, frozen: Frozen) -> HookAnswer:
+    hit = next((file for file in context.rules if _covers(write.path, file)), None)
     if hit is None and _is_settings(write):
         hit = write.path
     if hit is not None:
-        return _refuse(write, scene, f"{hit} sets the rules of this cycle, which began with others")
+        return _refuse(write, context, f"{hit} sets the rules of this cycle, which began with others")
     if write.path in SHARED_FILES:
-        return _decide_shared(write, scene)
+        return _decide_shared(write, context)
     changed = next(_changes(write, frozen), None)
-    return ALLOW if changed is None else _refuse(write, scene, changed)
+    return ALLOW if changed is None else _refuse(write, context, changed)
 
 
-def _refuse(write: Write, scene: Scene, reason: str) -> HookAnswer:
-    way_back = f'phase-gate rewind {scene.first.lower()} --reason "...", then change it'
+def _refuse(write: Write, context: WriteContext, reason: str) -> HookAnswer:
+    way_back = f'phase-gate rewind {context.first.lower()} --reason "...", then change it'
     if write.is_put_back:
         # It may be the honest way to take a change back, and it may lose the tests of this cycle.
         return HookAnswer(verdict="ask", reason=f"{reason}; git would put {write.path} back", next_hint=way_back)
-    return HookAnswer(verdict="deny", reason=f"{reason} ({scene.phase})", next_hint=way_back)
+    return HookAnswer(verdict="deny", reason=f"{reason} ({context.phase})", next_hint=way_back)
 
 
 def _is_settings(write: Write) -> bool:
     return write.path in PYTEST_FILES and write.after != write.before
 
 
-def _decide_shared(write: Write, scene: Scene) -> HookAnswer:
+def _decide_shared(write: Write, context: WriteContext) -> HookAnswer:
     if write.after is None:
-        reason = f"{write.path} may set options of pytest, which must stay as they are ({scene.phase})"
+        reason = f"{write.path} may set options of pytest, which must stay as they are ({context.phase})"
         return HookAnswer(verdict="ask", reason=reason, next_hint="leave pytest's section as it is")
     if pytest_section(write.path, write.before or "") == pytest_section(write.path, write.after):
         return ALLOW
-    return _refuse(write, scene, f"{write.path} sets options of pytest, and tests are frozen with them")
+    return _refuse(write, context, f"{write.path} sets options of pytest, and tests are frozen with them")
 
 
 def pytest_section(path: str, text: str) -> object:
@@ -214,7 +214,7 @@ def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
 # --- before there is a failing test
 
 
-def _decide_early(write: Write, scene: Scene) -> HookAnswer:
+def _decide_early(write: Write, context: WriteContext) -> HookAnswer:
     if write.before is None or not write.path.endswith(".py") or _TEST_FILE.search(write.path):
         return ALLOW
     if write.after is not None:
@@ -222,9 +222,9 @@ def _decide_early(write: Write, scene: Scene) -> HookAnswer:
 
         if only_adds_stubs(write.before, write.after):
             return ALLOW
-    reason = f"{scene.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
+    reason = f"{context.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
     return HookAnswer(
-        verdict="ask", reason=reason, next_hint=f"pytest --phase={scene.phase.lower()} shows the tests fail"
+        verdict="ask", reason=reason, next_hint=f"pytest --phase={context.phase.lower()} shows the tests fail"
     )
 
 

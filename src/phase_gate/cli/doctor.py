@@ -42,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    looks = list(_look_around(call))
-    rows = [f"{_SIGNS[look.mark]} {look.what:14}{look.says}" for look in looks]
-    document: dict[str, object] = {"looks": [as_dict(look) for look in looks]}
-    is_well = all(look.mark != "bad" for look in looks)
+    found = list(_check_all(call))
+    rows = [f"{_SIGNS[each.mark]} {each.what:14}{each.says}" for each in found]
+    document: dict[str, object] = {"looks": [as_dict(each) for each in found]}
+    is_well = all(each.mark != "bad" for each in found)
     if call.arguments.self_test:
         from phase_gate.selftest.runner import try_all
 
@@ -62,20 +62,20 @@ def _show(text: str) -> None:
     say(text, flush=True)
 
 
-def _look_around(call: Call) -> Iterator[Look]:
-    yield look_at_package()
-    yield look_at_plugin(call.start)
+def _check_all(call: Call) -> Iterator[Diagnosis]:
+    yield check_package()
+    yield check_plugin(call.start)
     try:
         project = call.project()
     except PhaseGateError as error:
-        yield Look(what="configuration", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        yield Diagnosis(what="configuration", mark="bad", says=f"{error.problem}; try: {error.remedy}")
         return
-    yield Look(what="root", mark="good", says=str(project.root))
-    yield look_at_folder(project)
-    yield from look_at_state(call.store(project))
-    yield look_at_file_system(project)
-    yield from look_at_git(project)
-    yield from look_at_agents(project, call.arguments.program)
+    yield Diagnosis(what="root", mark="good", says=str(project.root))
+    yield check_folder(project)
+    yield from check_state(call.store(project))
+    yield check_file_system(project)
+    yield from check_git(project)
+    yield from check_agents(project, call.arguments.program)
 
 
 # --- what `phase-gate doctor` looks at: one function a thing. They look and change nothing
@@ -91,7 +91,7 @@ _OURS = (b"phase-gate", b"phase_gate", b"--phase")
 _NAMED = 3
 
 
-class Look(Value):
+class Diagnosis(Value):
     """One thing that was looked at."""
 
     what: str
@@ -99,11 +99,11 @@ class Look(Value):
     says: str
 
 
-def look_at_package() -> Look:
-    return Look(what="package", mark="good", says=f"pytest-phase-gate {__version__} in {_home()}")
+def check_package() -> Diagnosis:
+    return Diagnosis(what="package", mark="good", says=f"pytest-phase-gate {__version__} in {_home()}")
 
 
-def look_at_plugin(start: Path) -> Look:
+def check_plugin(start: Path) -> Diagnosis:
     """Ask a real pytest: the plugin may be switched off, or come from somewhere else."""
     from phase_gate.selftest.runner import MARK
 
@@ -118,54 +118,56 @@ def look_at_plugin(start: Path) -> Look:
     answers = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
     if not answers:
         said = (done.stderr.strip() or done.stdout.strip() or "it says nothing").splitlines()[-1]
-        return Look(what="plugin", mark="bad", says=f"pytest does not start here: {said}")
+        return Diagnosis(what="plugin", mark="bad", says=f"pytest does not start here: {said}")
     file = json.loads(answers[0])["plugin"]
     if file is None:
         says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
-        return Look(what="plugin", mark="bad", says=says)
+        return Diagnosis(what="plugin", mark="bad", says=says)
     if os.path.realpath(os.path.dirname(file)) != os.path.realpath(_home()):
-        return Look(
+        return Diagnosis(
             what="plugin", mark="bad", says=f"loaded by pytest from {file}: this command is another installation"
         )
-    return Look(what="plugin", mark="good", says=f"loaded by pytest from {file}")
+    return Diagnosis(what="plugin", mark="good", says=f"loaded by pytest from {file}")
 
 
-def look_at_folder(project: Project) -> Look:
+def check_folder(project: Project) -> Diagnosis:
     folder = project.folder
     if not folder.exists():
-        return Look(what="state folder", mark="note", says="not there yet: the first run makes it")
+        return Diagnosis(what="state folder", mark="note", says="not there yet: the first run makes it")
     if not folder.is_dir():
-        return Look(what="state folder", mark="bad", says=f"{folder} is a file, not a folder")
+        return Diagnosis(what="state folder", mark="bad", says=f"{folder} is a file, not a folder")
     if not os.access(folder, os.W_OK):
-        return Look(what="state folder", mark="bad", says=f"{folder} can't be written")
-    return Look(what="state folder", mark="good", says=str(folder))
+        return Diagnosis(what="state folder", mark="bad", says=f"{folder} can't be written")
+    return Diagnosis(what="state folder", mark="good", says=str(folder))
 
 
-def look_at_state(store: TaskStore) -> Iterator[Look]:
+def check_state(store: TaskStore) -> Iterator[Diagnosis]:
     """Yield lock and ledger, and the project's own hooks as the last run saw them."""
     if not is_free(store.lock_file):
         # Whoever holds it may be writing: what is there now says nothing.
-        yield Look(what="lock", mark="note", says="held by a run or command right now: look again later")
+        yield Diagnosis(what="lock", mark="note", says="held by a run or command right now: look again later")
         return
-    yield Look(what="lock", mark="good", says="free")
+    yield Diagnosis(what="lock", mark="good", says="free")
     try:
         opened = store.look()
         hooks = _last_hooks(store)
     except PhaseGateError as error:
-        yield Look(what="ledger", mark="bad", says=f"{error.problem}; try: {error.remedy}")
+        yield Diagnosis(what="ledger", mark="bad", says=f"{error.problem}; try: {error.remedy}")
         return
-    yield Look(what="ledger", mark="good", says=f"{opened.serial} events, intact")
-    yield _look_at_hooks(hooks)
+    yield Diagnosis(what="ledger", mark="good", says=f"{opened.serial} events, intact")
+    yield _check_hooks(hooks)
 
 
-def _look_at_hooks(hooks: list[str] | None) -> Look:
+def _check_hooks(hooks: list[str] | None) -> Diagnosis:
     if hooks is None:
-        return Look(what="pytest hooks", mark="note", says="no run yet: the first one looks for hooks of the project's")
+        return Diagnosis(
+            what="pytest hooks", mark="note", says="no run yet: the first one looks for hooks of the project's"
+        )
     if not hooks:
-        return Look(what="pytest hooks", mark="good", says="the project has none that could change a result")
+        return Diagnosis(what="pytest hooks", mark="good", says="the project has none that could change a result")
     more = f" and {len(hooks) - _NAMED} more" if len(hooks) > _NAMED else ""
     says = f"the project's own could change a result, so each is watched: {', '.join(hooks[:_NAMED])}{more}"
-    return Look(what="pytest hooks", mark="note", says=says)
+    return Diagnosis(what="pytest hooks", mark="note", says=says)
 
 
 def _last_hooks(store: TaskStore) -> list[str] | None:
@@ -177,42 +179,46 @@ def _last_hooks(store: TaskStore) -> list[str] | None:
     return found
 
 
-def look_at_file_system(project: Project) -> Look:
+def check_file_system(project: Project) -> Diagnosis:
     warning = network_warning(project.root)
     kind = filesystem_type(project.root) or "unknown"
-    return Look(what="file system", mark="note" if warning else "good", says=warning or kind)
+    return Diagnosis(what="file system", mark="note" if warning else "good", says=warning or kind)
 
 
-def look_at_git(project: Project) -> Iterator[Look]:
+def check_git(project: Project) -> Iterator[Diagnosis]:
     hooks = find_hooks(project.root)
     if hooks is None:
         says = "not used: files are compared by walking the folder"
-        yield Look(what="git", mark="note", says=says)
+        yield Diagnosis(what="git", mark="note", says=says)
         return
     try:
         foreign = sorted(foreign_filters(str(project.root)))
         run_git(str(project.root), "rev-parse", "--git-dir")
     except NoGitError:
-        yield Look(what="git", mark="note", says="not asked: the settings of this repository can't be looked through")
+        yield Diagnosis(
+            what="git", mark="note", says="not asked: the settings of this repository can't be looked through"
+        )
         return
-    yield Look(what="git", mark="good", says="looks at the tree")
+    yield Diagnosis(what="git", mark="good", says="looks at the tree")
     if foreign:
         says = f"{', '.join(foreign)}: the repository's own, so not run to look; files behind it count by their bytes"
-        yield Look(what="git filters", mark="note", says=says)
-    yield _look_at_git_hooks(hooks, project.root)
+        yield Diagnosis(what="git filters", mark="note", says=says)
+    yield _check_git_hooks(hooks, project.root)
 
 
-def _look_at_git_hooks(folder: Path, root: Path) -> Look:
+def _check_git_hooks(folder: Path, root: Path) -> Diagnosis:
     asking = [name for name in GIT_HOOKS if _asks_us(folder / name, root)]
     # Git passes over a hook that it may not execute, and says so only in a hint.
     dead = [name for name in asking if not os.access(folder / name, os.X_OK)]
     if dead:
-        return Look(what="git hooks", mark="bad", says=f"{dead[0]} asks phase-gate, but is not executable: chmod +x")
+        return Diagnosis(
+            what="git hooks", mark="bad", says=f"{dead[0]} asks phase-gate, but is not executable: chmod +x"
+        )
     if asking:
-        return Look(
+        return Diagnosis(
             what="git hooks", mark="good", says=f"{' and '.join(asking)} ask{'s' * (len(asking) == 1)} phase-gate"
         )
-    return Look(what="git hooks", mark="note", says=f"neither {' nor '.join(GIT_HOOKS)} asks phase-gate")
+    return Diagnosis(what="git hooks", mark="note", says=f"neither {' nor '.join(GIT_HOOKS)} asks phase-gate")
 
 
 def _asks_us(hook: Path, root: Path) -> bool:
@@ -245,7 +251,7 @@ _TIMEOUT = 30
 _PLAIN = re.compile(r"[\w./@:+=-]+( [\w./@:+=-]+)*", re.ASCII)
 
 
-def look_at_agents(project: Project, program: str = PROGRAM) -> Iterator[Look]:
+def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis]:
     """Yield one look for each agent that is told to ask us.
 
     :param program: how agents call us, as the user says who looks.
@@ -257,22 +263,22 @@ def look_at_agents(project: Project, program: str = PROGRAM) -> Iterator[Look]:
             continue
         commands = find_commands(text, agent)
         if commands:
-            yield _look(agent, commands, project.root, program)
+            yield _check(agent, commands, project.root, program)
 
 
-def _look(agent: Agent, commands: dict[str, str], root: Path, program: str) -> Look:
+def _check(agent: Agent, commands: dict[str, str], root: Path, program: str) -> Diagnosis:
     for event, command in commands.items():
         if command != agent.command(program, event):
             says = f"{event}: {command!r} was not run: it is not what init writes; {_way(agent, event, command)}"
-            return Look(what=agent.name, mark="note", says=says)
+            return Diagnosis(what=agent.name, mark="note", says=says)
         problem = _try(agent, event, command, root)
         if problem:
-            return Look(what=agent.name, mark="bad", says=f"{event}: {problem}")
+            return Diagnosis(what=agent.name, mark="bad", says=f"{event}: {problem}")
     missing = {agent.stop_event, agent.tool_event} - commands.keys()
     if missing:
         says = f"{missing.pop()} is not asked about: phase-gate init --agent {agent.name}"
-        return Look(what=agent.name, mark="note", says=says)
-    return Look(what=agent.name, mark="good", says=f"its hooks in {agent.settings} answer")
+        return Diagnosis(what=agent.name, mark="note", says=says)
+    return Diagnosis(what=agent.name, mark="good", says=f"its hooks in {agent.settings} answer")
 
 
 def _way(agent: Agent, event: str, command: str) -> str:

@@ -26,7 +26,7 @@ from phase_gate.values import as_dict
 
 if TYPE_CHECKING:
     from phase_gate.agents.agent import Agent, Document, ToolCall
-    from phase_gate.agents.write_rules import Scene
+    from phase_gate.agents.write_rules import WriteContext
     from phase_gate.task import Task
 
 #: Where agents say which folder they were started in: the one that they are in now may be any.
@@ -145,7 +145,7 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
     from phase_gate.agents.tools import find_file_writes
-    from phase_gate.agents.write_rules import Scene, decide_writes, decide_writes_in_doubt
+    from phase_gate.agents.write_rules import WriteContext, decide_writes, decide_writes_in_doubt
     from phase_gate.storage.climbing import Climb
     from phase_gate.storage.root import find_root
 
@@ -156,12 +156,12 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
     except PhaseGateError as error:
         root = find_root(Climb.begin(next(_starts(call, event)), call.environment))
         writes = find_file_writes(tool, root=root, start=call.start)
-        scene = Scene(state_folder=STATE_FOLDER)
-        return decide_writes_in_doubt(writes, scene, error.problem, error.remedy)
+        context = WriteContext(state_folder=STATE_FOLDER)
+        return decide_writes_in_doubt(writes, context, error.problem, error.remedy)
 
 
-def _scene(call: Call, project: Project) -> Scene:
-    from phase_gate.agents.write_rules import Scene
+def _scene(call: Call, project: Project) -> WriteContext:
+    from phase_gate.agents.write_rules import WriteContext
     from phase_gate.storage.references import load_frozen
     from phase_gate.storage.root import relative_id
     from phase_gate.workflow.settings import FILE_NAME
@@ -170,7 +170,7 @@ def _scene(call: Call, project: Project) -> Scene:
     task = call.task(project)
     state = task.state
     if state.phase is None or state.is_done:
-        return Scene(state_folder=state_folder)
+        return WriteContext(state_folder=state_folder)
     workflow = task.rules
     named = project.configuration.workflow
     own = (os.path.normpath(named).replace(os.sep, "/"),) if named.endswith((".yaml", ".yml")) else ()
@@ -179,7 +179,7 @@ def _scene(call: Call, project: Project) -> Scene:
     is_red = phase.tests == "failing" and not state.exited
     # Where the cycle may end, the tests of the next one may be written.
     is_frozen = not is_red and not (state.exited and phase.may_end_cycle)
-    return Scene(
+    return WriteContext(
         state_folder=state_folder,
         phase=phase.name,
         first=workflow.first.name,

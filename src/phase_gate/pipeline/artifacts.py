@@ -13,7 +13,7 @@ from phase_gate.evidence.documents.pages import Page, Piece
 from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
-from phase_gate.pipeline.look import Seen
+from phase_gate.pipeline.seen import SeenArtifact
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 
@@ -28,11 +28,11 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
 }
 
 
-def look_at(root: Path, artifact: Artifact) -> Seen:
+def look_at(root: Path, artifact: Artifact) -> SeenArtifact:
     """Return the artifact as it is now."""
     files = find_files(root, artifact)
     if not files:
-        return Seen()
+        return SeenArtifact()
     problems: list[str] = []
     contents: dict[str, bytes] = {}
     for name in files:
@@ -46,7 +46,7 @@ def look_at(root: Path, artifact: Artifact) -> Seen:
             document = _check(content, artifact, root)
         except ValueError as error:
             problems.append(f"{name}: {error}" if len(files) > 1 else str(error))
-    return Seen(files=files, digest=_digest(contents), problems=tuple(problems), document=document)
+    return SeenArtifact(files=files, digest=_digest(contents), problems=tuple(problems), document=document)
 
 
 def digest_of(root: Path, artifact: Artifact) -> str:

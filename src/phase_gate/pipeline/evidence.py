@@ -12,26 +12,26 @@ from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import REQUESTING_KINDS, AuditFinding
-from phase_gate.pipeline.look import Look, fault_of, fingerprint, hard
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.recovery import measure_drift, measure_recovery
+from phase_gate.pipeline.seen import SeenProject, fault_of, fingerprint, hard
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import DRIFT, Phase, Workflow, requires_of, settle
 
 
-def measure(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
-    """Return what the look means in this phase, in this attempt."""
+def measure(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+    """Return what was seen means in this phase, in this attempt."""
     parts = [
-        _constitution(look, pipeline),
-        _rules(look),
-        _artifacts(look, pipeline, workflow, phase),
-        _approved(look, pipeline, phase),
-        _consensus(look, pipeline, workflow, phase),
-        _requests(look, pipeline, phase),
-        measure_recovery(look, pipeline, workflow, phase),
-        measure_drift(look, workflow, phase),
+        _constitution(project, pipeline),
+        _rules(project),
+        _artifacts(project, pipeline, workflow, phase),
+        _approved(project, pipeline, phase),
+        _consensus(project, pipeline, workflow, phase),
+        _requests(project, pipeline, phase),
+        measure_recovery(project, pipeline, workflow, phase),
+        measure_drift(project, workflow, phase),
     ]
     metrics: dict[str, MetricValue] = {
         "attempt": pipeline.attempts.get(phase.name, 0),
@@ -69,9 +69,9 @@ def with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
     )
 
 
-def _constitution(look: Look, pipeline: Pipeline) -> Measured:
+def _constitution(project: SeenProject, pipeline: Pipeline) -> Measured:
     findings = []
-    for path, now in look.constitution.items():
+    for path, now in project.constitution.items():
         recorded = pipeline.constitution.get(path, "")
         if not recorded:
             words = "was never recorded: it was not there when the pipeline began"
@@ -85,25 +85,27 @@ def _constitution(look: Look, pipeline: Pipeline) -> Measured:
     return Measured(metrics={"constitution_intact": not findings}, findings=tuple(findings))
 
 
-def _rules(look: Look) -> Measured:
-    findings = [hard("rules-kept", name, "is not what it was when the pipeline began") for name in look.changed_rules]
+def _rules(project: SeenProject) -> Measured:
+    findings = [
+        hard("rules-kept", name, "is not what it was when the pipeline began") for name in project.changed_rules
+    ]
     return Measured(metrics={"pipeline_rules_changed": len(findings)}, findings=tuple(findings))
 
 
-def _artifacts(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+def _artifacts(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
     findings = []
     for name in requires_of(phase).artifacts:
-        seen, described = look.artifacts[name], rules_of(workflow).artifacts[name]
-        fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=look.tree)
+        seen, described = project.artifacts[name], rules_of(workflow).artifacts[name]
+        fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=project.tree)
         if fault:
             findings.append(hard("artifacts-made", name, f"({described.path}) {fault}", proof=seen.digest))
     return Measured(metrics={"artifacts_missing": len(findings)}, findings=tuple(findings))
 
 
-def _approved(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
+def _approved(project: SeenProject, pipeline: Pipeline, phase: Phase) -> Measured:
     findings = []
     for name in requires_of(phase).approved:
-        agreed, now = pipeline.approved.get(name), look.artifacts[name].digest
+        agreed, now = pipeline.approved.get(name), project.artifacts[name].digest
         if agreed is None:
             findings.append(hard("as-approved", name, "has no consensus in this attempt", proof=now))
         elif agreed != now:
@@ -111,11 +113,11 @@ def _approved(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
     return Measured(metrics={"artifacts_unapproved": len(findings)}, findings=tuple(findings))
 
 
-def _consensus(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+def _consensus(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
     consensus = requires_of(phase).consensus
     if consensus is None:
         return Measured()
-    on = {name: look.artifacts[name].digest for name in consensus.on}
+    on = {name: project.artifacts[name].digest for name in consensus.on}
     tally = count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on)
     threshold, voters = settle(consensus.threshold, workflow), int(settle(consensus.voters, workflow))
     reached = tally.score is not None and tally.score >= threshold and len(tally.counted) >= voters
@@ -144,7 +146,7 @@ def _consensus(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase)
     )
 
 
-def _requests(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
+def _requests(project: SeenProject, pipeline: Pipeline, phase: Phase) -> Measured:
     """What waits for a decision, what blocks, and what an audit asks for."""
     pending = pipeline.pending
     findings = [hard("no-pending-request", each.id, f"{each.type}: {each.title}") for each in pending]
@@ -155,8 +157,8 @@ def _requests(look: Look, pipeline: Pipeline, phase: Phase) -> Measured:
         ]
     asked: list[Finding] = []
     for report in phase.raises:
-        if report != DRIFT and look.artifacts[report].document is not None:
-            for issue in look.artifacts[report].document:
+        if report != DRIFT and project.artifacts[report].document is not None:
+            for issue in project.artifacts[report].document:
                 if issue.blocks:
                     (asked if _asks(issue, pipeline) else blocking).append(_issue(issue, report))
     # One that a person rejected has been decided on.

@@ -11,9 +11,9 @@ from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.artifacts import digest_file, look_at
 from phase_gate.pipeline.evidence import measure
-from phase_gate.pipeline.look import Drifted, Look, Seen
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
+from phase_gate.pipeline.seen import Drifted, SeenArtifact, SeenProject
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import NoGitError, run_git
@@ -45,7 +45,7 @@ class PipelineProvider(Provider):
 
     def measure(self, context: EvidenceContext) -> Measured:
         view = self._view
-        found = measure(take_look(context, view), view.pipeline, view.workflow, view.phase)
+        found = measure(look_at_project(context, view), view.pipeline, view.workflow, view.phase)
         wanted = context.wanted | _ALWAYS
         return Measured(
             metrics={name: value for name, value in found.metrics.items() if name in wanted},
@@ -59,7 +59,7 @@ def _is_aside(slug: str, phase: Phase) -> bool:
     return slug == "no-pending-request" and slug not in phase.gate_1.guards
 
 
-def take_look(context: EvidenceContext, view: PipelineView) -> Look:
+def look_at_project(context: EvidenceContext, view: PipelineView) -> SeenProject:
     """Return what is seen of the project, as far as the phase asks for it."""
     rules = rules_of(view.workflow)
     requires = requires_of(view.phase)
@@ -69,9 +69,9 @@ def take_look(context: EvidenceContext, view: PipelineView) -> Look:
     drift = None
     if DRIFT in view.phase.raises and rules.drift is not None:
         drift = look_for_drift(context, rules.drift, view.pipeline.base, left_out(context, rules))
-    return Look(
+    return SeenProject(
         artifacts={
-            name: look_at(context.root, artifact) if name in wanted else Seen()
+            name: look_at(context.root, artifact) if name in wanted else SeenArtifact()
             for name, artifact in rules.artifacts.items()
         },
         constitution={path: digest_file(context.root / path) for path in rules.constitution},

@@ -8,22 +8,22 @@ from typing import Any
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.documents import RootCause
-from phase_gate.pipeline.look import Drifted, Look, fault_of, fingerprint, hard
 from phase_gate.pipeline.model import Failure, Pipeline
 from phase_gate.pipeline.order import budget, problem_of_rewind, rules_of
+from phase_gate.pipeline.seen import Drifted, SeenProject, fault_of, fingerprint, hard
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED, furthest_failure
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, requires_of, settle
 
 
-def measure_recovery(look: Look, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
+def measure_recovery(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Measured:
     """Return whether the root-cause record says where to go on; nothing in a phase that does not recover."""
     if not phase.recovers:
         return Measured()
     name = record_name(workflow, phase)
-    seen, described = look.artifacts[name], rules_of(workflow).artifacts[name]
-    fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=look.tree)
+    seen, described = project.artifacts[name], rules_of(workflow).artifacts[name]
+    fault = fault_of(seen, described, old=pipeline.old.get(name, ()), tree=project.tree)
     problem = f"{described.path} {fault}" if fault else problem_of_record(seen.document, pipeline, workflow)
     if problem:
         finding = hard("root-cause-known", "", problem, proof=seen.digest)
@@ -46,16 +46,16 @@ def record_name(workflow: Workflow, phase: Phase) -> str:
     return next(name for name in requires_of(phase).artifacts if artifacts[name].schema == ROOT_CAUSE)
 
 
-def measure_drift(look: Look, workflow: Workflow, phase: Phase) -> Measured:
+def measure_drift(project: SeenProject, workflow: Workflow, phase: Phase) -> Measured:
     """Return the changes that the approved plan did not speak of, each as a request; nothing where nobody asks."""
     if DRIFT not in phase.raises:
         return Measured()
-    if look.drift is None:
+    if project.drift is None:
         return Measured(
             warnings=("drift is unknown: git can't compare with what there was when the plan was approved",)
         )
-    findings = list(_drift_findings(look.drift, workflow))
-    metrics: dict[str, MetricValue] = {"drift_found": len(findings), "lines_changed": look.drift.lines}
+    findings = list(_drift_findings(project.drift, workflow))
+    metrics: dict[str, MetricValue] = {"drift_found": len(findings), "lines_changed": project.drift.lines}
     return Measured(metrics=metrics, findings=tuple(findings))
 
 

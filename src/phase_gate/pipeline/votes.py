@@ -12,10 +12,10 @@ from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.artifacts import look_at
 from phase_gate.pipeline.begin import pipeline_of
 from phase_gate.pipeline.consensus import Tally, count_votes
-from phase_gate.pipeline.look import fault_of, fingerprint
 from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
+from phase_gate.pipeline.seen import fault_of, fingerprint
 from phase_gate.project import Project
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.yaml import read_document

@@ -46,13 +46,13 @@ def find_changes(
     """
     net, head = _changed(context, tree, before)
     is_listed = list_matcher(verification.spec.files)
-    is_paper = {*verification.papers, context.configuration.verification.state_file}
+    not_work = {*verification.attachments, context.configuration.verification.state_file}
     owner_of = functools.cache(lambda: _owners(others(), verification.spec.slug))
     theirs: dict[str, str] = {}
 
     def is_foreign(path: str) -> bool:
-        """Tell whether nobody lists it: neither this task, nor another one, nor is it a paper of any."""
-        if is_listed(path) or path in is_paper:
+        """Tell whether nobody lists it: neither this task, nor another one, nor is it an attachment of any."""
+        if is_listed(path) or path in not_work:
             return False
         owner = owner_of()(path)
         if owner:
@@ -108,14 +108,14 @@ def _own_commits(
 
 
 def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
-    """Return which other task that has begun lists a path; an empty name for a paper of any, None for neither."""
+    """Return which other task that has begun lists a path; an empty name for an attachment of any, None for neither."""
     rows = [row for row in overview.rows if row.task != task]
-    papers = {paper for row in rows for paper in row.papers}
+    attachments = {attachment for row in rows for attachment in row.attachments}
     begun = [(row.task, list_matcher(row.files)) for row in rows if row.status is not Status.PENDING]
 
     def owner(path: str) -> str | None:
         found = next((name for name, is_listed in begun if is_listed(path)), None)
-        return "" if found is None and path in papers else found
+        return "" if found is None and path in attachments else found
 
     return owner
 

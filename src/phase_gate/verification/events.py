@@ -32,9 +32,9 @@ def advance(verification: Verification | None, event: Event) -> Verification:
     if verification is None:
         raise ValueError(f"{event.kind} without a task")
     verification = _CHANGES[event.kind](verification, event)
-    paper = event.data.get("paper")
-    if paper and paper not in verification.papers:
-        verification = replace(verification, papers=(*verification.papers, paper))
+    attachment = event.data.get("attachment")
+    if attachment and attachment not in verification.attachments:
+        verification = replace(verification, attachments=(*verification.attachments, attachment))
     return replace(verification, last_step_at=event.at) if event.kind in _STEPS else verification
 
 
@@ -60,7 +60,7 @@ def _taken(verification: Verification | None, event: Event) -> Verification:
         untimed=data.get("untimed", False),
         memory=data.get("memory", ""),
         flags=tuple(data.get("flags", ())),
-        papers=tuple(data.get("papers", ())),
+        attachments=tuple(data.get("attachments", ())),
     )
     if verification is None or verification.status is Status.PENDING:
         return taken

@@ -48,7 +48,7 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
             session.fail(change, FailureType.MALFORMED, step=1, error=said, tree=tree)
         else:
             assert result is not None
-            _report(session, change, result, tree, by=by, paper=report.path)
+            _report(session, change, result, tree, by=by, attachment=report.path)
         evaluation = _judge(session, change, tree)
     return session.end_step(change, evaluation)
 
@@ -63,7 +63,7 @@ def _which(board: TaskBoard, result: ExecutorResult | None) -> str:
 
 
 def _report(
-    session: TaskSession, change: Transaction, result: ExecutorResult, tree: Tree, *, by: str, paper: str | None
+    session: TaskSession, change: Transaction, result: ExecutorResult, tree: Tree, *, by: str, attachment: str | None
 ) -> None:
     current = require_verification(change.state, session.task)
     document = result_to_json(result)
@@ -74,7 +74,7 @@ def _report(
         lines = tuple(str(document.get("evidence", "")).splitlines()[:5])
         session.fail(change, FailureType.TIMEOUT, step=1, error=overdue, tree=tree, lines=lines)
         return
-    data = {"result": short, "by": by, "tree": tree.digest, "kept": kept, "paper": paper}
+    data = {"result": short, "by": by, "tree": tree.digest, "kept": kept, "attachment": attachment}
     change.record(Event(kind="executor-reported", data=data))
     if result.status == "failure":
         session.fail(change, FailureType.EXECUTION_FAILURE, step=1, error=result.error, tree=tree)

@@ -189,7 +189,7 @@ class Verification(Value):
     #: What was said against the task when it was taken.
     flags: tuple[str, ...] = ()
     #: Files that were handed to us: task, results, verdicts. They are no work of the executor's.
-    papers: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
     resumed_at: str = ""
     wave_resumed_at: str = ""
     skip: Skip | None = None

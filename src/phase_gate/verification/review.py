@@ -35,7 +35,6 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             f"{attachment.name} speaks of {verdict.task_name!r}, and the task is {looked.spec.name!r}",
             remedy="hand in the verdict on this task, or name the other one with --task",
         )
-    paper = attachment.path
     by = attachment.author("" if verdict is None else verdict.by)
     with session.store.transaction() as change:
         session.close_lost(change)
@@ -45,8 +44,8 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
         # Taken within the lock: what is edited from now on is seen by the commit.
         tree = session.tree(current.spec)
         # The verdict itself is no work of the executor's.
-        papers = (*current.papers, *((paper,) if paper else ()))
-        changes = session.changes(change.state, replace(current, papers=papers), tree)
+        attachments = (*current.attachments, *((attachment.path,) if attachment.path else ()))
+        changes = session.changes(change.state, replace(current, attachments=attachments), tree)
         reading = Reading()
         if problem is not None:
             said = f"{problem.problem}; {problem.remedy}"
@@ -58,7 +57,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             if verdict.is_approved:
                 _refuse_open_ends(session, change, verdict, changes)
             flags = changes.weak_because if verdict.is_approved else ()
-            reading = _record(session, change, verdict, by=by, tree=tree, paper=paper, flags=flags)
+            reading = _record(session, change, verdict, by=by, tree=tree, attachment=attachment.path, flags=flags)
         evaluation = session.judge(change, changes, reading)
     return session.end_step(change, evaluation)
 
@@ -158,7 +157,7 @@ def _record(
     *,
     by: str,
     tree: Tree,
-    paper: str | None,
+    attachment: str | None,
     flags: tuple[str, ...],
 ) -> Reading:
     current = require_verification(change.state, session.task)
@@ -167,7 +166,7 @@ def _record(
     if overdue:
         session.fail(change, FailureType.TIMEOUT, step=3, error=overdue, tree=tree, lines=verdict.findings[:5])
         return Reading()
-    data = {"verdict": document, "by": by, "tree": tree.digest, "paper": paper}
+    data = {"verdict": document, "by": by, "tree": tree.digest, "attachment": attachment}
     change.record(Event(kind="reviewed", data={**data, "flags": list(flags)} if flags else data))
     if verdict.is_approved:
         return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)

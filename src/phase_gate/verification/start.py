@@ -150,7 +150,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
             "untimed": options.untimed or settings.untimed,
             "flags": list(flags),
             "memory": session.store.keep("evidence", memory),
-            "papers": [options.file] if options.file else [],
+            "attachments": [options.file] if options.file else [],
             "rules": session.store.objects.keep(workflow_to_json(workflow)),
             "amends": before is not None and before.status is not Status.PENDING,
         }

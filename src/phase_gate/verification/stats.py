@@ -35,7 +35,7 @@ class TaskRow(Value):
     step: int
     wave: str = ""
     files: tuple[str, ...] = ()
-    papers: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     is_weak: bool = False
     commit: str = ""
@@ -204,7 +204,7 @@ def row_of(task: str, verification: Verification) -> TaskRow:
         step=verification.step,
         wave=spec.wave,
         files=spec.files,
-        papers=verification.papers,
+        attachments=verification.attachments,
         depends_on=spec.depends_on,
         is_weak=bool(verification.weak_because),
         commit=verification.commit,

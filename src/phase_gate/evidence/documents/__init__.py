@@ -25,9 +25,9 @@ class DocumentProvider(Provider):
         }
 
     def measure(self, context: EvidenceContext) -> Measured:
-        from phase_gate.evidence.documents.look import Look
+        from phase_gate.evidence.documents.measuring import DocumentMeasurement
 
-        return Look(context).measure()
+        return DocumentMeasurement(context).measure()
 
 
 PROVIDER = DocumentProvider()

@@ -31,11 +31,11 @@ NO_PARSER = "no parser for Markdown is installed (pip install 'pytest-phase-gate
 _DIAGRAM_NAMES = frozenset({"diagrams_total", "diagrams_valid", "has_c4_diagrams"})
 
 
-class Look:
-    """One look at the documents: collects metrics, findings and warnings, part by part."""
+class DocumentMeasurement:
+    """Collects metrics, findings and warnings, part by part."""
 
     def __init__(self, context: EvidenceContext) -> None:
-        self._scene = context
+        self._context = context
         memory: Mapping[str, Any] | None = context.recall("documents")
         self._before: dict[str, Seen] | None = None
         catalogue = Catalogue.of(context.configuration)
@@ -53,7 +53,7 @@ class Look:
         self._notes: list[str] = []
 
     def measure(self) -> Measured:
-        wanted = self._scene.wanted
+        wanted = self._context.wanted
         parts = (
             (_DIAGRAM_NAMES, self._measure_diagrams),
             (frozenset({"docs_generated"}), self._measure_documents),
@@ -166,7 +166,9 @@ class Look:
         if plantuml:
             from phase_gate.evidence.documents.plantuml import check_plantuml
 
-            yield from check_plantuml(plantuml, self._scene.root, timeout=self._scene.configuration.documents.timeout)
+            yield from check_plantuml(
+                plantuml, self._context.root, timeout=self._context.configuration.documents.timeout
+            )
 
     # --- links
 

@@ -11,7 +11,7 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.model import SNAPSHOT, Artifact
 
 
-class Seen(Value):
+class SeenArtifact(Value):
     """An artifact as it is now."""
 
     #: What matches its glob, from the root.
@@ -32,10 +32,10 @@ class Drifted(Value):
     lines: int = 0
 
 
-class Look(Value):
+class SeenProject(Value):
     """What was seen of the project."""
 
-    artifacts: Mapping[str, Seen]
+    artifacts: Mapping[str, SeenArtifact]
     #: Digests of the constitution's files; empty for one that is not there.
     constitution: Mapping[str, str]
     #: The tree, artifacts left out, as snapshots name it.
@@ -46,7 +46,7 @@ class Look(Value):
     drift: Drifted | None = None
 
 
-def fault_of(seen: Seen, described: Artifact, *, old: Iterable[str], tree: str) -> str:
+def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: str) -> str:
     """Say why an artifact does not count; nothing if it does."""
     if not seen.files:
         return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate pipeline snapshot makes it"
