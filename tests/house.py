@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "names",
         "visible",
         "typed_texts",
+        "shell_text",
         "errors",
         "exit_codes",
         "_version",

@@ -73,6 +73,11 @@ SEEN = {
     "git-elsewhere": ("git -C sub mv x.py y.py", "sub/x.py sub/y.py"),
     "git-cleans-what-it-ignores": ("git clean -fdx", "."),
 }
+SEEN |= {
+    "behind-a-quote-that-is-escaped": (r"echo $(echo \' ) > a.py", "a.py"),
+    "with-a-number-in-front": ("make 2>errors.txt 1>>out.txt", "errors.txt out.txt"),
+    "behind-another-text": ("echo `date` && echo ${x:-y} | tee -a a.py", "a.py"),
+}
 PUT_BACK = {
     "checkout": ("git checkout -- tests/test_a.py", "tests/test_a.py"),
     "checkout-by-name": ("git checkout HEAD~1 tests/test_a.py", "tests/test_a.py"),

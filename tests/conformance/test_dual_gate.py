@@ -1016,7 +1016,7 @@ def test_no_warning_where_gate_1_holds_or_the_answer_is_no(sample: Sample) -> No
 def test_a_gate_that_nothing_can_satisfy_is_skipped_by_a_person(sample: Sample) -> None:
     sample.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}, test_steps=step_tests(2))
     sample.pytest("--phase=red", "--exit-signal=two tests")
-    skip = ("skip", "--reason", "the vendor's library can't do it", "--by", "ann")
+    skip = ("breaker", "skip", "--reason", "the vendor's library can't do it", "--by", "ann")
     for number in range(5):
         assert command(sample, *skip).code == 13, "not while it may still get better"
         sample.write(steps=f"{steps(1)}\n\nTRY = {number}\n")
@@ -1222,7 +1222,7 @@ def test_every_verdict_is_in_the_ledger_with_its_values(sample: Sample) -> None:
     events = command(sample, "history", "--events", "--json").document["events"]
     shown = [event for event in events if event["kind"] == "evaluated"]
     assert [(row["phase"], row["iteration"], row["can_exit"], row["reason"]) for row in shown] == [
-        (verdict["phase"], verdict["iteration"], verdict["can_exit"], sentence(verdict)) for verdict in given
+        (verdict["phase"], verdict["iteration"], verdict["can_exit"], verdict["reason"]) for verdict in given
     ]
     text = command(sample, "history", "--events")
     assert text.has("evaluated", "both gates are open: GREEN has exited", "1 test already passes")

@@ -64,7 +64,7 @@ def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
         "streak": "1",
         "run-kind": "complete",
         "reason": "one more green run on this tree is needed: run again",
-        "status": "open",
+        "status": "closed",
         "next-command": "pytest --phase=green",
         "next-hint": "",
         "report-path": str(sample.root / "verdict.json"),

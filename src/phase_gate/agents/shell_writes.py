@@ -9,17 +9,16 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
+from phase_gate.shell_text import ShellTextError, Word, is_redirection, split_shell
 from phase_gate.values import Value
 
 #: A command that calls commands that call commands: no deeper.
 _DEPTH = 5
 
-_REDIRECTION = re.compile(r"&?>{1,2}[|&]?|<{1,3}-?|<>|<&")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.S)
 _KEYWORDS = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "fi", "done"})
@@ -46,11 +45,6 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _GIT_WORDS = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 
 
-#: Quoted signs are no operators: they are others while the words are split.
-_MASK = {ord(sign): 0xE000 + number for number, sign in enumerate(";&|<>()\n#")}
-_UNMASK = {masked: sign for sign, masked in _MASK.items()}
-#: One that is never closed reaches to the end.
-_QUOTED = re.compile(r"""'[^']*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\Z)|\\.""", re.S)
 #: Characters of a command that are looked at, the texts that it brings along apart.
 _LONGEST = 20_000
 
@@ -113,22 +107,17 @@ def _substitutions(text: str) -> list[str]:
 
 def _simple_commands(text: str) -> Iterator[list[str]]:
     """Yield the words of each command, redirections among them."""
-    masked = _QUOTED.sub(lambda found: found[0].translate(_MASK), text.replace("\\\n", " "))
-    lexer = shlex.shlex(masked.replace("\n", " ; "), posix=True, punctuation_chars=";&|<>()")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
     words: list[str] = []
-    is_comment = False
     try:
-        for token in lexer:
-            if not token.strip(";&|()") and token:
+        for token in split_shell(text):
+            if isinstance(token, Word):
+                words.append(token.text)
+            elif is_redirection(token):
+                words.append(f"\0{token}")
+            else:
                 yield words
-                words, is_comment = [], False
-                continue
-            is_comment = is_comment or token.startswith("#")
-            if not is_comment:
-                words.append(token.translate(_UNMASK) if not _REDIRECTION.fullmatch(token) else f"\0{token}")
-    except ValueError:
+                words = []
+    except ShellTextError:
         pass  # a quote that is never closed: what came before it counts
     yield words
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from itertools import dropwhile
 from typing import Literal
 
+from phase_gate.shell_text import ShellTextError, Word
 from phase_gate.values import Value, replace
 from phase_gate.verification.lint.counts import count_tests_said
 from phase_gate.verification.lint.programs import Program, classify, inner_script, unwrap
-from phase_gate.verification.lint.shell import MAX_LENGTH, NeedsScriptError, ShellTextError, Word, read_commands
+from phase_gate.verification.lint.shell import MAX_LENGTH, NeedsScriptError, read_commands
 from phase_gate.verification.spec import TaskSpec
 
 __all__ = ["RULES", "Opinion", "count_tests_said", "lint_command", "lint_done"]

@@ -10,9 +10,9 @@ import re
 from itertools import pairwise
 from typing import Literal
 
+from phase_gate.shell_text import Word
 from phase_gate.values import Value
 from phase_gate.verification.lint import program_table as table
-from phase_gate.verification.lint.shell import Word
 
 #: check: its status says something. idle: it ends the same whatever is the case. shows: it prints, and that is all.
 #: prepares: the work comes after it. lists: a runner that runs no test. forgives: a check that was told to end with 0.
