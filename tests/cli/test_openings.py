@@ -1,4 +1,4 @@
-"""A command opens its task once, and once more under the lock if it changes something."""
+"""A command opens its task once, and once more under the lock if it changes something; it reads its rules once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from phase_gate.storage.opening import Opened, Opener
+from phase_gate.workflow import model_json
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.model_json import workflow_from_json
 from tests.cli.conftest import Begin
 
 
@@ -43,8 +46,16 @@ def test_how_often_a_task_is_opened(
         opened.append(self)
         return original(self, **options)
 
+    read: list[object] = []
+
+    def read_rules(document: Any) -> Workflow:
+        read.append(document)
+        return workflow_from_json(document)
+
     monkeypatch.setattr(Opener, "open", count)
+    monkeypatch.setattr(model_json, "workflow_from_json", read_rules)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
     ran = desk.gate(*words)
     assert ran.code == code, ran
     assert len(opened) == openings
+    assert len(read) <= 1

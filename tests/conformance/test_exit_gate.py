@@ -260,7 +260,7 @@ def test_what_is_no_claim(sample: Sample, text: str) -> None:
 def test_an_echoed_prompt_is_no_claim(sample: Sample, style: str) -> None:
     begin(sample)
     for phase in ("red", "green", "refactor", "document"):
-        prompt = command(sample, "prompt", "--phase", phase, "--style", style)
+        prompt = command(sample, "agent", "prompt", "--phase", phase, "--style", style)
         assert prompt.has(phase.upper(), "Gate 1", "Gate 2", "at the left margin")
         for echoed in (prompt.out, prompt.out.replace("```", "")):
             found = claim(sample, echoed)
