@@ -12,8 +12,7 @@ from phase_gate.gate.judged_run import JudgedRun, judge_run
 from phase_gate.gate.outcomes import References
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.rejudging import judgement_events
-from phase_gate.gate.run_end import end_run
-from phase_gate.gate.run_objects import known_tests, objects_of
+from phase_gate.gate.run_end import end_run, known_tests, objects_of
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, State

@@ -72,14 +72,6 @@ class Opened(Value):
         return self.serial > 0
 
 
-class _Stored(Value, kw_only=False):
-    """What `state.json` says."""
-
-    document: dict[str, Any]
-    #: None where another schema wrote it.
-    state: State | None
-
-
 class Opener:
     """Reads one task's files."""
 
@@ -119,7 +111,7 @@ class Opener:
         return opened
 
     def _open(self, seen: Seen | None) -> Opened:
-        stored = self._read_state_file()
+        stored, state = self._read_state_file()
         has_ledger = exists(self.ledger_file, self._files)
         if stored is None and not has_ledger:
             return Opened()
@@ -128,13 +120,12 @@ class Opener:
         stat = self.ledger_stat()
         if stored is None:
             return self._open_by_replay(None, seen, stat)
-        document = stored.document
-        is_untouched = document["ledger"].items() >= stat.items()
+        is_untouched = stored["ledger"].items() >= stat.items()
         # Somebody who keeps no memory wrote since: only a replay tells whether they went on from what was seen.
-        is_ahead = seen is not None and seen.lineage == document["lineage"] and seen.serial < document["serial"]
-        if stored.state is not None and is_untouched and not is_ahead:
-            return self._open_checkpoint(document, stored.state, stat)
-        return self._open_by_replay(document, seen, stat)
+        is_ahead = seen is not None and seen.lineage == stored["lineage"] and seen.serial < stored["serial"]
+        if state is not None and is_untouched and not is_ahead:
+            return self._open_checkpoint(stored, state, stat)
+        return self._open_by_replay(stored, seen, stat)
 
     def is_as_opened(self, opened: Opened) -> bool:
         """Tell whether nobody has written since the task was opened, as far as a look from outside tells."""
@@ -201,10 +192,11 @@ class Opener:
             stat=stat,
         )
 
-    def _read_state_file(self) -> _Stored | None:
+    def _read_state_file(self) -> tuple[dict[str, Any] | None, State | None]:
+        """Return what `state.json` says, and the state in it: None where another schema wrote it."""
         raw = read_bytes(self.state_file, self._files)
         if raw is None:
-            return None
+            return None, None
         try:
             stored = _DECODER.decode(raw.decode())
             schema = stored["schema"]
@@ -225,7 +217,7 @@ class Opener:
             state = state_from_json(stored["state"]) if schema == SCHEMA else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
-        return _Stored(dict(stored), state)
+        return dict(stored), state
 
     def ledger_stat(self) -> dict[str, int]:
         try:
@@ -242,11 +234,10 @@ class Opener:
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
         try:
-            stored = self._read_state_file()
+            stored, _ = self._read_state_file()
         except (TamperedError, NewerSchemaError):
             stored = None
-        document = None if stored is None else stored.document
-        return self._read_lines(self.key_for(self._read_first("key_check")), document)
+        return self._read_lines(self.key_for(self._read_first("key_check")), stored)
 
     def _read_lines(self, key: bytes | None, stored: dict[str, Any] | None) -> Iterator[Line]:
         stream = open_file(self.ledger_file, self._files)
