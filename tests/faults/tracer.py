@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-FOLDER = os.sep + "pytest_phase_" + "gate" + os.sep
+FOLDER = os.sep + "phase_" + "gate" + os.sep
 #: An import's own parts, which look at nothing but themselves.
 IMPORT = ("importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "_frozen_importlib", "_imp", "posix")
 
