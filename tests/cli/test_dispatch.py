@@ -184,6 +184,7 @@ def test_the_version(begin: Begin) -> None:
         pytest.param(("pipeline",), id="a-feature-without-a-command"),
         pytest.param(("pipeline", "nonsense"), id="an-unknown-command-of-a-feature"),
         pytest.param(("--dir", "x", "check"), id="an-option-before-the-command"),
+        pytest.param(("--dir", "x", "ci", "badge"), id="an-option-before-a-feature"),
         pytest.param(("../check",), id="a-path"),
         pytest.param(("x" * 300,), id="300-characters"),
         pytest.param(("--nonsense",), id="an-unknown-option"),

@@ -124,9 +124,13 @@ def _width() -> int:
 
 def _with_command(given: list[str]) -> list[str]:
     """Return the command line with `status` in front where it names no command."""
-    if given and (not given[0].startswith("-") or given[0] in _OF_ALL or any(word in COMMANDS for word in given)):
+    if given and (not given[0].startswith("-") or given[0] in _OF_ALL or _first_name(given)):
         return given
     return ["status", *given]
+
+
+def _first_name(given: list[str]) -> str:
+    return next((word for word in given if word in COMMANDS or word in FEATURES), "")
 
 
 def _called(given: list[str]) -> list[str]:
@@ -139,7 +143,7 @@ def _called(given: list[str]) -> list[str]:
     if given[0] in _OF_ALL:
         return []
     if given[0].startswith("-"):
-        name = next(word for word in given if word in COMMANDS)
+        name = _first_name(given)
         raise UsageError(f"{given[0]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
     from phase_gate.cli._help import similar_command
 
