@@ -91,7 +91,7 @@ def test_a_folder_of_ours_that_is_a_link(
     [
         pytest.param(("verify", "status"), id="all-tasks-of-the-verification-gate"),
         pytest.param(("init", "--agent", "claude"), id="the-record-of-what-was-inserted"),
-        pytest.param(("uninstall", "--agent", "claude"), id="and-what-was-taken-out"),
+        pytest.param(("agent", "uninstall", "--agent", "claude"), id="and-what-was-taken-out"),
     ],
 )
 def test_commands_that_open_no_ledger(
