@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from phase_gate.gate.findings import Finding
     from phase_gate.workflow.conditions import Clause
 
+#: The fact that nothing is left to improve.
+_IMPROVED = "no_more_improvements_identified"
+
 #: Findings that the reason names; the report has them all.
 _NAMED = 3
 
@@ -120,7 +123,11 @@ def what_gate_1_misses(
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
         places = metrics.get("improvements_found")
-        if isinstance(places, int) and places > 0 and any("no_more_improvements" in clause.text for clause in groups):
+        if (
+            isinstance(places, int)
+            and places > 0
+            and any(_IMPROVED in (*clause.values, *clause.unknown) for clause in groups)
+        ):
             # A tool has just said that there is something to do: nobody is asked to declare that there is not.
             found = f"{count(places, 'place')} could still be better"
             return f"{found}; or one of these has to be met: {ways}", again, ""
@@ -151,9 +158,9 @@ def _declare_or_run(clauses: list[Clause], again: str) -> tuple[str, str]:
     for clause in clauses:
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
             return "", "phase-gate claim FILE, with what the agent printed"
-        name, _, rest = clause.text.partition(" == ")
-        if rest == "true" and name in clause.unknown and name not in METRIC_TYPES:
-            return f'phase-gate declare {name}=true --reason "..."', ""
+        for name in clause.unknown:
+            if clause.text == f"{name} == true" and name not in METRIC_TYPES:
+                return f'phase-gate declare {name}=true --reason "..."', ""
     return again, ""
 
 

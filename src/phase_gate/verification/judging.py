@@ -133,7 +133,12 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
         missing = sorted(set(report.result.get("files_modified", ())) - set(changes.changed))
         if missing:
             notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")
-    return (*notes, *(f"weak: {why}" for why in verification.weak_because))
+    return (*notes, *weak_notes(verification))
+
+
+def weak_notes(verification: Verification) -> tuple[str, ...]:
+    """Return a note for whatever makes a pass weak."""
+    return tuple(f"weak: {why}" for why in verification.weak_because)
 
 
 # --- what a verdict on a verify task says to people: one sentence, and the next command to type

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.runs import count
-from phase_gate.verification.judging import advise_task
+from phase_gate.verification.judging import advise_task, weak_notes
 from phase_gate.verification.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.verification.result import architect_status, executor_status, verify_status
 from phase_gate.verification.rules import Escalation
@@ -149,7 +149,8 @@ def step_rows(
     rows += [f"Flagged  {flag}" for flag in verification.flags]
     rows += [f"Weak     {why}" for why in verification.weak_because]
     if evaluation is not None:
-        rows += [f"Note     {note}" for note in evaluation.notes if not note.startswith("weak: ")]
+        said = weak_notes(verification)
+        rows += [f"Note     {note}" for note in evaluation.notes if note not in said]
     if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
         rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
     advice = advise_task(verification) if evaluation is None else evaluation

@@ -1,0 +1,75 @@
+"""Data before prose: no code reads its own sentences. Where a sentence is cut or searched, it is somebody else's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import phase_gate
+
+SOURCE = Path(phase_gate.__file__).parent
+
+_CUTS = frozenset(
+    {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "rsplit", "find"}
+    | {"index", "rfind", "rindex", "count"}
+)
+#: Two words, a word with a colon behind it, or the second line of an answer.
+_PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]|[a-z]{2,}: ?$|\n\s+[a-z]+:")
+
+#: Texts that others write, or that are no sentences: file, what is looked for.
+REVIEWED = {
+    ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
+    ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
+    ("rules/yaml.py", "mapping values"): "a message of PyYAML",
+    ("storage/tree/fingerprint.py", "git:"): "the prefix of a digest",
+    ("storage/tree/git.py", "gitdir:"): "a file of git's",
+    ("verification/lint/counts.py", "[no test files]"): "what `go test` prints",
+    ("verification/lint/counts.py", "[no tests to run]"): "what `go test` prints",
+    ("verification/run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
+}
+
+
+def find_prose(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield where a text is cut or searched by words, and the words."""
+    for node in ast.walk(tree):
+        looked_for: list[ast.expr] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CUTS:
+            looked_for = node.args
+        elif isinstance(node, ast.Compare) and any(isinstance(each, ast.In | ast.NotIn) for each in node.ops):
+            looked_for = [node.left]
+        for text in (text for each in looked_for for text in _texts(each)):
+            if _PROSE.search(text):
+                yield looked_for[0].lineno, text
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield from (text for each in node.values for text in _texts(each))
+    elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+        yield from (text for each in node.elts for text in _texts(each))
+
+
+def test_no_code_reads_its_own_sentences() -> None:
+    found = {
+        (path.relative_to(SOURCE).as_posix(), text): line
+        for path in sorted(SOURCE.rglob("*.py"))
+        for line, text in find_prose(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    new = [f"{file}:{line}: {text!r}" for (file, text), line in found.items() if (file, text) not in REVIEWED]
+    assert not new, f"ask a value instead of a sentence, or review the place: {new}"
+    assert not REVIEWED.keys() - found.keys(), "a reviewed place is gone"
+
+
+def test_the_search_itself() -> None:
+    code = """
+reason.removeprefix("go on: ")
+"is gone" in detail
+answer.rsplit("\\n  next:", 1)
+name.partition(":")
+"tests" in names
+"""
+    assert [text for _, text in find_prose(ast.parse(code))] == ["go on: ", "is gone", "\n  next:"]
