@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.claims.test_claim_blocks import DOYAKEN, EXIT, PRP, RALPH
+from tests.claims.test_blocks import DOYAKEN, EXIT, PRP, RALPH
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC
 

@@ -14,7 +14,7 @@ from phase_gate.evidence.documents.diagrams import Diagram
 from phase_gate.evidence.documents.mermaid import check_mermaid
 from phase_gate.rules.files import shipped_workflow_names
 from tests.cli.conftest import Begin
-from tests.rules.test_workflow_check import PIPELINE
+from tests.rules.test_check import PIPELINE
 
 
 @pytest.mark.parametrize("name", schema_names())

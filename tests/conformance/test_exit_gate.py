@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.claims.test_claim_blocks import DOYAKEN, EXIT
+from tests.claims.test_blocks import DOYAKEN, EXIT
 from tests.conformance.stories import command, ledger, status
 from tests.rules.test_claim_settings import DOCUMENT
 from tests.storage.stores import contents

@@ -19,7 +19,7 @@ from phase_gate.workflow.model import Consensus, Workflow
 from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
 from phase_gate.workflow.settings import Overlay
 from tests.conftest import ROOT
-from tests.rules.test_workflow_files import as_json
+from tests.rules.test_workflow import as_json
 
 GUARDS = load_shipped_guards()
 SCHEMA = json.loads((ROOT / "src/phase_gate/schemas/workflow.schema.json").read_text(encoding="utf-8"))

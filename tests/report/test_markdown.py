@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from phase_gate.report.markdown import render_markdown
-from tests.report.test_ci_texts import document, finding
+from tests.report.test_ci import document, finding
 
 TEXTS = {
     "a-picture": "![x](https://example.org/x.png)",

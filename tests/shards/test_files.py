@@ -13,7 +13,7 @@ from phase_gate.errors import ShardError
 from phase_gate.shards.files import read_shards, write_shard
 from phase_gate.shards.record import Shard, Split
 from phase_gate.values import replace
-from tests.shards.test_shards import IDS, shard
+from tests.shards.test_merging import IDS, shard
 
 KEY = b"secret"
 
