@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from phase_gate.errors import PhaseGateError
@@ -15,6 +16,7 @@ from phase_gate.gate.parts import parts_of
 from phase_gate.gate.standing import Standing, assess
 from phase_gate.gate.state import State
 from phase_gate.project import Project
+from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.workflow.model import Workflow
@@ -25,14 +27,21 @@ class Task:
     """One task as it was when it was opened."""
 
     def __init__(
-        self, project: Project, store: TaskStore, state: State, *, known: dict[str, Workflow] | None = None
+        self,
+        project: Project,
+        store: TaskStore,
+        state: State,
+        *,
+        opened: Opened | None = None,
+        known: dict[str, Workflow] | None = None,
     ) -> None:
         """Take what was opened.
 
+        :param opened: the files that the state was read from, for a change that comes after it.
         :param known: rules that were read already, by the names of their objects.
         """
         self.project, self.store, self.state = project, store, state
-        self._known = {} if known is None else known
+        self._opened, self._known = opened, {} if known is None else known
 
     @classmethod
     def open(cls, project: Project, *, command: str = "") -> Task:
@@ -41,11 +50,16 @@ class Task:
         :param command: what to call ourselves where somebody waits for our lock.
         """
         store = project.store(command)
-        return cls(project, store, store.look().state)
+        opened = store.look()
+        return cls(project, store, opened.state, opened=opened)
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Lock the task to change it. It is opened again only if it was written since."""
+        return self.store.transaction(known=self._opened)
 
     def after(self, change: Transaction) -> Task:
         """Return the task as a transaction has it: under the lock, or once it is written."""
-        return Task(self.project, self.store, change.state, known=self._known)
+        return Task(self.project, self.store, change.state, opened=change.opened, known=self._known)
 
     @functools.cached_property
     def lost_runs(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def run(call: Call) -> Answer:
             return begun
     require_task(task)
     measured, remembered = measure_now(task), remember_next(task)
-    with store.transaction() as change:
+    with task.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
         store.refuse_while_running(change.opened.state)

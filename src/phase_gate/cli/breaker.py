@@ -61,7 +61,7 @@ def _status(call: Call, task: Task) -> Answer:
 
 def _reset(call: Call, task: Task) -> Answer:
     project, store = task.project, task.store
-    with store.transaction() as change:
+    with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
         breaker = at_time(change.state.breaker, change.at)
         if not breaker.is_open:

@@ -56,11 +56,11 @@ def run(call: Call) -> Answer:
     text = read_claim_text(texts)
     said, prose = read_blocks(text), sentences(text)
     said = replace(said, notes=(*said.notes, *note))
-    decision, state = _decide(call, task, said, prose, threshold)
+    decision, task = _decide(call, task, said, prose, threshold)
     verdict = None
     if call.arguments.as_signal:
-        verdict, state = _signal(call, Task(project, task.store, state), decision)
-    return _answer(project, state, decision, verdict, asked=call.arguments.as_signal)
+        verdict, task = _signal(call, task, decision)
+    return _answer(project, task.state, decision, verdict, asked=call.arguments.as_signal)
 
 
 def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -111,12 +111,12 @@ def _threshold(call: Call, gate: ExitGate) -> Threshold:
     return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
 
 
-def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold) -> tuple[Decision, State]:
-    """Decide on the claim and record it; return the decision, and the state after it."""
+def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold) -> tuple[Decision, Task]:
+    """Decide on the claim and record it; return the decision, and the task after it."""
     # Before the lock: a build may take minutes.
     looked = measure_claim(task, show=say_aside)
     store, configuration = task.store, task.project.configuration
-    with store.transaction() as change:
+    with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
         if change.state.phase != looked.context.phase or change.state.iteration != looked.context.iteration:
             raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
@@ -141,18 +141,18 @@ def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold
                 remembered=remembered,
             )
         )
-    return decision, change.state
+    return decision, task.after(change)
 
 
-def _signal(call: Call, task: Task, decision: Decision) -> tuple[Evaluation | None, State]:
-    """Give the signal that the block gives, if it gives one that counts; return the verdict, and the state after it."""
+def _signal(call: Call, task: Task, decision: Decision) -> tuple[Evaluation | None, Task]:
+    """Give the signal that the block gives, if it gives one that counts; return the verdict, and the task after it."""
     said = decision.said
     reason = said.reason.strip('"')[:500] or "claimed by a status block"
     if said.explicit is False and not said.contradictions:
         return give_signal(task, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by()))
     if decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
         return give_signal(task, Signal(answer="done", reason=reason, by=call.by()))
-    return None, task.state
+    return None, task
 
 
 def _answer(project: Project, state: State, decision: Decision, verdict: Evaluation | None, *, asked: bool) -> Answer:

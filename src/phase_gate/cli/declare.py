@@ -33,7 +33,7 @@ def run(call: Call) -> Answer:
     task = call.task(project)
     store = task.store
     require_task(task)
-    with store.transaction() as change:
+    with task.transaction() as change:
         assert change.state.phase is not None, "a task that exists is in a phase"
         if change.state.is_done:
             raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")

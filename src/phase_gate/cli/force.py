@@ -52,7 +52,7 @@ def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State
     task = call.task()
     project, store = task.project, task.store
     require_task(task)
-    with store.transaction() as change:
+    with task.transaction() as change:
         state = change.state
         store.refuse_while_running(change.opened.state)
         workflow = task.after(change).rules

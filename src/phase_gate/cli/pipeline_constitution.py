@@ -57,7 +57,7 @@ def compare(task: Task, pipeline: Pipeline) -> list[tuple[str, str]]:
 
 def _accept(call: Call, task: Task) -> Answer:
     project = task.project
-    with task.store.transaction() as change:
+    with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(change.state)
         rows = compare(task.after(change), pipeline)

@@ -113,7 +113,7 @@ def _start(call: Call, task: Task) -> Answer:
     reason = " ".join(call.arguments.reason.split())
     if not reason:
         raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
-    with store.transaction() as change:
+    with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(change.state)
         workflow = task.after(change).rules
@@ -141,7 +141,7 @@ def _start(call: Call, task: Task) -> Answer:
 
 def _restart(call: Call, task: Task) -> Answer:
     project, store = task.project, task.store
-    with store.transaction() as change:
+    with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
         if not change.state.is_stuck:
             raise NotAllowedError("the pipeline is not stuck: there is nothing to begin anew", "phase-gate status")

@@ -35,7 +35,7 @@ def run(call: Call) -> Answer:
     pipeline = require_pipeline(task)
     if call.arguments.action == "list":
         return _list(pipeline)
-    with task.store.transaction() as change:
+    with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         _refuse_ended(change.state)
         workflow = task.after(change).rules

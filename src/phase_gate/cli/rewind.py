@@ -29,7 +29,7 @@ def run(call: Call) -> Answer:
     task = call.task(project)
     store = task.store
     require_task(task)
-    with store.transaction() as change:
+    with task.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
         store.refuse_while_running(change.opened.state)

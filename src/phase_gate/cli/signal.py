@@ -54,15 +54,15 @@ def run(call: Call) -> Answer:
         return _leave_for_next(task, signal)
     require_task(task)
     evaluation, after = give_signal(task, signal)
-    return answer_with(evaluation, is_stuck=after.is_stuck)
+    return answer_with(evaluation, is_stuck=after.state.is_stuck)
 
 
-def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, State]:
-    """Judge the last iteration with this signal, record it, and return the verdict and the state after it."""
+def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
+    """Judge the last iteration with this signal, record it, and return the verdict and the task after it."""
     measured_now = measure_now(task)
     remembered = remember_next(task, may_end=signal.answer == "done")
     project, store = task.project, task.store
-    with store.transaction() as change:
+    with task.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
         store.refuse_while_running(change.opened.state)
@@ -117,7 +117,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, State]:
         )
     if reading.answer != "malformed":
         remove_signal_file(store.signal_file)
-    return evaluation, change.state
+    return evaluation, task.after(change)
 
 
 def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:

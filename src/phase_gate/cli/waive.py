@@ -24,7 +24,7 @@ def run(call: Call) -> Answer:
     task = call.task()
     project, store = task.project, task.store
     require_task(task, verification=True)
-    with store.transaction() as change:
+    with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
         covered = _present_findings(change.state, call.arguments.guard)
         call.require_person(project, change.opened, "a waiver")

@@ -21,7 +21,7 @@ def run(call: Call) -> Answer:
     if name is None:
         return _withdraw_signal(call, task)
     require_task(task)
-    with task.store.transaction() as change:
+    with task.transaction() as change:
         if all(fact.name != name for fact in change.state.facts):
             declared = ", ".join(fact.name for fact in change.state.facts) or "nothing"
             raise NotAllowedError(f"{name} is not declared in this phase", remedy=f"declared: {declared}")
@@ -38,7 +38,7 @@ def _withdraw_signal(call: Call, task: Task) -> Answer:
         # Not ours to delete, with whatever is in it; and to say that it is taken back would be wrong.
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
     answer = waiting.signal.answer if waiting.signal is not None else "malformed"
-    with store.transaction() as change:
+    with task.transaction() as change:
         change.record(
             Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by(), "file": waiting.identity})
         )

@@ -16,7 +16,7 @@ from phase_gate.workflow.model import Workflow
 
 def begin_cycle(task: Task, workflow: Workflow) -> State:
     """Enter the first phase of a new cycle, with the constitution on record. Returns the state after it."""
-    with task.store.transaction() as change:
+    with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")

@@ -99,7 +99,7 @@ def show_votes(task: Task) -> VoteStanding:
 
 def cast_vote(task: Task, ballot: Ballot) -> VoteStanding:
     """Record a vote; return how the votes stand with it."""
-    with task.store.transaction() as change:
+    with task.transaction() as change:
         state = change.state
         task.store.refuse_while_running(change.opened.state)
         pipeline = pipeline_of(state)
