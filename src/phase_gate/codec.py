@@ -38,7 +38,8 @@ def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
     if value is None or type(value) in (str, int, bool, float):
         return value
     if isinstance(value, Value):
-        return of_value(value)
+        write: Callable[[Value], Any] = _WRITERS.get(type(value), of_value)
+        return write(value)
     if isinstance(value, dict | Mapping):
         return {str(name): _plain(each, of_value) for name, each in value.items()}
     if isinstance(value, tuple | list):
@@ -69,6 +70,17 @@ def from_json(kind: type[T], document: object) -> T:
 def each_from_json(kind: type[T], documents: Iterable[object]) -> tuple[T, ...]:
     return tuple([from_json(kind, each) for each in documents])
 
+
+def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str], T]) -> None:
+    """Let a kind of value be a text in documents. Fields may name it for the type checker only."""
+    read_text = _read_plain((str,), kind.__name__)
+    _WRITERS[kind] = write
+    _TEXTS[kind.__name__] = lambda row: read(read_text(row))
+
+
+#: What writes the kinds that are texts in documents; and what reads them, by their names.
+_WRITERS: dict[type[Value], Callable[[Any], Any]] = {}
+_TEXTS: dict[str, Read] = {}
 
 #: By kind and field, as far as documents have named them.
 _READERS: dict[type[Value], dict[str, Read]] = {}
@@ -101,7 +113,7 @@ def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
         return lambda row: frozenset(read_list(row))
     if base == "Mapping":
         return _read_mapping(_reader(arguments[1], where, names), where)
-    return _read_named(names[text], where)
+    return _TEXTS[text] if text in _TEXTS else _read_named(names[text], where)
 
 
 def _read_named(found: Any, where: str) -> Read:
@@ -125,6 +137,7 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
     "bool": (bool,),
     "float": (float, int),
     "None": (type(None),),
+    "MetricType": (str,),
     "MetricValue": (str, int, bool, float, type(None)),
     "Json": (dict,),
     "Any": (),
