@@ -16,9 +16,9 @@ from unittest import mock
 
 import pytest
 
-from phase_gate.recording.tamper.homes import Homes
 from phase_gate.recording.tamper.own_work import OwnWork, describe_left
 from phase_gate.storage import store
+from phase_gate.storage.ownership import Ownership
 from tests.conftest import ROOT
 from tests.plugin.replacing import ROWS, fail
 
@@ -34,8 +34,8 @@ def work() -> OwnWork:
 
 
 @pytest.fixture
-def homes() -> Homes:
-    return Homes(Path(__file__).parent)
+def ownership() -> Ownership:
+    return Ownership(Path(__file__).parent)
 
 
 @pytest.fixture(scope="module")
@@ -225,44 +225,46 @@ def test_our_own_variables_are_not_taken_back(here: Path) -> None:
 # --- what is said of it ----------------------------------------------------------------------------------------------
 
 
-def _noted(work: OwnWork, homes: Homes) -> list[str]:
+def _noted(work: OwnWork, ownership: Ownership) -> list[str]:
     with work:
-        return work.left_by_tests(homes)
+        return work.left_by_tests(ownership)
 
 
-def test_what_a_test_left_is_named(work: OwnWork, homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_test_left_is_named(work: OwnWork, ownership: Ownership, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", mock.MagicMock())
     monkeypatch.setattr(time, "strftime", None)
     monkeypatch.setattr(Path, "exists", fail)
     monkeypatch.delattr(json, "dump")
-    assert _noted(work, homes) == ["json.dump", "os.replace", "pathlib.Path.exists", "time.strftime"]
+    assert _noted(work, ownership) == ["json.dump", "os.replace", "pathlib.Path.exists", "time.strftime"]
 
 
-def test_nothing_is_named_where_nothing_was_left(work: OwnWork, homes: Homes) -> None:
+def test_nothing_is_named_where_nothing_was_left(work: OwnWork, ownership: Ownership) -> None:
     with mock.patch("os.replace"), mock.patch.dict(sys.modules, json=mock.Mock()):
         pass
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "replace", fail)
         patch.setenv("PATH", "")
-    assert _noted(work, homes) == []
+    assert _noted(work, ownership) == []
 
 
-def test_the_projects_own_set_up_is_not_named(work: OwnWork, homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_projects_own_set_up_is_not_named(
+    work: OwnWork, ownership: Ownership, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(time, "gmtime", fail)
     with work:
         work.settle()
-    assert _noted(work, homes) == []
+    assert _noted(work, ownership) == []
     monkeypatch.setattr(time, "gmtime", mock.Mock())
-    assert _noted(work, homes) == ["time.gmtime"]
+    assert _noted(work, ownership) == ["time.gmtime"]
 
 
 def test_what_an_installed_distribution_or_python_itself_puts_there_is_not_named(
-    work: OwnWork, homes: Homes, monkeypatch: pytest.MonkeyPatch
+    work: OwnWork, ownership: Ownership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "replace", pytest.importorskip("pluggy").PluginManager)
     monkeypatch.setattr(json, "dumps", json.dump)
     monkeypatch.delitem(sys.modules, "textwrap")
-    assert _noted(work, homes) == []
+    assert _noted(work, ownership) == []
 
 
 def test_a_long_list_is_cut() -> None:

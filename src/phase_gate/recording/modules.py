@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from phase_gate.recording.tamper.homes import Homes
-from phase_gate.storage.owners import is_in_environment
+from phase_gate.storage.ownership import Ownership, is_in_environment
 from phase_gate.storage.root import relative_id
 
 
@@ -38,8 +37,8 @@ def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
     return found
 
 
-def imported_files(homes: Homes) -> list[str]:
+def imported_files(ownership: Ownership) -> list[str]:
     """Return the files of the project that this process has imported, from the root."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    found = (homes.inner_path(file) for file in files if isinstance(file, str))
+    found = (ownership.inner_path(file) for file in files if isinstance(file, str))
     return sorted({path for path in found if path})

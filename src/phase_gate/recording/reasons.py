@@ -24,7 +24,7 @@ from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.buckets import FAILURE
 from phase_gate.recording.early import own_work
 from phase_gate.source.checks import find_function, has_check, is_conditional_at, statement_at
-from phase_gate.storage.owners import find_owner, is_in_environment
+from phase_gate.storage.ownership import find_owner, is_in_environment
 from phase_gate.storage.root import relative_id
 
 #: Where `pytest.fail` is, as frames name it; and where the checks are that call it: `raises`, `warns` and their kin.

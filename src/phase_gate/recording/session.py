@@ -73,7 +73,7 @@ def gather_facts(
     by_node = {**witness.criteria_on_workers, **({} if marks is None else marks.by_node)}
     measured, complaints = gather_metrics(config, run.workflow, phase, root)
     failures = witness.failures() if phase.tests == "failing" else {}
-    imported = tuple(sorted({*imported_files(outcome_witness.homes), *witness.imported}))
+    imported = tuple(sorted({*imported_files(outcome_witness.ownership), *witness.imported}))
     seen = merge_parts((*witness.parts, *(() if parts is None else (parts.parts,))))
     if seen.problem:
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.problem}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.project import Project
-from phase_gate.storage.owners import is_in_environment
+from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import relative_id
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import Workflow

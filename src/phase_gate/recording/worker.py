@@ -109,7 +109,7 @@ class WorkerWitness:
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "left_patched": self._outcomes.left_patched(),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),
-            "imported": imported_files(self._outcomes.homes),
+            "imported": imported_files(self._outcomes.ownership),
         }
         if self._parts is not None:
             document["parts"] = spell_out(self._parts.parts)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.storage.owners import is_in_environment
+from phase_gate.storage.ownership import is_in_environment
 
 #: How a folder, or a file, with the metadata of an installed distribution ends.
 _METADATA = (".dist-info", ".egg-info")

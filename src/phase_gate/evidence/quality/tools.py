@@ -18,7 +18,7 @@ from typing import Any
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.quality.copies import CodeLine, code_lines
 from phase_gate.evidence.quality.score import FileNumbers, Function, Lint
-from phase_gate.storage.owners import is_in_environment
+from phase_gate.storage.ownership import is_in_environment
 from phase_gate.values import Value
 
 #: Where ruff has its settings; in the last one others have theirs, too.

@@ -17,15 +17,15 @@ from phase_gate.gate.pieces import SETUPS, outer_name
 from phase_gate.gate.test_parts import Parts
 from phase_gate.recording.early import own_work
 from phase_gate.recording.settings import announced_packages
-from phase_gate.recording.tamper.homes import Homes
 from phase_gate.recording.tamper.result_watch import code_of
+from phase_gate.storage.ownership import Ownership
 
 
 class PartsWitness:
     """Keeps what it saw when the tests were collected."""
 
     def __init__(self, root: Path) -> None:
-        self._homes = Homes(root)
+        self._ownership = Ownership(root)
         self.parts = Parts()
 
     @pytest.hookimpl(trylast=True)
@@ -91,10 +91,10 @@ class PartsWitness:
             yield name, tuple(sorted({place for each in own for place in self._place(code_of(each))}))
 
     def _is_source(self, file: str) -> bool:
-        return os.path.basename(file) != "conftest.py" and self._homes.is_projects(file)
+        return os.path.basename(file) != "conftest.py" and self._ownership.is_projects(file)
 
     def _shown(self, file: str) -> str:
-        return self._homes.shown(file).replace(os.sep, "/")
+        return self._ownership.shown(file).replace(os.sep, "/")
 
 
 def _unwrap(function: object) -> list[object]:

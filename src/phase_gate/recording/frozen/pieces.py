@@ -14,7 +14,7 @@ from phase_gate.recording.reasons import parse_file
 from phase_gate.source.check_helpers import has_assertion, is_namesake, says_that_it_checks
 from phase_gate.source.fixtures import provided_name
 from phase_gate.source.imported import ImportedNames
-from phase_gate.storage.owners import find_owner, is_in_environment
+from phase_gate.storage.ownership import find_owner, is_in_environment
 from phase_gate.values import Value
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -11,7 +11,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from phase_gate.recording.tamper.homes import Homes
+from phase_gate.storage.ownership import Ownership
 
 #: Ids 0 to 2 and 5 belong to debuggers, coverage, profilers and optimisers by convention.
 _TOOL_IDS = (4, 3)
@@ -114,15 +114,15 @@ class _Profile(Execution):
 # --- is the code that ran the code that lies there? A file can be exchanged for the time of an import, and put back
 
 
-def find_exchanged(homes: Homes, *, since: float) -> Iterator[str]:
+def find_exchanged(ownership: Ownership, *, since: float) -> Iterator[str]:
     """Yield files of the project that were written since then and are not what their loaded module was made of."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not homes.is_below(file) or not homes.is_projects(file):
+        if not isinstance(file, str) or not ownership.is_below(file) or not ownership.is_projects(file):
             continue
         # The time of the last change of the file's entry: unlike the time of its content nobody can set it.
         if _changed_at(file) > since and _is_plain(module) and not _is_what_it_says(module, file):
-            yield homes.shown(file)
+            yield ownership.shown(file)
 
 
 def _changed_at(file: str) -> float:

@@ -22,8 +22,8 @@ from phase_gate.recording.early import early_look
 from phase_gate.recording.frozen.meaning import find_test_folders
 from phase_gate.recording.settings import take_testpaths
 from phase_gate.recording.tamper.execution import find_exchanged
-from phase_gate.recording.tamper.homes import Homes, homes_of
 from phase_gate.recording.tamper.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
+from phase_gate.storage.ownership import Ownership, files_of
 
 #: Hooks through which a result can be changed; with a foreign implementation of one we look at every test.
 RESULT_HOOKS = (
@@ -90,7 +90,7 @@ class OutcomeWitness:
     def __init__(self, config: pytest.Config, root: Path, *, drops_matter: bool = True) -> None:
         #: In a shard somebody drops what others run; whether each test ran somewhere is looked at when all are there.
         self._drops_matter = drops_matter
-        self._config, self.homes = config, Homes(root)
+        self._config, self.ownership = config, Ownership(root)
         self._early = early_look(config)
         self._doubts: dict[str, Finding] = {}
         self._deselected: set[str] = set()
@@ -114,7 +114,7 @@ class OutcomeWitness:
     def doubts(self) -> tuple[Finding, ...]:
         """Return what was found, after a last look."""
         self._look_at_internals()
-        for file in find_exchanged(self.homes, since=self._early.at):
+        for file in find_exchanged(self.ownership, since=self._early.at):
             self._doubt("code-exchanged", "the code that ran is not the code that lies there", file)
         manager = self._config.pluginmanager
         for name, (plugin, hooks) in self._guarded.items():
@@ -127,7 +127,7 @@ class OutcomeWitness:
 
     def left_patched(self) -> list[str]:
         """Return the names of Python that tests left replaced."""
-        return self._early.own_work.left_by_tests(self.homes)
+        return self._early.own_work.left_by_tests(self.ownership)
 
     def _doubt(self, slug: str, detail: str, name: str) -> None:
         file = name.partition("::")[0] if "::" in name else ""
@@ -142,12 +142,12 @@ class OutcomeWitness:
         if self._session is None or self._watch is not None:
             return
         with self._early.own_work:
-            if any(map(self.homes.is_foreign, homes_of(plugin))):
+            if any(map(self.ownership.is_foreign, files_of(plugin))):
                 self._begin_watch(self._session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        self.homes.also(str(session.config.rootpath))
+        self.ownership.also(str(session.config.rootpath))
 
     def _foreign(self, hook: str) -> Iterator[str]:
         """Yield the files of implementations of a hook that nobody installed."""
@@ -157,8 +157,8 @@ class OutcomeWitness:
             code = getattr(implementation.function, "__code__", None)
             # The plugin is asked, too: a conftest may offer a function of somebody else's as its hook.
             files = {code.co_filename} if isinstance(code, CodeType) else set()
-            files |= homes_of(implementation.plugin)
-            yield from (self.homes.shown(file) for file in files if self.homes.is_foreign(file))
+            files |= files_of(implementation.plugin)
+            yield from (self.ownership.shown(file) for file in files if self.ownership.is_foreign(file))
 
     def _see_foreign(self) -> bool:
         self.foreign_hooks = tuple(
@@ -170,7 +170,7 @@ class OutcomeWitness:
         """Tell whether a loaded module of the project has words of code that reaches into pytest."""
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
-            if not isinstance(file, str) or not self.homes.is_below(file) or not self.homes.is_projects(file):
+            if not isinstance(file, str) or not self.ownership.is_below(file) or not self.ownership.is_projects(file):
                 continue
             try:
                 with open(file, "rb") as source:
@@ -191,8 +191,8 @@ class OutcomeWitness:
         path = os.path.realpath(file)
         if path in self._test_files or os.path.basename(path) == "conftest.py":
             return True
-        relative = os.path.relpath(path, self.homes.root).replace(os.sep, "/")
-        folders = find_test_folders(take_testpaths(self._config, Path(self.homes.root)), (relative,))
+        relative = os.path.relpath(path, self.ownership.root).replace(os.sep, "/")
+        folders = find_test_folders(take_testpaths(self._config, Path(self.ownership.root)), (relative,))
         return any(relative.startswith(f"{folder}/") for folder in folders)
 
     # --- collection ----------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class OutcomeWitness:
         self.guard(phase_gate_result_watch=self._watch)
 
     def _look_at_internals(self) -> None:
-        for name, whose in self._early.patches.look(self.homes, self._config, self._early.own_work.left):
+        for name, whose in self._early.patches.look(self.ownership, self._config, self._early.own_work.left):
             by = f", but from {whose}" if whose else ""
             self._doubt("pytest-patched", f"{name} is not its own any more{by}", name)
 
@@ -238,7 +238,7 @@ class OutcomeWitness:
         """Does each test run what its module defines under its name?"""
         for item in items:
             for name in _DECISIVE & vars(item).keys():
-                files = self.homes.projects_files(vars(item)[name]) if name != "_request" else []
+                files = self.ownership.projects_files(vars(item)[name]) if name != "_request" else []
                 if files:
                     self._doubt("test-replaced", f"its {name} is from {', '.join(files)}", item.nodeid)
             if not isinstance(item, pytest.Function):
@@ -247,7 +247,7 @@ class OutcomeWitness:
             if defined is not None and running is not None and defined is not running:
                 self._doubt("test-replaced", "runs other code than its module defines", item.nodeid)
             elif running is not None and not _is_in_source(item, running):
-                self._doubt("test-replaced", f"runs code from {self.homes.shown(running.co_filename)}", item.nodeid)
+                self._doubt("test-replaced", f"runs code from {self.ownership.shown(running.co_filename)}", item.nodeid)
 
 
 def _is_in_source(item: pytest.Function, code: CodeType) -> bool:
@@ -260,7 +260,7 @@ def _is_in_source(item: pytest.Function, code: CodeType) -> bool:
     if found is None or not all("mark" in _dotted(mark) for mark in found.decorator_list):
         return True  # not there, or under a decorator that might stand in for it
     first = min((found.lineno, *(mark.lineno for mark in found.decorator_list)))
-    return Homes.is_same_file(code.co_filename, str(item.path)) and code.co_firstlineno == first
+    return Ownership.is_same_file(code.co_filename, str(item.path)) and code.co_firstlineno == first
 
 
 def _dotted(node: ast.expr) -> str:

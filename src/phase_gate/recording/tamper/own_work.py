@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from phase_gate.recording.tamper.homes import Homes, homes_of, is_installed
 from phase_gate.recording.tamper.namespaces import GONE, Namespaces, Replaced, lay_back
 from phase_gate.recording.tamper.process_state import ProcessState, Undo
+from phase_gate.storage.ownership import Ownership, files_of, is_installed
 
 #: Our modules hold some of Python's functions by name.
 _OWN = "phase_gate."
@@ -64,12 +64,14 @@ class OwnWork:
         self._state.settle()
         self._settled = self.left
 
-    def left_by_tests(self, homes: Homes) -> list[str]:
+    def left_by_tests(self, ownership: Ownership) -> list[str]:
         """Return the names that tests left replaced, but for what an installed distribution put there."""
         return sorted(
             path
             for path, left in self.left.items()
-            if self._settled.get(path, self) is not left and not _is_nobodys(path, left) and _is_of_tests(left, homes)
+            if self._settled.get(path, self) is not left
+            and not _is_nobodys(path, left)
+            and _is_of_tests(left, ownership)
         )
 
 
@@ -84,8 +86,8 @@ def _is_nobodys(path: str, left: object) -> bool:
     return path.startswith(_OWN) or (left is GONE and path.startswith("sys.modules."))
 
 
-def _is_of_tests(left: object, homes: Homes) -> bool:
+def _is_of_tests(left: object, ownership: Ownership) -> bool:
     """Tell whether something is a mock, comes from the project, or from nowhere."""
-    if left is GONE or type(left).__module__ == "unittest.mock" or homes.projects_files(left):
+    if left is GONE or type(left).__module__ == "unittest.mock" or ownership.projects_files(left):
         return True
-    return not any(map(is_installed, homes_of(left)))
+    return not any(map(is_installed, files_of(left)))

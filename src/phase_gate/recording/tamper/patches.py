@@ -18,7 +18,7 @@ from typing import Any
 import pluggy
 import pytest
 
-from phase_gate.recording.tamper.homes import Homes, homes_of, is_distributed
+from phase_gate.storage.ownership import Ownership, files_of, is_distributed
 
 #: Modules that make, carry or judge outcomes.
 _MODULES = [
@@ -150,7 +150,9 @@ class Patches:
             if _is_suspect(value, file) or f"{path}.{name}" in _WRITTEN_OUT:
                 self._suspects[f"{path}.{name}"] = value
 
-    def look(self, homes: Homes, config: pytest.Config, left: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    def look(
+        self, ownership: Ownership, config: pytest.Config, left: Mapping[str, object]
+    ) -> Iterator[tuple[str, str]]:
         """Yield the dotted names that are not their own any more, and whose they are now, as far as one can tell.
 
         :param left: what names had that were put back for the time of this look.
@@ -162,19 +164,19 @@ class Patches:
         for name, module in self._modules.items():
             now = left.get(f"sys.modules.{name}", sys.modules.get(name))
             if now is not module:
-                yield name, _whose(now, homes)
+                yield name, _whose(now, ownership)
         # Those that turn out to be at home need no third look: what changes from now on is seen by identity.
-        self._suspects = {path: value for path, value in self._suspects.items() if _is_alien(path, value, homes)}
+        self._suspects = {path: value for path, value in self._suspects.items() if _is_alien(path, value, ownership)}
         for path, value in self._suspects.items():
-            yield path, _whose(value, homes)
+            yield path, _whose(value, ownership)
         for path, (owner, kept) in self._kept.items():
             if not kept.is_same(vars(owner)):
-                yield from _judge_changes(path, owner, kept, homes)
+                yield from _judge_changes(path, owner, kept, ownership)
         for name, value in self._builtins.items():
             now = left.get(f"builtins.{name}", vars(builtins).get(name))
-            if now is not value and _is_replaced(value, now, homes):
-                yield f"builtins.{name}", _whose(now, homes)
-        yield from _look_at_objects(config, homes)
+            if now is not value and _is_replaced(value, now, ownership):
+                yield f"builtins.{name}", _whose(now, ownership)
+        yield from _look_at_objects(config, ownership)
 
 
 #: Whose classes and objects need no second look; what they hold is looked at where it is defined.
@@ -204,22 +206,22 @@ def _is_suspect(value: Any, file: str) -> bool:
     return kind in _HOLDERS or module == "unittest.mock" or str(module).partition(".")[0] not in _TRUSTED
 
 
-def _judge_changes(path: str, owner: Any, kept: _Kept, homes: Homes) -> Iterator[tuple[str, str]]:
+def _judge_changes(path: str, owner: Any, kept: _Kept, ownership: Ownership) -> Iterator[tuple[str, str]]:
     for name in sorted(set(kept.changes(vars(owner)))):
         before, now = kept.had(name), vars(owner).get(name, _NONE)
         is_code = isinstance(before, (FunctionType, classmethod, staticmethod, property, type)) or callable(before)
-        if _is_replaced(before, now, homes) if is_code else bool(homes.projects_files(now)):
-            yield f"{path}.{name}", _whose(now, homes)
+        if _is_replaced(before, now, ownership) if is_code else bool(ownership.projects_files(now)):
+            yield f"{path}.{name}", _whose(now, ownership)
 
 
-def _is_replaced(before: object, now: object, homes: Homes) -> bool:
+def _is_replaced(before: object, now: object, ownership: Ownership) -> bool:
     """Tell whether somebody other than an installed distribution put `now` where something callable was."""
-    if homes.projects_files(now):
+    if ownership.projects_files(now):
         return True
-    if before is now:  # the same function with other code; where from, its homes have told, unless it has none
+    if before is now:  # the same function with other code; where from, its files have told, unless it has none
         return True
     # What has no file, belongs to Python, or to pytest itself, stands in for something that it is not.
-    return not any(_is_of_another(file) for file in homes_of(now))
+    return not any(_is_of_another(file) for file in files_of(now))
 
 
 #: For the files of pytest, which stay where they are: asking the disk anew for each change took a tenth of a short run.
@@ -237,31 +239,31 @@ def _is_of_another(file: str) -> bool:
     return is_elsewhere and (path.startswith(_PYTEST) or is_distributed(path))
 
 
-def _is_alien(path: str, value: object, homes: Homes) -> bool:
-    if homes.projects_files(value) or type(value).__module__ == "unittest.mock":
+def _is_alien(path: str, value: object, ownership: Ownership) -> bool:
+    if ownership.projects_files(value) or type(value).__module__ == "unittest.mock":
         return True
     inner = getattr(value, "__func__", value)
     code: CodeType | None = getattr(inner, "__code__", None)
     return path in _WRITTEN_OUT and code is not None and not os.path.exists(code.co_filename)
 
 
-def _whose(value: object, homes: Homes) -> str:
-    return ", ".join(homes.projects_files(value))
+def _whose(value: object, ownership: Ownership) -> str:
+    return ", ".join(ownership.projects_files(value))
 
 
-def _look_at_objects(config: pytest.Config, homes: Homes) -> Iterator[tuple[str, str]]:
+def _look_at_objects(config: pytest.Config, ownership: Ownership) -> Iterator[tuple[str, str]]:
     """Yield methods that the project hid on the very objects of this session."""
     manager = config.pluginmanager
     for owner in (config, manager, manager.get_plugin("session")):
         for name, value in [] if owner is None else vars(owner).items():
             if (name == "_inner_hookexec" or hasattr(type(owner), name)) and callable(value):
-                files = homes.projects_files(value)
+                files = ownership.projects_files(value)
                 if files:
                     yield f"{type(owner).__name__}.{name}", ", ".join(files)
     for name, caller in vars(config.pluginmanager.hook).items():
         executes = getattr(caller, "_hookexec", None)
         if type(caller).__module__.startswith("pluggy.") and getattr(executes, "__func__", None) is _hookexec:
             continue
-        files = homes.projects_files(caller) or homes.projects_files(executes)
+        files = ownership.projects_files(caller) or ownership.projects_files(executes)
         if files:
             yield f"hook.{name}", ", ".join(files)

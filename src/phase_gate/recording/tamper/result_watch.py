@@ -16,7 +16,7 @@ import pytest
 
 from phase_gate.gate.inventory import bare_name
 from phase_gate.recording.tamper.execution import watch_code
-from phase_gate.recording.tamper.homes import is_installed
+from phase_gate.storage.ownership import is_installed
 
 
 class ResultWatch:

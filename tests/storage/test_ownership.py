@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from phase_gate.storage.owners import declared_names, find_owner, is_in_environment, normalise
+from phase_gate.storage.ownership import declared_names, find_owner, is_in_environment, normalise
 
 PYPROJECT = """\
 [project]

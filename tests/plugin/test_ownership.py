@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.recording.tamper.homes import Homes
+from phase_gate.storage.ownership import Ownership
 from tests.support import Sample
 
 
@@ -60,4 +60,4 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_inner_paths(root: Path, file: str, path: str) -> None:
-    assert Homes(root).inner_path(os.path.normpath(root / file)) == path
+    assert Ownership(root).inner_path(os.path.normpath(root / file)) == path
