@@ -10,10 +10,9 @@ import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import DocumentError, VoteError
-from phase_gate.gate.measured import Remembered
 from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
-from phase_gate.pipeline.model import Failure, Pipeline, Request, Vote
+from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, Vote
 from phase_gate.pipeline.order import due_requests, entry_data, following
 from phase_gate.pipeline.recovery import measure_drift, problem_of_record
 from phase_gate.pipeline.seen import Drifted, SeenArtifact, SeenProject, fault_of
@@ -215,7 +214,7 @@ ALL = {name: f"{name}-now" for name in (WORKFLOW.pipeline.artifacts if WORKFLOW.
     ],
 )
 def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[str]) -> None:
-    now = Remembered(artifacts=ALL, commit="c")
+    now = PipelineFiles(artifacts=ALL, commit="c")
     data = entry_data(Pipeline(), WORKFLOW, PHASES.get(at or ""), PHASES[phase], how, now)["pipeline"]
     assert set(data.get("old", {})) == old
     assert all(digests == [ALL[name]] for name, digests in data.get("old", {}).items())
@@ -223,7 +222,7 @@ def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[
 
 def test_after_a_recovery_what_stood_there_at_the_failure_is_old() -> None:
     pipeline = Pipeline(at_failure={"production-report": "then"})
-    now = Remembered(artifacts=ALL, commit="c")
+    now = PipelineFiles(artifacts=ALL, commit="c")
     data = entry_data(pipeline, WORKFLOW, PHASES["RECOVERY_LOOP"], PHASES["PRODUCTION_GATE"], "recovered", now)
     assert data["pipeline"]["old"] == {"production-report": ["then"]}
 

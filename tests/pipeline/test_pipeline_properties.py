@@ -24,7 +24,7 @@ from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import measure
-from phase_gate.pipeline.model import Failure, Pipeline, Request, find_pipeline
+from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, files_in, find_pipeline
 from phase_gate.pipeline.order import budget, entry_data, main_line
 from phase_gate.pipeline.seen import SeenArtifact, SeenProject
 from phase_gate.pipeline.verdict import Plan, decided, failure_events, made
@@ -100,7 +100,7 @@ class World:
             self.state = apply(self.state, stored)
 
     def remembered(self) -> Remembered:
-        return Remembered(artifacts=dict(self.files), commit="c0ffee", rules="r")
+        return Remembered(parts={"pipeline": PipelineFiles(artifacts=dict(self.files), commit="c0ffee", rules="r")})
 
     def do(self) -> None:
         actions = (
@@ -206,7 +206,7 @@ class World:
         target = self.workflow.phase(self.draw(st.sampled_from(line[: line.index(self.state.phase) + 1])))
         assert target is not None
         pipeline, current = find_pipeline(self.state), self.workflow.phase(self.state.phase)
-        said = entry_data(pipeline or Pipeline(), self.workflow, current, target, "rewind", self.remembered())
+        said = entry_data(pipeline or Pipeline(), self.workflow, current, target, "rewind", files_in(self.remembered()))
         self.record(Event(kind="phase-entered", data={"phase": target.name, "how": "rewind", **said}))
 
     def start(self) -> None:

@@ -10,7 +10,7 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, shorten
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.begin import pipeline_of, require_pipeline
-from phase_gate.pipeline.model import Pipeline, Request
+from phase_gate.pipeline.model import Pipeline, Request, files_in
 from phase_gate.pipeline.order import entry_data, main_line, rules_of
 from phase_gate.pipeline.verdict import decided, enter_command, made
 from phase_gate.storage.store import Transaction
@@ -145,7 +145,7 @@ def _enter(task: Task, change: Transaction, workflow: Workflow, entry: Entry) ->
     phase: Phase = entry.phase
     now = remember(task.after(change), workflow, phase)
     current = workflow.phase(change.state.phase or "")
-    said = entry_data(pipeline_of(change.state), workflow, current, phase, entry.how, now)
+    said = entry_data(pipeline_of(change.state), workflow, current, phase, entry.how, files_in(now))
     data = {"phase": phase.name, "how": entry.how, "remembered": dict(now.phase), "run": None, **said}
     change.record(Event(kind="phase-entered", data=data))
 

@@ -10,7 +10,7 @@ from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
-from phase_gate.pipeline.model import find_pipeline
+from phase_gate.pipeline.model import files_in, find_pipeline
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, look_command, run_command
@@ -56,7 +56,7 @@ def run(call: Call) -> Answer:
             from phase_gate.pipeline.order import entry_data
 
             current = workflow.phase(state.phase)
-            entered |= entry_data(pipeline, workflow, current, wanted, "rewind", remembered)
+            entered |= entry_data(pipeline, workflow, current, wanted, "rewind", files_in(remembered))
         change.record(
             Event(kind="rewound", data=data),
             Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),

@@ -106,13 +106,8 @@ class Remembered(Value):
     cycle: Mapping[str, str] = field(default_factory=dict)
     phase: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    #: What only a pipeline asks for: digests of artifacts and of the constitution's files, empty for what is not
-    #: there; the commit that is checked out; the object with the rules; what the root-cause record says.
-    artifacts: Mapping[str, str] = field(default_factory=dict)
-    constitution: Mapping[str, str] = field(default_factory=dict)
-    commit: str = ""
-    rules: str = ""
-    root_cause: Mapping[str, str] = field(default_factory=dict)
+    #: What parts of the task remember, by the names of `gate.parts`.
+    parts: Mapping[str, Any] = field(default_factory=dict)
 
 
 NOTHING_REMEMBERED = Remembered()

@@ -12,7 +12,7 @@ from phase_gate.gate.parts import PIPELINE
 from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
 from phase_gate.pipeline.documents import RootCause
 from phase_gate.pipeline.evidence import with_checks
-from phase_gate.pipeline.model import find_pipeline
+from phase_gate.pipeline.model import PipelineFiles, find_pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import PipelineProvider, PipelineView, commit_of
 from phase_gate.values import replace
@@ -84,20 +84,19 @@ def remember_pipeline(
     """Return what was remembered, with how the pipeline's files are now."""
     rules = rules_of(workflow)
     root = project.root
-    found = replace(
-        found,
+    files = PipelineFiles(
         artifacts={name: digest_of(root, artifact) for name, artifact in rules.artifacts.items()},
         commit=commit_of(str(root)),
         root_cause=_root_cause(project, rules) if phase.recovers else {},
     )
-    if not begins_cycle:
-        return found
-    document = {"workflow": workflow_to_json(workflow), "names": _named(project, workflow)}
-    return replace(
-        found,
-        constitution={path: digest_file(root / path) for path in rules.constitution},
-        rules=store.keep("rules", document),
-    )
+    if begins_cycle:
+        document = {"workflow": workflow_to_json(workflow), "names": _named(project, workflow)}
+        files = replace(
+            files,
+            constitution={path: digest_file(root / path) for path in rules.constitution},
+            rules=store.keep("rules", document),
+        )
+    return replace(found, parts={**found.parts, PIPELINE: files})
 
 
 def _root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:

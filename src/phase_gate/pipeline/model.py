@@ -14,6 +14,7 @@ from phase_gate.names import same_name
 from phase_gate.values import Value, field, replace
 
 if TYPE_CHECKING:
+    from phase_gate.gate.measured import Remembered
     from phase_gate.gate.state import Event, State
 
 Choice = Literal["approve", "conditional", "reject"]
@@ -115,6 +116,26 @@ class Pipeline(Value):
     def knows(self, fingerprint: str) -> bool:
         """Tell whether a request about the very same thing was made before, whatever became of it."""
         return any(each.fingerprint == fingerprint for each in self.requests)
+
+
+class PipelineFiles(Value):
+    """How the files of a pipeline are when a phase is entered."""
+
+    #: Digests of artifacts, and of the constitution's files; empty for what is not there.
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    constitution: Mapping[str, str] = field(default_factory=dict)
+    #: What git has checked out; empty if that is not known.
+    commit: str = ""
+    #: Object with the rules, where a cycle begins.
+    rules: str = ""
+    #: What the root-cause record says.
+    root_cause: Mapping[str, str] = field(default_factory=dict)
+
+
+def files_in(remembered: Remembered) -> PipelineFiles:
+    """Return what was remembered of the pipeline's files."""
+    files: PipelineFiles = remembered.parts.get(PIPELINE) or PipelineFiles()
+    return files
 
 
 def find_pipeline(state: State) -> Pipeline | None:

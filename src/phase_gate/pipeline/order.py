@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from phase_gate.gate.measured import Remembered
 from phase_gate.gate.parts import PIPELINE
-from phase_gate.pipeline.model import Pipeline, Request
+from phase_gate.pipeline.model import Pipeline, PipelineFiles, Request
 from phase_gate.values import Value
 from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
 
@@ -78,7 +77,7 @@ def _names(phases: Iterable[Phase]) -> tuple[str, ...]:
 
 
 def entry_data(
-    pipeline: Pipeline, workflow: Workflow, current: Phase | None, phase: Phase, how: str, now: Remembered
+    pipeline: Pipeline, workflow: Workflow, current: Phase | None, phase: Phase, how: str, now: PipelineFiles
 ) -> dict[str, Any]:
     """Return what the event says with which a phase is entered, to the pipeline and about the freeze.
 

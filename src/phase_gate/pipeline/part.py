@@ -10,7 +10,7 @@ from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import Entry, How
 from phase_gate.gate.parts import PIPELINE, Part
 from phase_gate.gate.state import Event, State
-from phase_gate.pipeline.model import Pipeline, change
+from phase_gate.pipeline.model import Pipeline, change, files_in
 from phase_gate.pipeline.order import entry_data, following
 from phase_gate.pipeline.verdict import decided, pipeline_events, with_pipeline
 from phase_gate.workflow.model import Phase, Workflow
@@ -35,7 +35,8 @@ class PipelinePart(Part):
         return way.phase, way.how
 
     def cycle_data(self, remembered: Remembered) -> dict[str, Any]:
-        return {PIPELINE: {"constitution": dict(remembered.constitution), "rules": remembered.rules}}
+        files = files_in(remembered)
+        return {PIPELINE: {"constitution": dict(files.constitution), "rules": files.rules}}
 
     def entry_events(self, value: Pipeline | None, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
         """Return what becomes of the requests that lead here: to follow one is to approve it."""
@@ -50,7 +51,7 @@ class PipelinePart(Part):
         self, value: Pipeline | None, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
     ) -> dict[str, Any]:
         current = workflow.phase(state.phase or "")
-        return entry_data(value or Pipeline(), workflow, current, entry.phase, entry.how, remembered)
+        return entry_data(value or Pipeline(), workflow, current, entry.phase, entry.how, files_in(remembered))
 
     def with_consequences(
         self, value: Pipeline, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase

@@ -13,7 +13,7 @@ from phase_gate.gate.advice import Advice, what_gate_1_misses
 from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
-from phase_gate.pipeline.model import Failure, Pipeline, Request
+from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, files_in
 from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key, rules_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow, requires_of
@@ -181,7 +181,7 @@ def pipeline_events(
         said["rewind"] = rewind_key(pipeline, plan.way.phase)
     consensus = requires_of(phase).consensus
     if consensus is not None:
-        now = look(phase).artifacts
+        now = files_in(look(phase)).artifacts
         on = {name: now.get(name, "") for name in consensus.on}
         if any(dict(vote.on) == on for vote in pipeline.votes):
             said["approved"] = on
@@ -197,7 +197,7 @@ def decided(request: Request, status: str, *, by: str, reason: str, at: str = ""
     return Event(kind="request-decided", data={"id": request.id, "status": status, "by": by, "reason": reason}, at=at)
 
 
-def _root_cause(pipeline: Pipeline, now: Remembered) -> dict[str, str]:
+def _root_cause(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
     """Return what is known of the cause; a record that was left from something else says nothing about this."""
     record = now.root_cause
     if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
@@ -210,7 +210,8 @@ def failure_events(
 ) -> list[Event]:
     """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
     assert plan.failure is not None, "a gate failed"
-    failure = replace(plan.failure, **_root_cause(pipeline, now))
+    files = files_in(now)
+    failure = replace(plan.failure, **_root_cause(pipeline, files))
     data = {
         "phase": phase.name,
         "reason": failure.reason,
@@ -228,6 +229,6 @@ def failure_events(
         "how": "failure",
         "remembered": dict(now.phase),
         "run": None,
-        **entry_data(pipeline, workflow, phase, entered, "failure", now),
+        **entry_data(pipeline, workflow, phase, entered, "failure", files),
     }
     return [*events, Event(kind="phase-entered", data=entry, at=at)]
