@@ -15,6 +15,7 @@ Status = Literal[
     "void",  # the run did not count
     "closed",  # Gate 1 is closed
     "early",  # the exit signal came while Gate 1 was closed
+    "failed",  # the gate of a pipeline, or an attempt at a verify task, failed, and another try follows
     "waiting",  # Gate 1 is open, Gate 2 is not; or a verify task waits for its executor, its command or its reviewer
     "open",  # the phase has exited
     "needs-person",  # the signal, or a verify task, asks for a person

@@ -102,18 +102,18 @@ def describe_pipeline_stuck(reason: str, pipeline: Pipeline, workflow: Workflow)
         allowed=budget(workflow),
         failures=pipeline.failures,
         best=furthest_failure(pipeline, workflow) or last,
-        human_input=tuple(_needed(pipeline)),
+        human_input=tuple(_needed(pipeline, workflow)),
     )
 
 
-def _needed(pipeline: Pipeline) -> Iterator[str]:
+def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
     asked = [each.human_input for each in reversed(pipeline.failures) if each.human_input]
     if asked:
         yield asked[0]
     failed = pipeline.failed_phase or pipeline.failures[-1].phase
     last = next((each for each in reversed(pipeline.failures) if each.phase == failed), pipeline.failures[-1])
     # Guards have names that one can ask about; a clause without one stands as it is.
-    guards = [name for name in last.unmet if " " not in name] or list(last.unmet)
+    guards = [name for name in last.unmet if name in workflow.guards] or list(last.unmet)
     yield f"Decide how the gate of {failed} can hold: {', '.join(guards) or last.reason}"
     yield 'Then begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 

@@ -126,7 +126,7 @@ def with_pipeline(
             return with_advice(evaluation, Advice("stuck", reason, recover))
         number, allowed = pipeline.recoveries + 1, budget(workflow)
         reason = f"{failed}; {phase.on_failure} begins: recovery {number} of {allowed}"
-        return with_advice(evaluation, Advice("closed", reason, recover))
+        return with_advice(evaluation, Advice("failed", reason, recover))
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:

@@ -86,7 +86,8 @@ def _commit(session: TaskSession, current: Verification, message: str | None) ->
     if not paths:
         raise _nothing_left(session, current, tree)
     approved = hash_files(str(root), [path for path in paths if os.path.lexists(root / path)], ask=_hash)
-    new = [path for path in paths if path in approved and not try_git(root, "ls-files", "-z", "--", path)]
+    tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
+    new = [path for path in paths if path in approved and path not in tracked]
     try:
         if new:
             _git(root, "add", "--intent-to-add", "--", *new)

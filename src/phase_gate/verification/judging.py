@@ -236,8 +236,8 @@ def _failed(verification: Verification) -> Advice:
     tries = f"{count(left, 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
         hint = command("verify executor FILE", task)
-        return Advice("closed", f"{said}; {tries}, with more time and after 30 s", "", hint)
-    return Advice("closed", f"{said}; {tries}", command("verify feedback", task))
+        return Advice("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
+    return Advice("failed", f"{said}; {tries}", command("verify feedback", task))
 
 
 def _first_line(text: str) -> str:

@@ -173,7 +173,7 @@ def render_state(overview: Overview, verification_of: Callable[[str], Verificati
         parts += ["## Tasks", "```text\n" + "\n".join(task_rows(overview.rows)) + "\n```"]
     rows = [dict(row.skip) for row in overview.rows if row.skip is not None]
     if rows:
-        forced = sum(row["status"].endswith("(forced)") for row in rows)
+        forced = sum(row["skip_kind"] is None for row in rows)
         parts += [
             "## Not verified",
             f"Warning: {len(rows)} of {overview.total} tasks did not pass the gate; {forced} of them were forced.",
