@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from phase_gate.errors import PhaseGateError
+from phase_gate.errors import PhaseGateError, TamperedError
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.standing import Standing, assess
 from phase_gate.gate.state import State
 from phase_gate.project import Project
+from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
@@ -87,7 +88,10 @@ class Task:
             from phase_gate.workflow.model_json import workflow_from_json
 
             document = self.store.objects.load(name)
-            self._known[name] = workflow_from_json(document if key is None else document[key])
+            try:
+                self._known[name] = workflow_from_json(document if key is None else document[key])
+            except (KeyError, TypeError, ValueError) as error:
+                raise TamperedError(f"objects/{name[:12]} holds no rules: {error}", remedy=REPAIR) from error
         return self._known[name]
 
     @functools.cached_property

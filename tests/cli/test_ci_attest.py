@@ -167,7 +167,7 @@ def test_a_badge_of_where_the_task_stands(begin: Begin) -> None:
     assert json.loads(ran.out) == {
         "schemaVersion": 1,
         "label": "tdd",
-        "message": "GREEN holds",
+        "message": "GREEN open",
         "color": "brightgreen",
         "isError": False,
     }
