@@ -42,7 +42,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _next_commands(document: Any) -> Iterator[str]:
     if isinstance(document, dict):
-        if command := document.get("next_command"):
+        # In a schema the name stands for a description of it.
+        if isinstance(command := document.get("next_command"), str) and command:
             yield command
         document = list(document.values())
     if isinstance(document, list):

@@ -27,7 +27,7 @@ def validate(document: dict[str, Any]) -> None:
 
 @pytest.fixture
 def green(begin: Begin) -> Desk:
-    """GREEN holds, on a commit."""
+    """GREEN is open, on a commit."""
     desk = begin("red-exited")
     desk.sample.write(calc=CALC).commit_all()
     desk.sample.pytest("--phase=green")
