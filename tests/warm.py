@@ -23,10 +23,14 @@ class WarmServer:
     def __init__(self, folder: Path, script: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._out, self._err = folder / "out.txt", folder / "err.txt"
+        self._script = script
+        self._server = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
         # A file of its own, not `-m tests...`: nothing of this project may be importable in the children.
-        self._server = subprocess.Popen(
+        return subprocess.Popen(
             # No bytecode, as in the environment that the children get.
-            [sys.executable, "-P", "-B", __file__, script],
+            [sys.executable, "-P", "-B", __file__, self._script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -46,8 +50,14 @@ class WarmServer:
 
     def _order(self, **order: object) -> int:
         requests, answers = cast(IO[str], self._server.stdin), cast(IO[str], self._server.stdout)
-        print(json.dumps({"out": str(self._out), "err": str(self._err), **order}), file=requests, flush=True)
-        return int(answers.readline())
+        try:
+            print(json.dumps({"out": str(self._out), "err": str(self._err), **order}), file=requests, flush=True)
+            return int(answers.readline())
+        except BaseException:  # a test that took too long: its answer would be taken for that of the next one
+            self._server.kill()
+            self.close()
+            self._server = self._start()
+            raise
 
     def close(self) -> None:
         cast(IO[str], self._server.stdin).close()

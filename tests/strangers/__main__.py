@@ -84,7 +84,11 @@ def _environment(row: Row, folder: Path) -> dict[str, str]:
     home.chmod(0o777)
     kept = {name: value for name, value in os.environ.items() if not (row.drops and name.startswith(row.drops))}
     # A home without anything in it: what lies in ours is nobody's business.
-    return {**kept, "HOME": str(home), **row.sets}
+    mine = {"HOME": str(home), **row.sets}
+    if row.user:
+        # Not the folders that only we may look into.
+        mine["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.defpath))
+    return {**kept, **mine}
 
 
 def _spent() -> float:
