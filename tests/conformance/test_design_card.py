@@ -318,7 +318,7 @@ def test_a_run_that_overlaps_another_does_not_extend_the_streak(sample: Sample) 
         fast = sample.pytest_process("--phase=green")
     finally:
         (sample.root / "go.txt").touch()
-        out = slow.communicate(timeout=60)[0]
+        out = slow.communicate(timeout=120)[0]
     assert (fast.code, slow.returncode) == (10, 10)
     assert fast.has("another run of this task was open at the same time")
     assert "another run of this task was open at the same time" in out

@@ -12,7 +12,7 @@ from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration, EvidenceCommand
-from tests.evidence.processes import is_alive
+from tests.evidence.processes import Reached, is_alive
 
 pytestmark = pytest.mark.processes
 
@@ -65,10 +65,10 @@ def test_the_middle_of_a_long_output_is_left_out(tmp_path: Path) -> None:
 def test_one_that_takes_too_long_is_unknown_and_ended_with_its_children(tmp_path: Path) -> None:
     child = "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=-1)"
     code = f"{child}; open('pids', 'w').write(str(p.pid)); time.sleep(60)"
-    measured = measure(tmp_path, python(code, timeout=3.0))
+    measured = measure(tmp_path, python(code, timeout=Reached(tmp_path / "pids")))
     assert measured.metrics == {}
     assert "build_ok is unknown" in measured.warnings[0]
-    assert "did not end within 3 s" in measured.warnings[0]
+    assert "did not end within 60 s" in measured.warnings[0]
     assert not is_alive(int((tmp_path / "pids").read_text(encoding="utf-8")))
 
 

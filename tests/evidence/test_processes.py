@@ -263,7 +263,7 @@ def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
     )
     command = "kill -INT $PPID; kill -INT $PPID; echo here"
     done = subprocess.run(
-        [sys.executable, "outer.py", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "outer.py", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout == "ended 0 0\n"
 

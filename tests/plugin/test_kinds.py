@@ -191,7 +191,7 @@ def test_a_killed_run_is_lost_and_the_next_one_says_so(suite: Sample) -> None:
     going_on = suite.gate("check", "--gate1")
     assert going_on.has("a run is going on")
     process.send_signal(signal.SIGKILL)
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     sleeper.unlink()
 
     lost = last_run(suite)
@@ -206,7 +206,7 @@ def test_a_killed_run_is_lost_and_the_next_one_says_so(suite: Sample) -> None:
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not path.exists():
         assert time.monotonic() < deadline, f"{path.name} never came"
         time.sleep(0.02)
@@ -639,7 +639,7 @@ def test_overlapping_runs_are_complete_but_do_not_extend_the_streak(suite: Sampl
     other = suite.pytest("--phase=green", "-k", "not waits")
     assert state_of(suite).open_runs[0].overlaps
     (suite.root / "slow").unlink()
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 10
     assert "another run of this task was open at the same time: the streak is" in output
     assert other.code == 10

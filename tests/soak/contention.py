@@ -135,7 +135,7 @@ def waiting_is_bounded(folder: Path, *, waiters: int, timeout: float = 0.5) -> s
         assert "(the long one)" in said, said
         assert "try: wait for that run to end" in said, said
         assert timeout <= seconds < timeout + 5, said
-    holder.communicate("\n", timeout=60)
+    holder.communicate("\n", timeout=120)
     assert [said for _, said in _wait(path, waiters, 10.0)] == ["got it"] * waiters
     longest = max(seconds for seconds, _ in answers)
     return f"{waiters} waiters gave up after {longest:.2f} s at most ({timeout} s was allowed); then all got it"
