@@ -25,7 +25,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "codec",
         "names",
         "visible",
-        "typed_texts",
         "shell_text",
         "errors",
         "exit_codes",

@@ -1,4 +1,4 @@
-"""Names of people and agents: when two of them are one.
+"""Names of people and agents: when two of them are one; and texts that people type.
 
 Pure. A reviewer who differs from the executor by a capital, a wide letter or a character without a look is the
 executor. Letters of other scripts that only look alike are not recognised.
@@ -6,8 +6,8 @@ executor. Letters of other scripts that only look alike are not recognised.
 
 from __future__ import annotations
 
-from phase_gate.errors import NotAllowedError
-from phase_gate.visible import strip_unseen
+from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.visible import find_unseen, strip_unseen
 
 
 def same_name(a: str, b: str) -> bool:
@@ -43,3 +43,33 @@ def find_name_fault(name: str) -> str:
     # Joiners too, wherever they stand: a name with one and a name without look the same.
     odd = next((each for each in name if not strip_unseen(each)), None)
     return "" if odd is None else f"the character U+{ord(odd):04X} in it can't be seen"
+
+
+# --- texts that are typed on a command line and read by people later: they may hide nothing
+
+
+def check_sentence(name: str, text: str) -> str:
+    """Return a reason or a remark in one line: many are written in several. Raises UsageError.
+
+    :param name: the option that it was given with.
+    """
+    rows = text.replace("\r\n", "\n").replace("\t", " ").split("\n")
+    return check_lines(name, " ".join(row.strip(" ") for row in rows).strip(" "))
+
+
+def check_lines(name: str, text: str) -> str:
+    """Return a text of several lines as it is. Raises UsageError for what a reader would not see."""
+    if odd := find_unseen(text, but="\n\t"):
+        raise _refusal(name, f"the character {odd} in it can't be seen")
+    return text
+
+
+def check_value(name: str, text: str) -> str:
+    """Return a name or a value as it is. Raises UsageError for what a reader would not see, line ends too."""
+    if fault := find_name_fault(text):
+        raise _refusal(name, fault)
+    return text
+
+
+def _refusal(name: str, fault: str) -> UsageError:
+    return UsageError(f"{name} can't be used: {fault}", remedy="type it anew, without that character")

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from phase_gate.cli._dispatch import build_full_parser
-from phase_gate.cli._texts import check_texts
+from phase_gate.cli._dispatch import build_full_parser, check_texts
 from phase_gate.errors import UsageError
-from phase_gate.typed_texts import check_sentence
+from phase_gate.names import check_sentence
 from tests.cli.conftest import Begin
 from tests.support import Sample
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import UsageError
+from phase_gate.names import check_sentence
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES
 from phase_gate.storage.own_folders import place_below
 from phase_gate.storage.root import relative_id
-from phase_gate.typed_texts import check_sentence
 from phase_gate.values import Value
 from phase_gate.workflow.settings import ExitMeaning
 

@@ -30,6 +30,7 @@ from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock, host_name
+from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.signal_file import SignalFile
@@ -184,8 +185,6 @@ class RecordedRun:
         assert self.tree is not None, "it was taken"
         project = self.project
         if project.state_folder != project.root / STATE_FOLDER:
-            from phase_gate.storage.places import remember_place  # rare: most have their state in the root
-
             remember_place(project.root, project.state_folder, project.environment)
         if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.freeze.red_exited:
             from phase_gate.recording.frozen.neighbours import find_neighbours

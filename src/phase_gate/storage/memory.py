@@ -96,3 +96,42 @@ def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
     # Resolved: another spelling of the folder's name must not make us forget it.
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     return root / "phase-gate" / f"{name}.json"
+
+
+# --- where else a root has its state: whoever names another state folder leaves an open freeze behind in the first one
+
+
+#: Folders that are remembered of one root: nobody works in more of them at once.
+_MOST = 50
+
+
+def remember_place(root: Path, state_folder: Path, environment: Mapping[str, str]) -> None:
+    """Remember that this root has state there."""
+    file = _file(root, environment)
+    place = os.path.realpath(state_folder)
+    known = [] if file is None else _load(file)
+    if file is None or place in known:
+        return
+    kept = [each for each in known if os.path.isdir(each)][1 - _MOST :]
+    with contextlib.suppress(PhaseGateError):
+        make_folder(REAL, file.parent)
+        write_atomically(REAL, file, json.dumps({"root": str(root), "folders": [*kept, place]}).encode(), durable=False)
+
+
+def recall_places(root: Path, environment: Mapping[str, str]) -> list[Path]:
+    """Return the state folders that are remembered of this root, and that are still there."""
+    file = _file(root, environment)
+    return [] if file is None else [Path(each) for each in _load(file) if os.path.isdir(each)]
+
+
+def _file(root: Path, environment: Mapping[str, str]) -> Path | None:
+    file = memory_file(root, environment)
+    return None if file is None else file.with_suffix(".places.json")
+
+
+def _load(file: Path) -> list[str]:
+    try:
+        found = json.loads(read_bytes(file) or b"")["folders"]
+    except (PhaseGateError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

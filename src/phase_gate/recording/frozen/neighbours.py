@@ -23,7 +23,7 @@ from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_meaning
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.run import Compare
-from phase_gate.storage.places import recall_places
+from phase_gate.storage.memory import recall_places
 from phase_gate.storage.references import load_frozen
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import DEFAULT_TASK, now, task_names
