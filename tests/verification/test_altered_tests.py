@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.verification.altered_tests import find_altered_tests
-from phase_gate.verification.diff import TextChange
+from phase_gate.verification.texts import TextChange
 
 BEFORE = """\
 import pytest

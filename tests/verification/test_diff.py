@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.verification.diff import ALL_LINES, FILE_LINES, WIDTH, TextChange, render_diff
+from phase_gate.verification.texts import ALL_LINES, FILE_LINES, WIDTH, TextChange, render_diff
 
 
 @pytest.mark.parametrize(

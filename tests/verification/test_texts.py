@@ -10,8 +10,7 @@ import pytest
 
 from phase_gate.storage.tree.fingerprint import list_matcher, take_tree
 from phase_gate.verification.changes import remember_files
-from phase_gate.verification.diff import TextChange
-from phase_gate.verification.texts import read_changes
+from phase_gate.verification.texts import TextChange, read_changes
 from tests.evidence.test_git import context
 from tests.support import Sample
 

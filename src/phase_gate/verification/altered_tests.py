@@ -15,7 +15,7 @@ from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.module_code import find_changes, module_code
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
 from phase_gate.values import Value
-from phase_gate.verification.diff import TextChange
+from phase_gate.verification.texts import TextChange
 
 #: emptied: it checked something, and checks nothing now. gone: neither it nor its body is there. changed: it has
 #: another body, which may be right. around: helpers, fixtures or constants of its file are not what they were.

@@ -21,7 +21,6 @@ from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.values import Value, replace
 from phase_gate.verification.changes import find_changes
-from phase_gate.verification.diff import TextChange
 from phase_gate.verification.judging import TaskChanges, judge
 from phase_gate.verification.model import FINISHED, PHASE, Check, FailureType, Status, Verification, find_verification
 from phase_gate.verification.overview import load_overview, state_file, write_state_file
@@ -29,7 +28,7 @@ from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import Escalation, escalate
 from phase_gate.verification.spec import TaskSpec, task_slug
 from phase_gate.verification.stats import Overview
-from phase_gate.verification.texts import read_changes
+from phase_gate.verification.texts import TextChange, read_changes
 from phase_gate.workflow.model import Phase, Workflow
 
 #: Characters of a text that the ledger's lines have; the whole is a stored object.

@@ -8,9 +8,9 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.verification.board import TaskSession, require_verification
-from phase_gate.verification.diff import render_diff
 from phase_gate.verification.model import Check, Verification
 from phase_gate.verification.result import evidence_chain
+from phase_gate.verification.texts import render_diff
 
 #: What the source document has the architect check.
 CHECKS = (

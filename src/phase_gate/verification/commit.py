@@ -14,7 +14,7 @@ from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.tree.git_files import hash_files
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.verification.commits import head_of
+from phase_gate.verification.changes import head_of
 from phase_gate.verification.judging import advise_task, holds_back
 from phase_gate.verification.model import Status, Verification
 from phase_gate.visible import show_rows

@@ -21,8 +21,7 @@ from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus
-from phase_gate.verification.changes import remember_files
-from phase_gate.verification.commits import head_of
+from phase_gate.verification.changes import head_of, remember_files
 from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.lint import lint_command, lint_done
 from phase_gate.verification.model import FINISHED, PHASE, WORKFLOW, Status, Verification, find_verification
