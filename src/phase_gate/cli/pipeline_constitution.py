@@ -6,13 +6,9 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.errors import NotAllowedError
-from phase_gate.gate.overrides import refuse_excuse
-from phase_gate.gate.state import Event
-from phase_gate.pipeline.artifacts import digest_file
-from phase_gate.pipeline.begin import override, pipeline_of, require_pipeline
+from phase_gate.pipeline.begin import require_pipeline
+from phase_gate.pipeline.constitution import AS_RECORDED, accept_constitution, compare_constitution
 from phase_gate.pipeline.model import Pipeline
-from phase_gate.pipeline.order import rules_of
 from phase_gate.task import Task
 from phase_gate.visible import show_rows
 
@@ -30,57 +26,24 @@ def run(call: Call) -> Answer:
 
 
 def _status(task: Task, pipeline: Pipeline) -> Answer:
-    rows = compare(task, pipeline)
-    is_intact = all(word == "as recorded" for _, word in rows)
-    text = show_rows(f"{path:30} {word}" for path, word in rows) or "this pipeline has no constitution"
+    compared = compare_constitution(task, pipeline)
+    is_intact = all(word == AS_RECORDED for word in compared.values())
+    text = show_rows(f"{path:30} {word}" for path, word in compared.items()) or "this pipeline has no constitution"
     if not is_intact:
         text += (
             '\n  put it back, or a person accepts it: phase-gate pipeline constitution accept --reason "..." --by NAME'
         )
     return Answer(
         text=text,
-        document={"intact": is_intact, "files": dict(rows)},
+        document={"intact": is_intact, "files": compared},
         exit_code=exit_codes.OPEN if is_intact else exit_codes.GATE_CLOSED,
     )
 
 
-def compare(task: Task, pipeline: Pipeline) -> list[tuple[str, str]]:
-    """Return each file of the constitution with what became of it."""
-    rules = rules_of(task.rules)
-    rows = []
-    for path in rules.constitution:
-        recorded, now = pipeline.constitution.get(path, ""), digest_file(task.project.root / path)
-        word = "as recorded" if recorded == now else "changed"
-        rows.append((path, "never recorded" if not recorded else "missing" if not now else word))
-    return rows
-
-
 def _accept(call: Call, task: Task) -> Answer:
-    project = task.project
-    with task.transaction() as change:
-        task.store.refuse_while_running(change.opened.state)
-        pipeline = pipeline_of(change.state)
-        rows = compare(task.after(change), pipeline)
-        changed = [path for path, word in rows if word != "as recorded"]
-        if not changed:
-            raise NotAllowedError("the constitution is as recorded", remedy="there is nothing to accept")
-        now = {path: digest_file(project.root / path) for path, _ in rows}
-        missing = [path for path, digest in now.items() if not digest]
-        if missing:
-            raise NotAllowedError(f"{missing[0]} is not there: nobody can accept it", remedy="put it back first")
-        call.require_person(project, change.opened, "a change of the constitution")
-        refuse_excuse(call.arguments.reason)
-        given = call.arguments
-        change.record(
-            override("constitution-accept", change.state, reason=given.reason, by=given.by, at=change.at),
-            Event(kind="constitution-accepted", data={"constitution": now, "reason": given.reason, "by": given.by}),
-        )
+    accepted = accept_constitution(task, call.person())
+    by = f"accepted by {call.arguments.by}, and shown in every later verdict of this pipeline"
     return Answer(
-        text=show_rows(
-            (
-                f"{', '.join(changed)}: accepted by {given.by}, and shown in every later verdict of this pipeline",
-                "  next: phase-gate advance",
-            )
-        ),
-        document={"accepted": changed, "constitution": now},
+        text=show_rows((f"{', '.join(accepted.changed)}: {by}", "  next: phase-gate advance")),
+        document={"accepted": list(accepted.changed), "constitution": accepted.constitution},
     )

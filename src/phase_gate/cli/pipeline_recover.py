@@ -7,12 +7,9 @@ import argparse
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
-from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.evidence.gathering import remember
-from phase_gate.gate.overrides import refuse_excuse
 from phase_gate.gate.state import State
-from phase_gate.pipeline.begin import enter_first, override, pipeline_of, require_pipeline
-from phase_gate.pipeline.model import Failure, Pipeline
+from phase_gate.pipeline.begin import pipeline_of, require_pipeline, restart_cycle, start_recovery
+from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import budget, main_line, problem_of_rewind, rules_of
 from phase_gate.pipeline.recovery import (
     describe_pipeline_stuck,
@@ -22,7 +19,6 @@ from phase_gate.pipeline.recovery import (
     stuck_to_json,
 )
 from phase_gate.pipeline.show import needs_of
-from phase_gate.pipeline.verdict import Plan, failure_events
 from phase_gate.report.stuck import render_sections
 from phase_gate.task import Task
 from phase_gate.visible import show_line, show_rows
@@ -109,54 +105,16 @@ def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase
 
 
 def _start(call: Call, task: Task) -> Answer:
-    store = task.store
-    reason = " ".join(call.arguments.reason.split())
-    if not reason:
-        raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
-    with task.transaction() as change:
-        store.refuse_while_running(change.opened.state)
-        pipeline = pipeline_of(change.state)
-        workflow = task.after(change).rules
-        phase = workflow.phase(change.state.phase or "")
-        if phase is None or phase.recovers or not phase.on_failure:
-            raise NotAllowedError(f"{change.state.phase} leads to no recovery", remedy="phase-gate status")
-        if pipeline.recoveries >= budget(workflow):
-            raise NotAllowedError(
-                f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
-                remedy="see that Gate 1 is open before you signal: phase-gate advance",
-            )
-        entered = workflow.phase(phase.on_failure)
-        assert entered is not None, "the file was checked"
-        now = remember(task.after(change), workflow, entered)
-        failure = Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {call.by()})")
-        plan = Plan(failure=failure)
-        change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
-    after = pipeline_of(change.state)
+    state = start_recovery(task, reason=call.arguments.reason, by=call.by())
+    pipeline, workflow = pipeline_of(state), task.rules
     return Answer(
-        text=show_line(f"{entered.name} begins: recovery {after.recoveries} of {budget(workflow)}")
+        text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}")
         + "\n  next: phase-gate pipeline recover",
-        document={"phase": entered.name, **_document(after, workflow)},
+        document={"phase": state.phase, **_document(pipeline, workflow)},
     )
 
 
 def _restart(call: Call, task: Task) -> Answer:
-    project, store = task.project, task.store
-    with task.transaction() as change:
-        store.refuse_while_running(change.opened.state)
-        if not change.state.is_stuck:
-            raise NotAllowedError("the pipeline is not stuck: there is nothing to begin anew", "phase-gate status")
-        call.require_person(project, change.opened, "beginning anew")
-        refuse_excuse(call.arguments.reason)
-        given, workflow = call.arguments, project.workflow()
-        if workflow.pipeline is None:
-            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in phase-gate.yaml")
-        said = override("restart", change.state, reason=given.reason, by=given.by, at=change.at)
-        enter_first(task, workflow, change)
-        # After the cycle began, which forgets what was decided in the one before.
-        change.record(said)
-    return Answer(
-        text=show_rows(
-            (f"cycle {change.state.cycle} begins in {workflow.first.name}", f"  next: {look_command(project.task)}")
-        ),
-        document={"cycle": change.state.cycle, "phase": workflow.first.name},
-    )
+    state = restart_cycle(task, call.person())
+    rows = (f"cycle {state.cycle} begins in {state.phase}", f"  next: {look_command(state.task)}")
+    return Answer(text=show_rows(rows), document={"cycle": state.cycle, "phase": state.phase})

@@ -1,14 +1,15 @@
-"""What the commands of a pipeline share: its begin, its state, its rules."""
+"""Begin a cycle of a pipeline, a recovery of it, or all anew; and what its other commands share."""
 
 from __future__ import annotations
 
-from phase_gate.errors import NotAllowedError
+from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events
-from phase_gate.gate.overrides import Kind, override_record
+from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
-from phase_gate.pipeline.model import Pipeline, find_pipeline
-from phase_gate.pipeline.order import rules_of
+from phase_gate.pipeline.model import Failure, Pipeline, find_pipeline
+from phase_gate.pipeline.order import budget, rules_of
+from phase_gate.pipeline.verdict import Plan, failure_events
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.workflow.model import Workflow
@@ -21,6 +22,48 @@ def begin_cycle(task: Task, workflow: Workflow) -> State:
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
         enter_first(task, workflow, change)
+    return change.state
+
+
+def restart_cycle(task: Task, person: Person) -> State:
+    """Begin a new cycle where the pipeline is stuck: a person answers for it. Returns the state after it."""
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if not change.state.is_stuck:
+            raise NotAllowedError("the pipeline is not stuck: there is nothing to begin anew", "phase-gate status")
+        person.require(change.opened.state, "beginning anew")
+        refuse_excuse(person.reason)
+        workflow = task.project.workflow()
+        if workflow.pipeline is None:
+            raise NotAllowedError(f"workflow {workflow.name} is no pipeline", remedy="name one in phase-gate.yaml")
+        said = override("restart", change.state, person, at=change.at)
+        enter_first(task, workflow, change)
+        # After the cycle began, which forgets what was decided in the one before.
+        change.record(said)
+    return change.state
+
+
+def start_recovery(task: Task, *, reason: str, by: str) -> State:
+    """Enter the recovery on purpose. Returns the state after it."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise UsageError("a recovery needs a reason", remedy='add --reason "..."')
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        pipeline, workflow = pipeline_of(change.state), task.after(change).rules
+        phase = workflow.phase(change.state.phase or "")
+        if phase is None or phase.recovers or not phase.on_failure:
+            raise NotAllowedError(f"{change.state.phase} leads to no recovery", remedy="phase-gate status")
+        if pipeline.recoveries >= budget(workflow):
+            raise NotAllowedError(
+                f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
+                remedy="see that Gate 1 is open before you signal: phase-gate advance",
+            )
+        entered = workflow.phase(phase.on_failure)
+        assert entered is not None, "the file was checked"
+        now = remember(task.after(change), workflow, entered)
+        plan = Plan(failure=Failure(phase=phase.name, reason=f"{reason} (begun on purpose by {by})"))
+        change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
     return change.state
 
 
@@ -66,6 +109,6 @@ def require_pipeline(task: Task) -> Pipeline:
     return pipeline_of(task.state)
 
 
-def override(kind: Kind, state: State, *, reason: str, by: str, at: str) -> Event:
+def override(kind: Kind, state: State, person: Person, *, at: str) -> Event:
     """Return what is recorded where a person decides against the evidence."""
-    return Event(kind="overridden", data=override_record(kind, state, reason=reason, by=by, at=at))
+    return Event(kind="overridden", data=override_record(kind, state, reason=person.reason, by=person.by, at=at))
