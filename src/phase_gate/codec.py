@@ -130,7 +130,7 @@ def _read_named(found: Any, where: str) -> Read:
     return read
 
 
-#: Types of JSON by the names of annotations; none: whatever comes.
+#: Types of JSON by the names of annotations; none: any value.
 _PLAIN: Mapping[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),

@@ -158,13 +158,13 @@ class KeyMismatchError(StateError):
 
 
 class KeylessError(StateError):
-    """A key is set, and the ledger has none: nobody who knows the key vouches for it."""
+    """A key is set, and the ledger was made without one: nothing vouches for it."""
 
     slug = "state-keyless"
 
 
 class LockTimeoutError(StateError):
-    """Somebody else held the lock for too long."""
+    """Another process held the lock for too long."""
 
     slug = "lock-timeout"
 

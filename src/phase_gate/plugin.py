@@ -25,7 +25,7 @@ _controller_key: pytest.StashKey[Controller] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("phase gate", "phase gate: is this test-driven step really done?")
     add = group.addoption
-    # Set by `phase-gate verify run` for whatever its command starts; a phase that is typed wins over it.
+    # Set by `phase-gate verify run` for every process that its command starts; a phase that is typed wins over it.
     verifying = os.environ.get("PHASE_GATE_PHASE")
     add(
         "--phase",

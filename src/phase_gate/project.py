@@ -161,7 +161,7 @@ class Project(Value):
     def take_tree(self, always: tuple[str, ...] = (), *, beside: Iterable[str] = ()) -> Tree:
         """Return the fingerprint of the sources.
 
-        :param beside: files that runs of the task have imported, from its state: they count whoever hides them.
+        :param beside: files that runs of the task have imported, from its state: they count even if they are hidden.
         """
         refuse_links(self.own_folders)  # a walk keeps what it has seen in one of them
         return take_tree(
@@ -183,7 +183,7 @@ def _configuration(root: Path) -> Configuration:
 
 
 def who_am_i(environment: Mapping[str, str]) -> str:
-    """Return the user's name, for `by` where nobody said one."""
+    """Return the user's name, for `by` where none is given."""
     named = environment.get("USER") or environment.get("USERNAME")
     if named:
         return named

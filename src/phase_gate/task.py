@@ -48,7 +48,7 @@ class Task:
     def open(cls, project: Project, *, command: str = "") -> Task:
         """Return the task as it stands: only looks, without a lock.
 
-        :param command: what to call ourselves where somebody waits for our lock.
+        :param command: the name to show while others wait for our lock.
         """
         store = project.store(command)
         opened = store.look()

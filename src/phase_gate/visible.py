@@ -1,6 +1,6 @@
 """What a reader can't see in a text, or what would change how the rest is read; and how it is shown instead.
 
-Pure. Names, reasons and files come from anybody. A terminal obeys some characters, a CI system obeys some lines, and
+Pure. Names, reasons and files come from outside. A terminal obeys some characters, a CI system obeys some lines, and
 others have no look at all: two texts that differ in them alone seem the same.
 """
 

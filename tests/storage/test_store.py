@@ -456,7 +456,7 @@ LEDGER_EDITS: dict[str, tuple[str, Callable[[list[bytes]], list[bytes]]]] = {
     "all-lines-removed": ("ledger.jsonl ends at 0, state.json was at 6", lambda lines: []),
     "a-line-appended": ("ledger.jsonl:7: it is number 6", lambda lines: [*lines, lines[-1]]),
     "an-event-appended-that-nobody-writes": (
-        "ledger.jsonl:7: nobody wrote this phase-entered",
+        "ledger.jsonl:7: malformed phase-entered event",
         lambda lines: [*lines, forged_line(lines, "phase-entered")],
     ),
     "lines-swapped": ("ledger.jsonl:4: it is number 5", lambda lines: [*lines[:3], lines[4], lines[3], lines[5]]),

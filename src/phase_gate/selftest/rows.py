@@ -59,7 +59,7 @@ SIGNAL: Command = ("phase-gate", "signal", "--reason", "done")
 
 
 class Base(Value):
-    """A project as it is before somebody tries something."""
+    """A project before the cheat."""
 
     files: tuple[tuple[str, str], ...]
     #: Commands before the first run, and whether an honest RED follows.
@@ -72,7 +72,7 @@ PRICE = Base(files=(("pytest.ini", CONFIGURATION), (TEST_FILE, TESTS)))
 
 
 class Attempt(Value):
-    """What somebody does after an honest RED, and how they then run pytest."""
+    """The edits after an honest RED, and the pytest command that follows."""
 
     base: Base = PRICE
     phase: str = "green"

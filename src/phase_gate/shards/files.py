@@ -1,6 +1,6 @@
 """The records of shards as files: one each, packed, with a digest in front, so that one cut short is noticed.
 
-A shard runs on a machine of its own and has no task's ledger to write into; what it leaves is carried to whoever
+A shard runs on a machine of its own and has no task's ledger to write into; what it leaves is carried to the job that
 combines them.
 """
 

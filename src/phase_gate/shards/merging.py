@@ -1,6 +1,6 @@
 """One run of many shards: whether they belong together, and what they showed together.
 
-Pure. Refuses, by its name, whatever leaves a doubt that every collected test ran once, on the same code, by the same
+Pure. Names and refuses everything that leaves a doubt that every collected test ran once, on the same code, by the same
 rules. Who split the suite, and how, does not matter: what was run is compared with what was collected.
 """
 
@@ -153,7 +153,7 @@ def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
     for shard in shards:
         for who, ranges in shard.left_out.items():
             out_of.setdefault(who, set()).update(place for start, end in ranges for place in range(start, end))
-    # Whoever leaves out what another shard runs is who splits: a test that nobody runs is lost by it, not deselected.
+    # What leaves out tests of another shard is what splits: a test that no shard runs is lost by it, not deselected.
     on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(ran)))
     lost = [collected[place] for place in sorted(unseen - on_purpose)]
     if lost:

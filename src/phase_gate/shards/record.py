@@ -50,7 +50,7 @@ class Shard(Value):
     changed_sources: tuple[str, ...] = ()
     #: Files that tests use and that the shard itself has written.
     written: tuple[str, ...] = ()
-    #: Every test that pytest found, sorted, before anybody chose among them; and the digest of that.
+    #: Every test that pytest found, sorted, before any selection; and the digest of that.
     collected: tuple[str, ...] = ()
     collection: str = ""
     #: Which of them were deselected, by the function that did it.
@@ -68,7 +68,7 @@ class Shard(Value):
 
     @property
     def ran(self) -> frozenset[str]:
-        """The tests that were its own. One that can't be imported is nobody's, and all shards'."""
+        """The tests that were its own. One that can't be imported belongs to every shard."""
         outcomes = self.shown.outcomes
         return frozenset(test_id for test_id in outcomes if outcomes[test_id] is not Bucket.UNCOLLECTABLE)
 

@@ -67,7 +67,7 @@ class ShardRecorder(SessionRecorder):
         if phase is None:
             names = ", ".join(each.name.lower() for each in workflow.phases)
             raise UsageError("--phase=auto: a shard has to name its phase", remedy=f"use one of: {names}")
-        with contextlib.suppress(StateError):  # a damaged one is the business of whoever combines
+        with contextlib.suppress(StateError):  # a damaged one is for the combining job to report
             opened = run.store.look()
             if opened.exists:
                 run.check_order(opened)  # refused when they are combined: better now than then
@@ -201,7 +201,7 @@ class ShardRecorder(SessionRecorder):
 
 
 def _refuse_verdicts(config: pytest.Config) -> None:
-    """Refuse what speaks of a verdict, if somebody typed it: a shard has none."""
+    """Refuse options that speak of a verdict: a shard has none."""
     option = config.option
     for given, name in (
         (option.exit_signal, "--exit-signal"),

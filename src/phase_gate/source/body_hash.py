@@ -11,7 +11,7 @@ import ast
 import hashlib
 from collections.abc import Collection, Sequence
 
-#: 80 bits. Two of 100,000 tests share a hash by accident once in 10^14 suites, and nobody can afford the 2^80 tries
+#: 80 bits. Two of 100,000 tests share a hash by accident once in 10^14 suites, and the 2^80 tries are out of reach
 #: that forging one takes; the inventory is a third as large as with whole digests.
 HASH_LENGTH = 20
 

@@ -64,7 +64,7 @@ def says_that_it_checks(name: str, file: str) -> bool:
 
 
 def has_assertion(function: ast.AST) -> bool:
-    """Tell whether a function asserts by itself, in whatever way."""
+    """Tell whether a function asserts by itself, in any way."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assert):
             return True

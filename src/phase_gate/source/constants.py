@@ -1,4 +1,4 @@
-"""Code that has the same value whatever the code under test does.
+"""Code whose value does not depend on the code under test.
 
 Pure: syntax trees in, answers out. In doubt a thing is not constant: it may then count as a check.
 """
@@ -89,7 +89,7 @@ class Constants(Value, kw_only=False):
 
 
 def find_constants(function: _Function | None, tree: ast.Module) -> Constants:
-    """Return the local names that one plain assignment gives a constant, and the built-ins that nobody redefines."""
+    """Return the local names that one plain assignment gives a constant, and the built-ins that are not redefined."""
     bound = frozenset(_bound_names(tree))
     functions = frozenset() if "*" in bound else (_PURE | _UNITTEST) - bound
     return Constants(frozenset() if function is None else _constant_names(function), functions)
@@ -130,7 +130,7 @@ def _is_fixed(value: ast.expr) -> bool:
 
 
 def is_constant(expression: ast.expr, constants: Constants) -> bool:
-    """Tell whether the expression has the same value whatever the code under test does."""
+    """Tell whether the expression's value does not depend on the code under test."""
     pending: list[ast.AST] = [expression]  # without recursion: a sum may have 5,000 terms
     while pending:
         node = pending.pop()

@@ -30,7 +30,7 @@ class _Test(Value):
 def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     """Return the ids that each function is marked with, by itself, its classes or the module; by bare name.
 
-    A mark of one parameter counts for the function: without an import nobody knows its parameters.
+    A mark of one parameter counts for the function: without an import its parameters are unknown.
     """
     constants = _constants(tree)
     found = {}
@@ -52,7 +52,7 @@ def likeness_in_source(tree: ast.Module) -> dict[str, str]:
     """
     bindings = _bindings(tree.body)
     constants = _constants(tree)
-    # Whatever the module does to all of its tests.
+    # What the module does to all of its tests.
     common: list[ast.AST] = [mark for mark in _assigned_marks(tree.body) if not _is_criterion(mark, constants)]
     common += [each for each in _flat(tree.body) if provided_name(each) and _is_automatic(each)]
     found = {}

@@ -186,7 +186,7 @@ def _reaches_out(statement: ast.stmt) -> bool:
             isinstance(node, ast.Attribute) and node.attr in _CHANGES_OTHERS
         ):
             return True
-        # What a function does is done when somebody calls it.
+        # A function's effects come when it is called.
         deferred = {id(inner) for inner in node.body} if isinstance(node, _Function) else set()
         if isinstance(node, ast.Lambda):
             deferred = {id(node.body)}

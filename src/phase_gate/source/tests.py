@@ -29,7 +29,7 @@ class SourceTest(Value):
 
 
 def parse_source(source: str | bytes) -> ast.Module:
-    """Return the syntax tree; raise SyntaxError for whatever can't be parsed."""
+    """Return the syntax tree; raise SyntaxError if the text can't be parsed."""
     with warnings.catch_warnings():
         # "\d" warns. Under `-W error` that would make a syntax error of it, and pytest says it anyway.
         warnings.simplefilter("ignore")

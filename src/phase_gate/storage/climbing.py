@@ -15,7 +15,7 @@ from pathlib import Path
 from phase_gate.errors import ForeignRootError
 from phase_gate.values import Value
 
-#: Names a folder that the user trusts, with all that is below it, whoever owns it.
+#: Names a folder that the user trusts, with everything below it, no matter who owns it.
 TRUST_VARIABLE = "PHASE_GATE_TRUST_ROOT"
 
 #: Works in containers on folders that were mounted from elsewhere; owners say nothing there.
@@ -59,7 +59,7 @@ class Climb:
         return cls(start, Visitor.in_environment(start, environment))
 
     def folders(self) -> Iterator[Path]:
-        """Yield the start, whoever owns it, and the folders above that may hold the user's project."""
+        """Yield the start, no matter who owns it, and the folders above that may hold the user's project."""
         for folder in self._below_home():
             if folder != self.start and self._ends_at(folder):
                 return

@@ -1,6 +1,6 @@
 """The few file operations that storage needs, behind one seam.
 
-Whatever is acknowledged was fsynced, file and folder. Tests put a `FileSystem` in that fails, dies or forgets at the
+Every acknowledged write was fsynced, file and folder. Tests put a `FileSystem` in that fails, dies or forgets at the
 Nth call, or patch the methods of the class itself; production pays one attribute look-up for it. Nothing in storage
 that reads, writes or locks a file of the state goes past it.
 """
@@ -201,7 +201,7 @@ def append_durably(files: FileSystem, path: Path, data: bytes) -> None:
             before = os.fstat(descriptor).st_size
             if not before:
                 # Before the data: once that is there, nothing may fail any more. By its size, not by whether we made
-                # it: whoever did may have died right here.
+                # it: that process may have died right here.
                 files.fsync_folder(path.parent)
             try:
                 _write_all(files, descriptor, data)
@@ -242,7 +242,7 @@ def make_folder(files: FileSystem, folder: Path) -> None:
             try:
                 files.make_folder(level)
             except FileExistsError:
-                if not _is_folder(files, level):  # else somebody else was faster
+                if not _is_folder(files, level):  # else another process was faster
                     raise
         sync_folders(files, [level.parent for level in missing])
     except OSError as error:
@@ -267,7 +267,7 @@ def set_aside(files: FileSystem, path: Path, name: Path) -> None:
 
 
 def sync_folders(files: FileSystem, folders: Iterable[Path]) -> None:
-    """Let what was made in these folders stay. One that we may write but not read can't be synced by anybody."""
+    """Let what was made in these folders stay. A folder that we may write but not read can't be synced."""
     for folder in folders:
         with contextlib.suppress(PermissionError):
             files.fsync_folder(folder)
@@ -281,7 +281,7 @@ def _is_folder(files: FileSystem, path: Path) -> bool:
 
 
 def remove_file(path: Path, files: FileSystem = REAL) -> None:
-    """Take a file away if it is there and can be taken: for what nobody needs any more."""
+    """Take a file away if it is there and can be taken: for what is no longer needed."""
     with contextlib.suppress(OSError):
         files.unlink(path)
 

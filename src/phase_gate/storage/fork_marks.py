@@ -39,7 +39,7 @@ def read_mark(path: Path, files: FileSystem = REAL) -> tuple[str, ...]:
     try:
         data = read_bytes(path, files, limit=_LIMIT)
     except StorageError:
-        # Whatever it says, something is there; where the folder itself is in trouble, nothing can be recorded anyway.
+        # It is there, even if it can't be read; if the folder itself is in trouble, nothing can be recorded anyway.
         return ("",) if _is_there(path, files) else ()
     if data is None:
         return ()

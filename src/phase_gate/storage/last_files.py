@@ -1,4 +1,4 @@
-"""Which files changed between two runs that failed, for whoever wants to know what was tried.
+"""Which files changed between two runs that failed, to show what was tried.
 
 A cache: it may be lost or lie damaged at any time, and then nothing is known. Only runs that fail pay for it.
 """

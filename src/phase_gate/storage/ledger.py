@@ -117,9 +117,9 @@ def parse_line(raw: bytes, *, start: int = 0, key: bytes | None = None) -> Line:
 
 
 def _is_vouched_for(raw: bytes, document: object, written: str, key: bytes | None) -> bool:
-    """Tell whether the hash is that of all the rest, of a field that nobody knows too."""
+    """Tell whether the hash is that of all the rest, unknown fields included."""
     # We write canonical lines: without the hash, the bytes are what it was taken of. To encode the document once more
-    # would take as long as all the rest, and is left for lines that somebody has laid out anew.
+    # would take as long as all the rest, and is only done for lines that were laid out anew.
     member = f'"hash":"{written}",'.encode()
     if raw.count(member) == 1 and hmac.compare_digest(written, _digest_of(raw.replace(member, b""), key)):
         return True
@@ -154,7 +154,7 @@ def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: in
 
 
 def _is_written(raw: bytes) -> bool:
-    """Tell whether somebody wrote these bytes as a line: whole JSON is no accident, even if it does not follow."""
+    """Tell whether these bytes were written as a line: whole JSON is no accident, even if it does not follow."""
     try:
         return isinstance(json.loads(raw), dict)
     except (ValueError, RecursionError):

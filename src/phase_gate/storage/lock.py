@@ -24,10 +24,10 @@ from phase_gate.storage.process_identity import ProcessIdentity
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
 #: Until when a waiter asks how often, in seconds. In a crowd first less often, for 50 that ask every 5 ms leave no
-#: processor for the one that holds the lock; then more and more often, so that whoever waits longest is next.
+#: processor for the one that holds the lock; then more and more often, so that the one that waits longest is next.
 _PATIENCE = ((0.05, 0.005), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
 _CROWD_INTERVAL = 0.03
-#: For so long a process that had to wait gives way before it asks again: whoever polls is asleep when a lock becomes
+#: For so long a process that had to wait gives way before it asks again: one that polls is asleep when a lock becomes
 #: free, so one that asks at once would always be first, and 49 others would wait until it has had enough.
 _CROWDED_FOR = 1.0
 #: What file systems say that have no locks.
@@ -71,11 +71,11 @@ def hold_lock(
             if process.is_this():
                 remove_file(holder, files)
         finally:
-            lock.release()  # even if somebody presses Ctrl-C right here
+            lock.release()  # even if Ctrl-C comes right here
 
 
 class _Waited:
-    """When this process last found a lock held by somebody else."""
+    """When this process last found a lock held by another process."""
 
     at = -_CROWDED_FOR
 
@@ -105,7 +105,7 @@ def holder_file(path: Path) -> Path:
 
 
 def is_free(path: Path, files: FileSystem = REAL) -> bool:
-    """Tell whether nobody holds the kernel lock on `path`. A file that is not there is held by nobody."""
+    """Tell whether the kernel lock on `path` is free. A missing file is free."""
     try:
         files.stat(path)
     except FileNotFoundError:
@@ -174,17 +174,17 @@ def _describe_holder(path: Path, files: FileSystem) -> str:
 
 
 class LockedError(BlockingIOError):
-    """Somebody else holds the lock."""
+    """Another process holds the lock."""
 
     def __init__(self) -> None:
-        super().__init__(errno.EWOULDBLOCK, "somebody else holds it")
+        super().__init__(errno.EWOULDBLOCK, "another process holds it")
 
 
 class KernelLock(Protocol):
     """Taken at once or not at all; waiting is the caller's business."""
 
     def acquire(self) -> None:
-        """Take it. Raises LockedError if somebody else has it, OSError where it can't be asked."""
+        """Take it. Raises LockedError if another process has it, OSError if the lock can't be tried."""
 
     def release(self) -> bool:
         """Let it go; False in a forked child, which has nothing to let go."""
@@ -238,7 +238,7 @@ else:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 status = os.fstat(descriptor)
                 if not status.st_nlink:
-                    raise LockedError  # whoever held it took the file away: this is the lock on nothing
+                    raise LockedError  # the last holder removed the file: this lock guards nothing
                 _close_to_others(descriptor, status, folder)
             except BlockingIOError:
                 os.close(descriptor)
@@ -260,7 +260,7 @@ else:
             return True
 
     def _permissions(folder: os.stat_result) -> int:
-        """Return who may open the lock: those who may write to its folder, for whoever can open it can hold it."""
+        """Return who may open the lock: those who may write to its folder: opening it is enough to hold it."""
         mode = folder.st_mode
         if mode & stat.S_ISVTX:
             mode &= ~stat.S_IWOTH  # as /tmp: others may put files there, and not touch ours
@@ -298,7 +298,7 @@ _MOUNT_TABLE = Path("/proc/self/mountinfo")
 
 
 def network_warning(folder: Path, table: Path = _MOUNT_TABLE) -> str:
-    """Return a warning if the folder is on a network file system; empty elsewhere, or where nobody can tell."""
+    """Return a warning if the folder is on a network file system; empty elsewhere, or where it is unknown."""
     kind = filesystem_type(folder, table)
     if kind not in NETWORK_TYPES:
         return ""

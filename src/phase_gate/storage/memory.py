@@ -1,6 +1,6 @@
 """What this user has already seen of a state folder: kept outside the project, best effort.
 
-A folder restored from an old copy has a consistent chain; only somebody who remembers how far it had come can tell.
+A folder restored from an old copy has a consistent chain; only a memory of how far it had come can tell.
 Off under CI, where every job begins anew.
 """
 
@@ -55,9 +55,9 @@ class Memory:
         return seen if isinstance(seen.serial, int) and isinstance(seen.cycle, int) else None
 
     def expect(self, lineage: str) -> None:
-        """Expect a ledger of this lineage from now on, at whatever line, in the place of what was seen.
+        """Expect a ledger of this lineage from now on, at any line, in place of what was seen.
 
-        Before it is written: whoever dies between the two must not find that the folder was rolled back or exchanged.
+        Before it is written: a process that dies in between must not find that the folder was rolled back or exchanged.
         That a cycle was open is not forgotten. Raises StorageError if it can't be done: what was seen would be missed.
         """
         seen = self.recall()
@@ -98,10 +98,10 @@ def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
     return root / "phase-gate" / f"{name}.json"
 
 
-# --- where else a root has its state: whoever names another state folder leaves an open freeze behind in the first one
+# --- where else a root has its state: naming another state folder leaves an open freeze behind in the first one
 
 
-#: Folders that are remembered of one root: nobody works in more of them at once.
+#: Folders that are remembered of one root: no one works in more of them at once.
 _MOST = 50
 
 

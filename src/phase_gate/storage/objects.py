@@ -51,7 +51,7 @@ class ObjectStore:
             make_folder(self._files, self._folder)
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
         elif not self._is_synced:
-            # Whoever put it there may have died before the folder was synced. Once a process: no more can be seen.
+            # Its writer may have died before the folder was synced. Once a process: no more can be seen.
             sync_folder(self._files, self._folder)
         self._is_synced = True
         return name

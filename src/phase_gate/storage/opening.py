@@ -1,6 +1,6 @@
 """Open a task: read the checkpoint and the ledger's last line, or verify and fold the whole ledger.
 
-Only reads. If nobody has touched the ledger since our last write, its last line vouches for `state.json`, and opening
+Only reads. If the ledger is unchanged since our last write, its last line vouches for `state.json`, and opening
 costs the same however long the ledger is. In every other case each line is verified and replayed.
 """
 
@@ -94,12 +94,12 @@ class Opener:
 
         :param accept_rollback: take it even if it is older than, or other than, what was seen of it.
         """
-        # Recalled first: whatever somebody writes from now on makes the folder newer than this, never older.
+        # Recalled first: every later write makes the folder newer than this, never older.
         seen = None if accept_rollback else self._memory.recall()
         try:
             return self._open_as_seen(seen)
         except (RollbackError, ForeignStateError):
-            # Meanwhile somebody may have begun anew, or repaired it: that is remembered before it is written.
+            # Meanwhile another process may have begun anew or repaired it: that is remembered before it is written.
             again = None if accept_rollback else self._memory.recall()
             if again == seen:
                 raise
@@ -121,22 +121,22 @@ class Opener:
         if stored is None:
             return self._open_by_replay(None, seen, stat)
         is_untouched = stored["ledger"].items() >= stat.items()
-        # Somebody who keeps no memory wrote since: only a replay tells whether they went on from what was seen.
+        # A process without memory wrote since: only a replay tells whether it went on from what was seen.
         is_ahead = seen is not None and seen.lineage == stored["lineage"] and seen.serial < stored["serial"]
         if state is not None and is_untouched and not is_ahead:
             return self._open_checkpoint(stored, state, stat)
         return self._open_by_replay(stored, seen, stat)
 
     def is_as_opened(self, opened: Opened) -> bool:
-        """Tell whether nobody has written since the task was opened, as far as a look from outside tells."""
+        """Tell whether the task's files look unchanged since it was opened."""
         if not exists(self.ledger_file, self._files):
             return not opened.exists and not opened.stat and not exists(self.state_file, self._files)
         return opened.stat == self.ledger_stat()
 
     def _open_checkpoint(self, stored: dict[str, Any], state: State, stat: Mapping[str, int]) -> Opened:
-        """Nobody has touched the ledger since our last write: its last line vouches for the state."""
+        """The ledger is unchanged since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
-        # As far as the checkpoint goes: without a lock, somebody may have written more since the file was looked at.
+        # As far as the checkpoint goes: without a lock, another process may have written more since the file was looked at.
         raw = read_bytes(self.ledger_file, self._files, offset=last_start, limit=size - last_start) or b""
         key = self.key_for(stored["key_check"])
         try:
@@ -243,7 +243,7 @@ class Opener:
         stream = open_file(self.ledger_file, self._files)
         if stream is not None:
             with stream:
-                # What the checkpoint was written after is whole; a write that nobody lived to vouch for need not be.
+                # What the checkpoint was written after is whole; a write whose process died before vouching for it need not be.
                 settled = self._settled_at_first(key) if stored is None else stored["ledger"]["size"]
                 for line in read_chain(self._read_rows(stream), key=key, settled=settled):
                     self._require_key(key)
@@ -300,10 +300,10 @@ class Opener:
         return self._key
 
     def _require_key(self, used: bytes | None) -> None:
-        """Refuse lines that were verified without the key that is set: anybody may have written them."""
+        """Refuse lines that were verified without the key that is set: anyone may have written them."""
         if self._key is not None and used is None:
             raise KeylessError(
-                "PHASE_GATE_KEY is set, and the ledger was made without a key: nobody vouches for it", remedy=_ADOPT
+                "PHASE_GATE_KEY is set, but the ledger was made without a key, so nothing vouches for it", remedy=_ADOPT
             )
 
 
@@ -317,9 +317,9 @@ def read_event(line: Line, read: Callable[[Event], T]) -> T:
     try:
         return read(line.event)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        # Its hash is right, so whoever wrote it knew how; no version of ours writes such an event.
+        # Its hash is right, so it was made on purpose; no version of ours writes such an event.
         kind = ascii(line.event.kind[:40])[1:-1]
-        raise TamperedError(f"ledger.jsonl:{line.seq}: nobody wrote this {kind}", remedy=REPAIR) from error
+        raise TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR) from error
 
 
 def _compare_with_stored(stored: dict[str, Any], line: Line, state: State, lineage: str) -> None:

@@ -23,7 +23,7 @@ _ENVIRONMENT_PARTS = frozenset({"site-packages", "dist-packages"})
 
 
 def find_owner(module: str, root: Path) -> Owner:
-    """Return whose module this is, or is going to be. One that nobody has, and nobody declared, is the project's."""
+    """Return whose module this is, or is going to be. One that is neither installed nor declared is the project's."""
     top = module.partition(".")[0]
     if _is_in_root(top, root) or _was_found_in_root(top, root):
         return "project"
@@ -223,7 +223,7 @@ class Ownership:
         return os.path.join(known, name)
 
     def is_foreign(self, file: str) -> bool:
-        """Tell whether nobody installed it: the project's own, or from a folder that a path variable names."""
+        """Tell whether it is not installed: the project's own, or from a folder that a path variable names."""
         known = self._is_foreign.get(file)
         if known is None:
             known = self.is_projects(file) or (os.path.isfile(file) and not is_installed(file))

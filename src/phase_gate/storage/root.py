@@ -14,7 +14,7 @@ from phase_gate.storage.climbing import Climb
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: pytest takes these by their mere presence, whatever stands in them.
+#: pytest takes these by their mere presence, even if they are empty.
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 
 #: pytest takes these only with a section of its own. A pattern instead of a parser: tomllib alone costs 2.6 ms, and
@@ -81,5 +81,5 @@ def _has_section(path: Path, section: re.Pattern[str]) -> bool:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return False
-    # Universal newlines by hand: `^` knows only `\n`, and a lone `\r` ends a line for nobody but old editors.
+    # Universal newlines by hand: `^` knows only `\n`, and only old editors end a line with a lone `\r`.
     return "\0" not in text and section.search(text.replace("\r", "\n")) is not None

@@ -14,7 +14,7 @@ from phase_gate.gate.signals import Given, Signal
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.values import Value
 
-#: Nobody's answer is longer; a larger file is a mistake or an attack.
+#: No honest answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
 
 _ANSWERS: dict[str, Given] = {
@@ -44,7 +44,7 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
     """Return what stands there, None if nothing does. Never raises for what is in it.
 
     :param spent: the identity of the one that was read last. It may still lie there, if it could not be taken away or
-        nobody lived to do it; it is not read again.
+        the process died first; it is not read again.
     """
     try:
         raw = read_bytes(path, limit=MAX_SIZE + 1)

@@ -105,7 +105,7 @@ class TaskStore:
         return self.folder / "exit-signal.yaml"
 
     def without_key(self) -> TaskStore:
-        """Return the same task for somebody who has no key."""
+        """Return the same task, opened without the key."""
         return TaskStore(
             self.folder,
             task=self.task,
@@ -147,7 +147,7 @@ class TaskStore:
         return opened if state is opened.state else replace(opened, state=state, stat={})
 
     def is_as_opened(self, opened: Opened) -> bool:
-        """Tell whether nobody has written since the task was opened, as far as a look from outside tells."""
+        """Tell whether the task's files look unchanged since it was opened."""
         refuse_links(self._own_folders)
         return self._opener.is_as_opened(opened)
 
@@ -214,7 +214,7 @@ class TaskStore:
     def transaction(self, *, accept_rollback: bool = False, known: Opened | None = None) -> Iterator[Transaction]:
         """Lock, open, hand out, write. Nothing is written if the block raises, or records nothing.
 
-        :param known: the task as the caller has opened it; it is not opened again if nobody wrote since.
+        :param known: the task as the caller has opened it; it is not opened again if nothing was written since.
         """
         refuse_links(self._own_folders)
         make_folder(self.files, self.folder)
@@ -261,7 +261,7 @@ class TaskStore:
         if not opened.exists:
             self._write_ignore_file()
         if opened.unfinished:
-            # Kept aside, not thrown away: it may tell somebody what happened.
+            # Kept aside, not thrown away: it may show what happened.
             aside = self.folder / f"ledger.unfinished-{opened.serial}"
             write_atomically(self.files, aside, opened.unfinished)
             cut_off(self.files, self.ledger_file, opened.size)
@@ -310,7 +310,7 @@ class TaskStore:
 
     def _write_ignore_file(self) -> None:
         make_folder(self.files, self.folder / "runs")
-        # Once more, for whoever made them may have died before. Up to where `tasks/NAME` in a state folder lies.
+        # Once more: the process that made them may have died before. Up to where `tasks/NAME` in a state folder lies.
         sync_folders(self.files, self.folder.parents[:3])
         ignore = self.folder / ".gitignore"
         if not exists(ignore, self.files):

@@ -1,6 +1,6 @@
 """Which parts of a workflow decide: they may not change in the middle of a cycle, prose may.
 
-Pure. One list for the digest and for the settings that are frozen, so that whatever the digest covers can be named.
+Pure. One list for the digest and for the settings that are frozen, so that everything the digest covers can be named.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ Made = Literal["attempt", "phase"]
 #: Kinds of change that a request may be about, in the order of the routing map.
 CHANGE_TYPES = ("scope", "architecture", "dependency", "config", "requirement")
 
-#: Where the budget of recoveries stands among a workflow's parameters, and what it is where nobody says so.
+#: Where the budget of recoveries stands among a workflow's parameters, and its default.
 MAX_RECOVERIES, USUAL_RECOVERIES = "max_recoveries", 5
 
 #: Stands for changes of the code itself where a phase raises requests.
@@ -153,7 +153,7 @@ def requires_of(phase: Phase) -> Requires:
 
 
 class Drift(Value):
-    """What counts as a change that nobody planned."""
+    """What counts as an unplanned change."""
 
     #: Globs of configuration files.
     files: tuple[str, ...]

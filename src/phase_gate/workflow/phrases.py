@@ -1,4 +1,4 @@
-"""Patterns of a project's, searched in texts that anybody writes: the time grows with the text, and no faster.
+"""A project's patterns, searched in untrusted texts: the time grows in step with the text.
 
 Pure. `re` tries all ways to share a text among several repeats, which takes the square or the cube of its length. So a
 pattern is cut into pieces at each `.*`, which are looked for one after the other; any other repeat takes so many
@@ -176,7 +176,7 @@ class _Cutter:
         ways = sum(self._ways.pop())
         self._add(")")
         if self._next() in ("*", "+", "{"):
-            # It would repeat whatever is repeated, or chosen, inside.
+            # It would repeat everything that is repeated or chosen inside.
             raise PatternError("a group may not be repeated")
         if self._next() == "?":
             ways += 1

@@ -25,7 +25,7 @@ FILE_NAME = "phase-gate.yaml"
 
 DEFAULT_WORKFLOW = "tdd"
 
-#: Seconds: a run's two writes take milliseconds, so whoever holds the lock for longer is stuck.
+#: Seconds: a run's two writes take milliseconds, so a process that holds the lock for longer is stuck.
 DEFAULT_LOCK_TIMEOUT = 10.0
 
 #: What documents are called unless the project says otherwise; they are no part of the tested tree.
@@ -224,7 +224,7 @@ class VerificationSettings(Value):
 
     #: Seconds by step: executor, verify, review.
     timeouts: Mapping[str, float] = field(default_factory=dict)
-    #: Executor and reviewer are people: nobody waits for them with a clock.
+    #: Executor and reviewer are people: no time limit for them.
     untimed: bool = False
     #: Where the state of all tasks is written for people, from the root; None: into the state folder.
     state_file: str | None = None
@@ -236,7 +236,7 @@ class Configuration(Value):
     workflow: str = DEFAULT_WORKFLOW
     run: RunDefaults = field(default_factory=RunDefaults)
     overlay: Overlay = field(default_factory=Overlay)
-    #: Seconds to wait for somebody else's lock.
+    #: Seconds to wait for another process's lock.
     lock_timeout: float = DEFAULT_LOCK_TIMEOUT
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()

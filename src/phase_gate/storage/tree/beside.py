@@ -43,7 +43,7 @@ def is_shown(path: str, files: Mapping[str, str]) -> bool:
 def changed_before(top: str, path: str, at: float) -> bool:
     """Tell whether a file is there and was last written before that time: what a run makes for itself was not."""
     try:
-        # Nobody can set the time of the last change of a file's entry, as they can that of its content.
+        # A file's change time can't be set by hand, unlike its modification time.
         return os.stat(os.path.join(top, path)).st_ctime < at
     except OSError:
         return False

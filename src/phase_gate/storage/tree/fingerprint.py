@@ -40,7 +40,7 @@ class Tree(Value, kw_only=False):
 
     @property
     def shown(self) -> str:
-        """The digest of what git or a walk shows, whatever was imported beside it."""
+        """The digest of what git or a walk shows, without what was imported beside it."""
         return f"{self.digest.partition(':')[0]}:{_digest(self.files)}" if self.beside else self.digest
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Longer than git takes on a cold disk with 100,000 files; a hanging network mount must not hang the run.
 GIT_TIMEOUT = 10.0
-#: Settings that would make git look less closely, or run something, whatever the repository says.
+#: Settings that would make git look less closely, or run something: they are set no matter what the repository says.
 GIT_LOOKS = (
     *("-c", "core.checkStat=default"),
     *("-c", "core.trustctime=true"),

@@ -2,7 +2,7 @@
 
 git's index is a stat cache already, so a clean folder costs one process. Only what git is in doubt about is hashed, as
 `git add` would do it: staging and committing change no id. Files behind filters that the repository brings along are
-hashed by their own bytes, always: the index has what the filter made of them, and nobody runs it to compare.
+hashed by their own bytes, always: the index has what the filter made of them, and we do not run it to compare.
 
 Two limits of git's. It compares times by whole seconds, so an edit that keeps the size, sets the old mtime again and
 falls into the very second of the file's last change goes unseen until the file changes again. And where a file with
@@ -47,7 +47,7 @@ class _Listing(Value, kw_only=False):
     doubtful: set[str]  # whose content has to be looked at
     nested: set[str]  # folders with an index of their own
     submodules: set[str]  # those of them that are submodules
-    filtered: set[str]  # not in doubt, but git has them as a filter made them that nobody runs
+    filtered: set[str]  # not in doubt, but git has them as a filter made them, and we do not run it
     id_length: int
 
 
@@ -90,7 +90,7 @@ def take_filtered_files(top: str, *, cache_file: Path, state_folder: Path) -> di
 def hash_files(top: str, paths: Iterable[str], *, ask: Callable[..., bytes] = run_git) -> dict[str, str]:
     """Return path -> content id, as it is or would be once git tracks them; what is not there is left out.
 
-    :param ask: how git is called: as for a look, unless somebody is about to commit.
+    :param ask: how git is called: as for a look, except before a commit.
     """
     return dict(_hash_with_git(top, paths, 40, ask))
 
@@ -235,7 +235,7 @@ def _hasher(id_length: int, size: int) -> hashlib._Hash:
 # --- what stands for the content of a file in a fingerprint: mostly its hash, and these where it has none of its own
 
 
-#: What a file has instead of a hash if nobody may read it.
+#: What a file has instead of a hash if it can't be read.
 UNREADABLE = "unreadable"
 #: Before the hash of a link's target: a file with the very text of the link is another thing.
 LINK = "link:"

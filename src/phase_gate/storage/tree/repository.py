@@ -1,8 +1,8 @@
 """Find the repository that git would take for a folder, and what its own settings say, without asking git.
 
-git obeys the settings of whatever repository it finds, and some of them name programs. So we find it first: by git's
+git obeys the settings of the repository that it finds, and some of them name programs. So we find it first: by git's
 own rules where they matter, and more narrowly where they can be abused. A folder that is a repository itself, without
-a `.git`, may have come with somebody's files, and is none for us.
+a `.git`, may have come with foreign files, and is none for us.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
         looked_at += len(entries)
         if looked_at > MAX_LOOKED_AT:
             raise refuse_to_walk(top, f"{MAX_LOOKED_AT:,} files and folders")
-        # The root is what somebody asked for: it is looked at even if it is an environment or a worktree.
+        # The root was asked for: it is looked at even if it is an environment or a worktree.
         if prefix and (not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)):
             continue
         for entry in entries:

@@ -207,7 +207,7 @@ def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, cla
 
 
 def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:
-    """Return what the verdicts say together: a single decisive one is enough, whatever is unknown."""
+    """Return what the verdicts say together: a single decisive one is enough, even if others are unknown."""
     if decisive in verdicts:
         return decisive
     return None if None in verdicts else not decisive

@@ -11,7 +11,7 @@ from phase_gate.workflow.conditions.tree import Group, Leaf, Node, Operand, join
 
 #: In characters, as written and in canonical form: a hundred times a real condition, and still parsed at once.
 MAX_LENGTH = 10_000
-#: Parentheses and NOTs around one clause: nobody reads more, and Python's stack holds many times that.
+#: Parentheses and NOTs around one clause: deeper ones are unreadable, and Python's stack holds many times that.
 MAX_DEPTH = 32
 #: Each clause is a line of the report: more than this is a generated text, and a mistake.
 MAX_CLAUSES = 500
