@@ -136,7 +136,7 @@ class Opener:
     def _open_checkpoint(self, stored: dict[str, Any], state: State, stat: Mapping[str, int]) -> Opened:
         """The ledger is unchanged since our last write: its last line vouches for the state."""
         last_start, size = stored["ledger"]["last"], stored["ledger"]["size"]
-        # As far as the checkpoint goes: without a lock, another process may have written more since the file was looked at.
+        # As far as the checkpoint goes: without a lock, another process may have written more meanwhile.
         raw = read_bytes(self.ledger_file, self._files, offset=last_start, limit=size - last_start) or b""
         key = self.key_for(stored["key_check"])
         try:
@@ -243,7 +243,7 @@ class Opener:
         stream = open_file(self.ledger_file, self._files)
         if stream is not None:
             with stream:
-                # What the checkpoint was written after is whole; a write whose process died before vouching for it need not be.
+                # Up to the checkpoint everything is whole; a later write may be torn, if its process died.
                 settled = self._settled_at_first(key) if stored is None else stored["ledger"]["size"]
                 for line in read_chain(self._read_rows(stream), key=key, settled=settled):
                     self._require_key(key)
