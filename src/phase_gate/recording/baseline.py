@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from phase_gate.gate.runs import count
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.recording.announce import show_lines
-from phase_gate.recording.early import own_work
+from phase_gate.recording.early import find_project, own_work
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.options import describe_narrowing
 from phase_gate.recording.origin import Origin
@@ -43,12 +42,7 @@ class BaselineRecorder:
     @classmethod
     def configure(cls, config: pytest.Config) -> None:
         try:
-            project = Project.find(
-                config.invocation_params.dir,
-                environment=dict(os.environ),
-                task=config.option.phase_task,
-                folder=config.option.phase_dir,
-            )
+            project = find_project(config, config.option)
             recorder = cls(config, project)
             state = recorder._store.look().state
             refuse_baseline(state, recorder._rules(state))
@@ -132,12 +126,7 @@ class KnownRecorder:
     @classmethod
     def configure(cls, config: pytest.Config) -> None:
         try:
-            project = Project.find(
-                config.invocation_params.dir,
-                environment=dict(os.environ),
-                task=config.option.phase_task,
-                folder=config.option.phase_dir,
-            )
+            project = find_project(config, config.option)
         except PhaseGateError as error:
             raise pytest.UsageError(str(error)) from error
         recorder = cls(config, project)

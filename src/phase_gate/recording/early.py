@@ -17,6 +17,7 @@ from phase_gate.values import Value
 if TYPE_CHECKING:
     import argparse
 
+    from phase_gate.project import Project
     from phase_gate.storage.signal_file import SignalFile
 
 
@@ -52,17 +53,22 @@ def own_work(config: pytest.Config) -> OwnWork:
 
 
 def _signal(config: pytest.Config) -> SignalFile | None:
-    from phase_gate.project import Project
     from phase_gate.storage.signal_file import read_signal_file
 
-    known: argparse.Namespace = config.known_args_namespace
     try:
-        project = Project.find(
-            config.invocation_params.dir,
-            environment=dict(os.environ),
-            task=known.phase_task,
-            folder=known.phase_dir,
-        )
+        project = find_project(config, config.known_args_namespace)
         return read_signal_file(project.store("").signal_file)
     except PhaseGateError:
         return None  # said in its place, when the run is configured
+
+
+def find_project(config: pytest.Config, options: argparse.Namespace) -> Project:
+    """Return the project that these options, the environment and the current folder name."""
+    from phase_gate.project import Project
+
+    return Project.find(
+        config.invocation_params.dir,
+        environment=dict(os.environ),
+        task=options.phase_task,
+        folder=options.phase_dir,
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from phase_gate.gate.criteria import Criteria
 from phase_gate.project import Project
+from phase_gate.recording.early import find_project
 from phase_gate.recording.extensions import gather_guards, gather_workflows
 from phase_gate.recording.options import Options, read_options
 from phase_gate.storage.opening import Opened
@@ -35,12 +35,7 @@ class Prepared(Value):
 
 def prepare(config: pytest.Config) -> Prepared:
     """Read project, options and workflow. Raises PhaseGateError for whatever is off."""
-    project = Project.find(
-        config.invocation_params.dir,
-        environment=dict(os.environ),
-        task=config.option.phase_task,
-        folder=config.option.phase_dir,
-    )
+    project = find_project(config, config.option)
     options = read_options(config, project)
     store = project.store(" ".join(("pytest", *map(str, config.invocation_params.args))))
     if options.verifies:
