@@ -33,17 +33,24 @@ def spell_out_each(values: Iterable[Value]) -> list[dict[str, Any]]:
     return [spell_out(value) for value in values]
 
 
+#: What JSON has as it is.
+_SIMPLE = frozenset({str, int, bool, float, type(None)})
+
+
 def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
     """Return what JSON knows: lists for tuples and sets, texts for members of an enumeration, objects for values."""
-    if value is None or type(value) in (str, int, bool, float):
+    if type(value) in _SIMPLE:
         return value
     if isinstance(value, Value):
         write: Callable[[Value], Any] = _WRITERS.get(type(value), of_value)
         return write(value)
+    # Suites have thousands of tests: where all items are simple, nothing is called for each.
     if isinstance(value, dict | Mapping):
-        return {str(name): _plain(each, of_value) for name, each in value.items()}
+        is_simple = _SIMPLE.issuperset(map(type, value.values()))
+        return dict(value) if is_simple else {str(name): _plain(each, of_value) for name, each in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each, of_value) for each in value]
+        is_simple = _SIMPLE.issuperset(map(type, value))
+        return list(value) if is_simple else [_plain(each, of_value) for each in value]
     if isinstance(value, frozenset):
         return sorted(value)
     return value.value if isinstance(value, Enum) else value
@@ -105,14 +112,14 @@ def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
     base, _, inside = text.removesuffix("]").partition("[")
     arguments = _split(inside, ",")
     if base == "tuple" and arguments[-1] == "...":
-        return _read_list(_reader(arguments[0], where, names), where)
+        return _read_list(arguments[0], where, names)
     if base == "tuple":
         return _read_tuple([_reader(each, where, names) for each in arguments], where)
     if base == "frozenset":
-        read_list = _read_list(_reader(arguments[0], where, names), where)
+        read_list = _read_list(arguments[0], where, names)
         return lambda row: frozenset(read_list(row))
     if base == "Mapping":
-        return _read_mapping(_reader(arguments[1], where, names), where)
+        return _read_mapping(arguments[1], where, names)
     return _TEXTS[text] if text in _TEXTS else _read_named(names[text], where)
 
 
@@ -160,13 +167,24 @@ def _read_anything(row: Any) -> Any:
     return row
 
 
-def _read_list(read_item: Read, where: str) -> Read:
+def _read_list(text: str, where: str, names: Mapping[str, Any]) -> Read:
+    read_item = _reader(text, where, names)
+    types = _plain_types(text)
+
     def read(row: Any) -> Any:
         if not isinstance(row, list | tuple):
             raise TypeError(f"{where}: {_name(row)} instead of a list")
-        return tuple([read_item(each) for each in row])
+        return tuple(row) if types.issuperset(map(type, row)) else tuple([read_item(each) for each in row])
 
     return read
+
+
+def _plain_types(text: str) -> frozenset[type]:
+    """Return the types that need no reading; none where some do."""
+    options = _split(text, "|")
+    if not all(each in _PLAIN for each in options):
+        return frozenset()
+    return frozenset(kind for each in options for kind in _PLAIN[each])
 
 
 def _read_tuple(items: list[Read], where: str) -> Read:
@@ -178,10 +196,15 @@ def _read_tuple(items: list[Read], where: str) -> Read:
     return read
 
 
-def _read_mapping(read_item: Read, where: str) -> Read:
+def _read_mapping(text: str, where: str, names: Mapping[str, Any]) -> Read:
+    read_item = _reader(text, where, names)
+    types = _plain_types(text)
+
     def read(row: Any) -> Any:
         if not isinstance(row, dict):
             raise TypeError(f"{where}: {_name(row)} instead of an object")
+        if types.issuperset(map(type, row.values())):
+            return row
         return {name: read_item(each) for name, each in row.items()}
 
     return read

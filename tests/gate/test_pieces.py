@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.pieces import (
     PieceFile,
     find_altered_pieces,
     hash_piece,
     lines_of,
     outer_name,
-    pieces_from_json,
-    pieces_to_json,
 )
 from phase_gate.source.tests import parse_source
 
@@ -104,7 +103,7 @@ def test_what_is_inside_a_function_is_part_of_it() -> None:
 
 def test_findings_and_their_document() -> None:
     frozen = {"shop/testing.py": PieceFile(content="1", names={"check": "a", "Base": "b", "gone": "c"})}
-    assert pieces_from_json(pieces_to_json(frozen)) == frozen
+    assert {path: from_json(PieceFile, spell_out(file)) for path, file in frozen.items()} == frozen
     now = {"shop/testing.py": PieceFile(content="2", names={"check": "a", "Base": "x"})}
     found = list(find_altered_pieces(frozen, now))
     assert [(each.file, each.detail, each.proof) for each in found] == [

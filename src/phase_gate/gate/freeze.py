@@ -9,11 +9,12 @@ import hashlib
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.findings import Change, Finding
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
-from phase_gate.gate.pieces import PieceFile, find_altered_pieces, pieces_from_json, pieces_to_json
+from phase_gate.gate.pieces import PieceFile, find_altered_pieces
 from phase_gate.source.module_code import ModuleStatement, find_changes
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 
 
 class SupportFile(Value):
@@ -215,32 +216,11 @@ def _show(value: str | None) -> str:
 
 def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
     """Return the freeze as a document; the inventory stands in it by its own digest."""
-    return {
-        "inventory": inventory,
-        "support": {
-            path: {
-                "content": file.content,
-                "statements": None if file.statements is None else list(file.statements),
-                "requests": list(file.requests),
-            }
-            for path, file in frozen.support.items()
-        },
-        "settings": dict(frozen.settings),
-        "pieces": pieces_to_json(frozen.pieces),
-    }
+    return {**spell_out(replace(frozen, inventory=_NO_TESTS)), "inventory": inventory}
 
 
 def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Frozen:
-    return Frozen(
-        inventory=inventory,
-        support={
-            path: SupportFile(
-                content=row["content"],
-                statements=None if row["statements"] is None else tuple(row["statements"]),
-                requests=tuple(row.get("requests", ())),
-            )
-            for path, row in document["support"].items()
-        },
-        settings=document["settings"],
-        pieces=pieces_from_json(document.get("pieces", {})),
-    )
+    return replace(from_json(Frozen, {**document, "inventory": spell_out(_NO_TESTS)}), inventory=inventory)
+
+
+_NO_TESTS = Inventory({})

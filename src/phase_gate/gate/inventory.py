@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from phase_gate.codec import from_json, spell_out
 from phase_gate.values import Value, field
 
 
@@ -87,34 +88,8 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
 
 
 def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
-    return {
-        "files": {
-            path: {
-                "content": file.content,
-                "ids": list(file.ids),
-                "bodies": dict(file.bodies),
-                "hidden": list(file.hidden),
-                "statements": list(file.statements),
-                "requests": list(file.requests),
-                **({"rows_from": list(file.rows_from)} if file.rows_from else {}),
-            }
-            for path, file in sorted(inventory.files.items())
-        }
-    }
+    return spell_out(Inventory(dict(sorted(inventory.files.items()))))
 
 
 def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
-    return Inventory(
-        {
-            path: TestFile(
-                content=row["content"],
-                ids=tuple(row["ids"]),
-                bodies=row["bodies"],
-                hidden=tuple(row["hidden"]),
-                statements=tuple(row["statements"]),
-                requests=tuple(row.get("requests", ())),
-                rows_from=tuple(row.get("rows_from", ())),
-            )
-            for path, row in document["files"].items()
-        }
-    )
+    return from_json(Inventory, document)

@@ -10,7 +10,6 @@ import ast
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from phase_gate.gate.findings import Change, Finding
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
@@ -173,25 +172,3 @@ def find_altered_pieces(frozen: Mapping[str, PieceFile], now: Mapping[str, Piece
 
 def _altered(path: str, detail: str, *, proof: str, change: Change) -> Finding:
     return Finding(slug="tests-unchanged", tier="hard", file=path, detail=detail, proof=proof, change=change)
-
-
-def pieces_to_json(pieces: Mapping[str, PieceFile]) -> dict[str, object]:
-    return {
-        path: {
-            "content": file.content,
-            "names": dict(file.names),
-            "rows": {name: list(rows) for name, rows in file.rows.items()},
-        }
-        for path, file in pieces.items()
-    }
-
-
-def pieces_from_json(document: Mapping[str, Any]) -> dict[str, PieceFile]:
-    return {
-        path: PieceFile(
-            content=row["content"],
-            names=row["names"],
-            rows={name: tuple(rows) for name, rows in row["rows"].items()},
-        )
-        for path, row in document.items()
-    }
