@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
+from phase_gate.recording.tamper.patches import OWN_PACKAGES
 from tests.house import PACKAGE, cycles, edges, modules, upward
 
 #: Imports that point upwards, as "importer -> imported", each with its cure.
@@ -27,7 +30,24 @@ def test_no_modules_import_each_other() -> None:
 def test_every_package_says_what_it_is_for() -> None:
     for name, path in modules().items():
         if path.name == "__init__.py" and name != "__init__":
-            assert len(path.read_text(encoding="utf-8").splitlines()) >= 3, name
+            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            assert "\n\n" in said, f"{name} says what it is for, then what it may touch"
+            begin = re.findall(r"Begin with `(\w+)`", said)
+            assert begin, f"{name} does not say where to begin reading"
+            assert f"{name}.{begin[0]}" in modules(), f"{name} begins with {begin[0]}, which is not there"
+
+
+def test_the_tamper_witness_watches_packages_that_exist() -> None:
+    packages = {f"{PACKAGE}.{name.partition('.')[0]}." for name in modules() if "." in name}
+    assert set(OWN_PACKAGES) <= packages
+
+
+def test_an_import_of_another_feature_is_found(tmp_path: Path) -> None:
+    for folder in ("claims", "shards"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "shards" / "record.py").write_text("", encoding="utf-8")
+    (tmp_path / "claims" / "text.py").write_text(f"from {PACKAGE}.shards import record\n", encoding="utf-8")
+    assert [str(edge) for edge in upward(edges(tmp_path))] == ["claims.text:1 imports shards.record"]
 
 
 def test_an_import_upwards_is_found(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The command `phase-gate`: one file a command, loaded only when it is called.
 
-`phase-gate pipeline recover` stands in `pipeline_recover.py`.
+Parses arguments, calls one service, prints its answer. Begin with `check`; `phase-gate pipeline recover` stands in
+`pipeline_recover.py`.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
     notes = []
     for group in dict.fromkeys(clause.group for clause in gate_1.clauses if clause.group is not None):
         met = [clause for clause in gate_1.clauses if clause.group == group and clause.met]
-        if len(met) == 1 and met[0].text.startswith("iteration >= "):
+        if len(met) == 1 and "iteration" in met[0].values:
             delta = metrics.get("quality_delta")
             quality = "quality was not measured" if delta is None else f"quality_delta is {delta}"
             notes.append(

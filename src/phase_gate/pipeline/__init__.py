@@ -1,4 +1,4 @@
 """Pipelines: phases with artifacts, votes, change requests and recovery. Values, rules, files and rendering.
 
-Begin with `model`, then `order` and `verdict`.
+May read and write artifacts, votes and requests; its rules are pure. Begin with `model`, then `order` and `verdict`.
 """

@@ -1,4 +1,7 @@
-"""What pytest shows us about a run, turned into one record."""
+"""What pytest shows us about a run, turned into one record.
+
+May touch pytest, files and the clock; judging is `gate`'s business. Begin with `controller`, then `run` and `closing`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and CI systems see: panel, status block, Markdown, HTML, JUnit. Values in, text out; opens no store.
+"""What people and CI systems see: panel, status block, Markdown, HTML, JUnit. Values in, text out.
 
-Begin with `panel`.
+Only `story` reads: the ledger, to tell all of it. Begin with `panel`.
 """

@@ -1,6 +1,7 @@
 """Documents as evidence: what was written in this cycle, whether diagrams are valid, whether decisions are recorded.
 
 Light: every cycle begins with noting which documents there are. What reads them is imported where they are judged.
+May read files below the root. Begin with `measuring`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Is the code easier to read than when the phase began, and what could still be better?
 
 All code is measured when the phase begins and again at each run; files whose content is known are not measured anew.
+May read files and start the tools. Begin with `tools`.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ _MODULES = [
     "xdist.workermanage",
 ]
 #: This plugin's own packages that see, judge and store; looking at the rest would cost more than it could show.
-_OWN = tuple(f"{__name__.partition('.')[0]}.{package}." for package in ("recording", "gate", "storage"))
+OWN_PACKAGES = tuple(f"{__name__.partition('.')[0]}.{package}." for package in ("recording", "gate", "storage"))
 #: Built-in names that programs replace for reasons of their own.
 _FREE_BUILTINS = frozenset(
     [
@@ -157,7 +157,7 @@ class Patches:
 
         :param left: what names had that were put back for the time of this look.
         """
-        for name in [name for name in sys.modules if name.startswith(_OWN)]:
+        for name in [name for name in sys.modules if name.startswith(OWN_PACKAGES)]:
             self._keep_module(name)
         for name in _MODULES:
             self._keep_module(name)

@@ -1,6 +1,7 @@
 """The report as one HTML file: no network, no library, nothing that runs but our own script.
 
 Everything that matters is there without the script, too; it filters, turns pages and answers to pointer and keys.
+Values in, text out. Begin with `gates`.
 """
 
 from __future__ import annotations

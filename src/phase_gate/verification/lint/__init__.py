@@ -1,7 +1,7 @@
 """What a verify command can prove, by its words alone: can it fail because the work is wrong, and would that be seen?
 
 Pure. A program that we do not know is taken for a check; what is refused here could not have failed whatever the code
-does, or was told not to.
+does, or was told not to. Begin with `programs`.
 """
 
 from __future__ import annotations

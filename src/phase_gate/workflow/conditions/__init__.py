@@ -1,7 +1,7 @@
 """The condition language: a typed subset of CEL, with words.
 
-Decides whether a condition holds for given values, and says so clause by clause. It never runs code:
-there are no calls, no attributes and no arithmetic.
+Decides whether a condition is met by given values, and says so clause by clause. It never runs code:
+there are no calls, no attributes and no arithmetic. Pure. Begin with `parser`.
 
     condition   = conjunction { OR conjunction }
     conjunction = negation { AND negation }
