@@ -1539,7 +1539,7 @@ def test_the_four_gates_of_the_document_drive_a_session(sample: Sample, spelling
     assert (ran.code, sentence(verdict)) == (10, "go on: 2 tests for 3 criteria")
     ran, verdict = judge(sample, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
     assert ran.code == 0
-    assert ran.has("Gate 1  Tests Generated and Failing", "holds")
+    assert ran.has("Gate 1  Tests Generated and Failing", "open")
     assert "tests_failing == tests_total AND tests_passing == 0" in verdict["gate_1"]["condition"]
     assert command(sample, "signal", "--reason", "both fail").has("both gates are open: RED has exited")
 

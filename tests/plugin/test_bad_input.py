@@ -438,7 +438,7 @@ def test_a_ledger_without_the_key_that_is_set(red: Sample, words: tuple[str, ...
     red.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
     before = contents(red.root / ".phase-gate")
     ran = red.pytest("--phase=red", *words)
-    assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, and the ledger was made without a key", "state-keyless")
+    assert_not_recorded(red, ran, "PHASE_GATE_KEY is set, but the ledger was made without a key", "state-keyless")
     assert "audit --adopt-key" in flat(ran)
     assert contents(red.root / ".phase-gate") == before
     red.environment.delenv("PHASE_GATE_KEY")
