@@ -103,6 +103,7 @@ class Project(Value):
             key=self.key,
             memory=Memory.for_folder(self.folder, self.environment),
             own_folders=self.own_folders,
+            state_folder=self.state_folder,
         )
 
     @property

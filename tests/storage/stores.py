@@ -72,15 +72,18 @@ def lines_of(store: TaskStore) -> list[bytes]:
     return store.ledger_file.read_bytes().splitlines(keepends=True)
 
 
+_BESIDE = frozenset({"state.json.lock", ".gitignore"})
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder with its bytes.
 
-    Left out: the lock's sidecar, and the cache of sizes and times, which is no record of anything.
+    Left out: the lock's sidecar, the ignore file that comes before it, and the cache of sizes and times: no record.
     """
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink() and path.name != "state.json.lock" and path.parent.name != "cache"
+        if path.is_file() and not path.is_symlink() and path.name not in _BESIDE and path.parent.name != "cache"
     }
 
 

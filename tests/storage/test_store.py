@@ -92,6 +92,14 @@ def test_the_folder_ignores_itself(store: TaskStore) -> None:
     assert (store.folder / ".gitignore").read_text(encoding="utf-8").splitlines()[-1] == "*"
 
 
+def test_the_ignore_file_of_all_tasks_comes_before_anything_else(tmp_path: Path) -> None:
+    store = TaskStore(tmp_path / "state" / "tasks" / "one", task="one", state_folder=tmp_path / "state")
+    with store.transaction():
+        assert (tmp_path / "state" / ".gitignore").exists()
+    begin(store)
+    assert not (store.folder / ".gitignore").exists()
+
+
 def test_an_ignore_file_that_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("mine\n", encoding="utf-8")
     begin(open_store(tmp_path))

@@ -15,7 +15,7 @@ from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import refuse_links
-from phase_gate.storage.store import IGNORE
+from phase_gate.storage.store import make_state_folder
 
 #: In the state folder: it is about this machine, and not for commits.
 RECORD = "agents.json"
@@ -70,9 +70,7 @@ class AgentFiles:
                 (self._folder / ".gitignore").unlink()
                 self._folder.rmdir()
             return
-        make_folder(REAL, self._folder)
-        if not os.path.lexists(self._folder / ".gitignore"):
-            write_atomically(REAL, self._folder / ".gitignore", IGNORE, durable=False)
+        make_state_folder(self._folder)
         write_atomically(REAL, place, json.dumps({"schema": 1, "files": self.recorded}, indent=1).encode())
 
     def _read_record(self) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,6 @@ from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
-from phase_gate.storage.files import make_folder
 from phase_gate.storage.signal_file import (
     SignalFile,
     check_signal,
@@ -154,7 +153,7 @@ def _read(call: Call) -> Signal:
 def _leave_for_next(task: Task, signal: Signal) -> Answer:
     store = task.store
     store.refuse_while_running(task.state)
-    make_folder(store.files, store.folder)
+    store.make_folder()
     write_signal_file(store.signal_file, signal)
     return Answer(
         text=f"signal {signal.answer} waits for the next evaluation",

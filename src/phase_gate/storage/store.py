@@ -74,13 +74,15 @@ class TaskStore:
         memory: Memory | None = None,
         files: FileSystem = REAL,
         own_folders: tuple[Path, ...] = (),
+        state_folder: Path | None = None,
     ) -> None:
         """Take the files in that folder.
 
         :param own_folders: may not be links.
+        :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
         """
         self.folder, self.task = folder, task
-        self._own_folders = own_folders
+        self._own_folders, self._state_folder = own_folders, state_folder or folder
         self.objects = ObjectStore(folder / "objects", files)
         self.files = files
         self._command, self._lock_timeout = command, lock_timeout
@@ -114,6 +116,7 @@ class TaskStore:
             memory=self._memory,
             files=self.files,
             own_folders=self._own_folders,
+            state_folder=self._state_folder,
         )
 
     def key_check(self, lineage: str) -> str | None:
@@ -132,6 +135,7 @@ class TaskStore:
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
         refuse_links(self._own_folders)
+        self.make_folder()
         return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
     # --- looking -------------------------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ class TaskStore:
         :param known: the task as the caller has opened it; it is not opened again if nothing was written since.
         """
         refuse_links(self._own_folders)
-        make_folder(self.files, self.folder)
+        self.make_folder()
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
             if known is not None and self._opener.is_as_opened(known):
                 opened = known
@@ -259,7 +263,7 @@ class TaskStore:
         """
         opened = change.opened
         if not opened.exists:
-            self._write_ignore_file()
+            self._make_folders()
         if opened.unfinished:
             # Kept aside, not thrown away: it may show what happened.
             aside = self.folder / f"ledger.unfinished-{opened.serial}"
@@ -308,13 +312,23 @@ class TaskStore:
         }
         write_atomically(self.files, self.state_file, json.dumps(stored, indent=1).encode())
 
-    def _write_ignore_file(self) -> None:
+    def make_folder(self) -> None:
+        """Make the task's folder, in a state folder that git ignores."""
+        make_state_folder(self._state_folder, self.files)
+        make_folder(self.files, self.folder)
+
+    def _make_folders(self) -> None:
         make_folder(self.files, self.folder / "runs")
         # Once more: the process that made them may have died before. Up to where `tasks/NAME` in a state folder lies.
         sync_folders(self.files, self.folder.parents[:3])
-        ignore = self.folder / ".gitignore"
-        if not exists(ignore, self.files):
-            write_atomically(self.files, ignore, IGNORE, durable=False)
+
+
+def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:
+    """Make a state folder. Its own `.gitignore` comes first: no commit takes anything else of it along."""
+    make_folder(files, folder)
+    ignore = folder / ".gitignore"
+    if not exists(ignore, files):
+        write_atomically(files, ignore, IGNORE, durable=False)
 
 
 def _seen(opened: Opened) -> Seen:

@@ -19,6 +19,7 @@ from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below
+from phase_gate.storage.store import make_state_folder
 from phase_gate.verification.model import Verification, find_verification
 from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import escalate
@@ -127,6 +128,7 @@ def _write_cache(path: Path, tasks: dict[str, Any]) -> None:
     data = json.dumps({"schema": _SCHEMA, "tasks": tasks}, separators=(",", ":")).encode()
     # Whoever can't write it reads more next time.
     with contextlib.suppress(StorageError):
+        make_state_folder(path.parents[1])
         make_folder(REAL, path.parent)
         write_atomically(REAL, path, data, durable=False)
 
@@ -152,6 +154,7 @@ def write_state_file(
     path = state_file(project)
     text = render_state(overview, verification_of)
     with contextlib.suppress(StorageError):
+        make_state_folder(project.state_folder)
         make_folder(REAL, path.parent)
         write_atomically(REAL, path, text.encode("utf-8", "replace"), durable=False)
         return True
