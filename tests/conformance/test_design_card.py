@@ -232,7 +232,7 @@ def test_the_totals_of_a_run_are_recorded_test_by_test(sample: Sample) -> None:
 @pytest.mark.parametrize(
     ("arguments", "files", "kind", "code"),
     [
-        pytest.param([], {"test_broken.py": BROKEN_MODULE}, "complete", 2, id="collection-stops-the-run"),
+        pytest.param([], {"test_broken.py": BROKEN_MODULE}, "complete", 1, id="a-module-that-cannot-be-imported"),
         pytest.param([], {"test_skipped.py": SKIPPED_MODULE}, "empty", 5, id="only-a-skipped-module"),
         pytest.param(["--maxfail=1"], {"test_kinds.py": KINDS}, "incomplete", 1, id="stopped-at-the-first-failure"),
         pytest.param(["-k", "passed"], {"test_kinds.py": KINDS}, "complete", 1, id="narrowed-first-run"),

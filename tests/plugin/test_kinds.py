@@ -276,14 +276,6 @@ FAILING = "def test_zero():\n    assert 0\n"
             0,
             id="an-internal-error-is-0-though-nothing-failed",
         ),
-        pytest.param(
-            (),
-            {"test_z.py": "import no_such_module\n\n\ndef test_last():\n    pass\n"},
-            "5 collected tests did not run",
-            2,
-            0,
-            id="a-collection-error-stops-green",
-        ),
     ],
 )
 def test_incomplete(

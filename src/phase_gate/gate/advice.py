@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_wait
+from phase_gate.gate.findings import BROKEN_MODULE
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.status import Status, show_next, show_verdict
@@ -61,7 +62,8 @@ def advise(
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
     again = look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
     if subject.iteration is None:
-        return Advice("void", f"this run does not count ({subject.kind}): {subject.why}", again)
+        reason = f"this run does not count ({subject.kind}): {subject.why}"
+        return Advice("void", _after_broken(findings, reason), again)
     if reading.answer in ("blocked", "test-wrong"):
         reason = f"needs a person ({reading.answer}): {reading.reason}"
         return Advice("needs-person", reason, *_way_out(workflow, reading, subject))
@@ -112,6 +114,22 @@ def what_gate_1_misses(
     phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
 ) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
+    reason, command, hint = _find_missing(phase, gate_1, metrics, again, findings)
+    named = _after_broken(findings, reason)
+    # Until a module can be imported, nothing else can be mended.
+    return (named, again, "") if named != reason else (reason, command, hint)
+
+
+def _after_broken(findings: tuple[Finding, ...], reason: str) -> str:
+    """Return the reason behind the error of a module that could not be collected, if there is one."""
+    broken = [f"{finding.place} {finding.detail}".strip() for finding in findings if finding.slug == BROKEN_MODULE]
+    more = f" (and {count(len(broken) - 1, 'other module')})" if len(broken) > 1 else ""
+    return f"{broken[0]}{more}; {reason}" if broken else reason
+
+
+def _find_missing(
+    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
+) -> tuple[str, str, str]:
     for guard in gate_1.guards:
         if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"

@@ -16,6 +16,9 @@ Tier = Literal["hard", "advisory"]
 #: What became of the thing that a finding is about; empty where it is about no change.
 Change = Literal["", "added", "altered", "gone", "weakened"]
 
+#: A module with tests that pytest could not collect, in a phase that wants passing tests.
+BROKEN_MODULE = "broken-module"
+
 #: Findings of one slug that a report names; the metrics have the full number.
 NAMED_AT_MOST = 20
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
-from phase_gate.gate.findings import Finding, name_tests
+from phase_gate.gate.findings import BROKEN_MODULE, Finding, name_tests
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import Inventory, bare_id, bare_name, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
@@ -30,6 +30,10 @@ _TIME_TAKEN, _SUDDENLY = 2.0, 20
 
 def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
     return {} if green_tree is None else {"code_as_tested": green_tree == tree}
+
+
+#: What pytest raises where it refuses a test by itself; anything else came out of the module's own code.
+_REFUSED = "Failed"
 
 
 def measure(run: JudgedRun) -> dict[str, MetricValue]:
@@ -111,6 +115,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         *(() if run.in_first_phase else _frozen_findings(run, unseen)),
         *record.session.doubts,
         *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
+        *(_broken_modules(record, judged) if run.phase.tests != "failing" else ()),
         *name_tests("tests-kept", "hard", run.audit.missing, "known, and no longer in the sources", "gone"),
         *find_new_skips(judged),
         *run.traced.findings,
@@ -128,6 +133,27 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         ),
         *_too_fast(record, run.state),
     )
+
+
+def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:
+    """Return the modules whose tests fail because pytest could not collect them, with the error of each."""
+    session = record.session
+    errors = {
+        split_id(test_id)[0]: session.messages.get(test_id, "")
+        for test_id in sorted(judged.failing)
+        if session.outcomes[test_id] is Bucket.UNCOLLECTABLE
+    }
+    return [
+        Finding(slug=BROKEN_MODULE, tier="advisory", file=path, detail=_describe_broken(error))
+        for path, error in errors.items()
+    ]
+
+
+def _describe_broken(error: str) -> str:
+    name, _, said = error.strip().partition("\n")[0].partition(": ")
+    if name == _REFUSED:
+        return f"can't be collected: {said}"
+    return f"can't be imported: {name}{': ' if said else ''}{said}" if name else "can't be imported"
 
 
 def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:

@@ -97,9 +97,10 @@ class SessionRecorder:
         self._criteria, self._marks = take_criteria(self._config, self._run, self._options.criteria)
 
     def _register(self) -> None:
+        # One module that can't be imported must not hide the other tests: it fails, they run. Set before workers are
+        # started: they inherit it.
+        self._config.option.continue_on_collection_errors = True
         if self._wants_reasons:
-            # One missing module must not hide the other new tests. Set before workers are started: they inherit it.
-            self._config.option.continue_on_collection_errors = True
             self._config.pluginmanager.register(ReasonHooks(self._project.root), "phase_gate_reasons")
             own_work(self._config).widen()
         if self._run.freezes:
