@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.behind import BEHIND, TWINS
-from tests.faults.leftovers import WORKERS, Leftovers, is_kept, replacing
+from tests.faults.leftovers import KINDS, REPORTS, TRACED_ONLY, WORKERS, Leftovers, is_kept, replacing
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 
@@ -72,3 +72,15 @@ def test_whatever_the_end_of_a_run_calls_is_kept(leftovers: Leftovers) -> None:
     called = leftovers.project.trace("--phase=green")
     assert [name for name in called if not is_kept(name)] == []
     assert {"os:replace", "os:close", "json:dumps", "subprocess:Popen.communicate", "posixpath:realpath"} <= {*called}
+
+
+@pytest.mark.parametrize("words", [("--phase=green", *REPORTS), *TRACED_ONLY], ids=lambda words: " ".join(words[:2]))
+def test_whatever_a_wider_end_calls_is_kept(leftovers: Leftovers, words: tuple[str, ...]) -> None:
+    called = leftovers.project.trace(*words)
+    assert [name for name in called if not is_kept(name, widened=True)] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_only_reports_call_does_not_reach_us(leftovers: Leftovers, kind: str) -> None:
+    name = "functools:cached_property.__get__"
+    leftovers.check(replacing(name, kind), note=name, ours=REPORTS)

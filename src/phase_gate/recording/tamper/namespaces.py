@@ -40,7 +40,7 @@ SELDOM = (
     *("importlib.metadata", "importlib.machinery", "importlib.resources", "importlib.readers"),
     *("importlib.resources.readers", "zipfile", "codecs", "csv", "email", "email.errors", "email.feedparser"),
     *("email.header", "email.message", "email.parser", "email.utils", "tomllib", "gzip", "html", "base64", "binascii"),
-    *("marshal", "xml.etree.ElementTree"),
+    *("marshal", "xml.etree.ElementTree", "functools"),
 )
 #: What pytest, or the running program, puts in place itself.
 _FREE = frozenset(
