@@ -38,6 +38,7 @@ SAMPLE_BEHIND = (
     "no places to import from",
     "a module exchanged",
     "output closed, not captured",
+    "the run's lock closed",
     "the state folder removed",
 )
 

@@ -313,6 +313,57 @@ def test_a_run_s_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.fixture
+def closed_by_others(tmp_path: Path) -> tuple[RunLock, int]:
+    """A lock whose descriptor somebody else has closed, as `os.closerange` does, and its number."""
+    path = tmp_path / "run.lock"
+    lock = RunLock(path)
+    next_number = os.dup(0)
+    os.close(next_number)
+    lock.acquire()
+    assert os.path.samestat(os.fstat(next_number), path.stat())
+    os.close(next_number)
+    return lock, next_number
+
+
+def test_a_lock_that_somebody_closed_is_let_go(closed_by_others: tuple[RunLock, int], tmp_path: Path) -> None:
+    lock, _ = closed_by_others
+    lock.release()
+    assert is_free(tmp_path / "run.lock")
+
+
+def test_a_file_that_took_the_number_of_a_lock_stays_open(closed_by_others: tuple[RunLock, int]) -> None:
+    lock, number = closed_by_others
+    other = os.open(os.devnull, os.O_WRONLY)
+    try:
+        assert other == number
+        child = os.fork()
+        if child == 0:
+            os._exit(not _is_open(number))
+        assert os.waitpid(child, 0)[1] == 0, "nor does a child close it"
+        lock.release()
+        assert _is_open(number)
+    finally:
+        if _is_open(other):
+            os.close(other)
+
+
+def test_another_lock_that_took_the_number_is_still_held(closed_by_others: tuple[RunLock, int], tmp_path: Path) -> None:
+    lock, number = closed_by_others
+    with hold_lock(tmp_path / "state.lock"):
+        assert os.path.samestat(os.fstat(number), (tmp_path / "state.lock").stat())
+        lock.release()
+        assert not is_free(tmp_path / "state.lock")
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
 @pytest.mark.processes
 def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "run.lock"

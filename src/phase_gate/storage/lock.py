@@ -220,13 +220,18 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    #: Descriptors of the locks that this process has.
-    _held: set[int] = set()
+    # Bound here: a forked child lets go in the middle of a test, which may have patched them.
+    from os import close, fstat
+    from os.path import samestat
+
+    #: Descriptors of the locks that this process has, each with what its file was.
+    _held: dict[int, os.stat_result] = {}
 
     class _Flock:
         def __init__(self, path: Path) -> None:
             self._path = path
             self._descriptor = -1
+            self._file: os.stat_result | None = None
             self._process: ProcessIdentity | None = None
 
         def acquire(self) -> None:
@@ -246,18 +251,25 @@ else:
             except BaseException:
                 os.close(descriptor)
                 raise
-            _held.add(descriptor)
-            self._descriptor, self._process = descriptor, ProcessIdentity()
+            _held[descriptor] = status
+            self._descriptor, self._file, self._process = descriptor, status, ProcessIdentity()
 
         def release(self) -> bool:
             if self._process is not None and not self._process.is_this():
                 return False
-            if self._descriptor in _held:
-                _held.discard(self._descriptor)
-                # Closed, not unlocked: that is what the end of a process does, too.
-                os.close(self._descriptor)
-            self._descriptor = -1
+            # Another lock of ours may have the number by now, if a test has closed this one.
+            if self._file is not None and _held.get(self._descriptor) is self._file:
+                del _held[self._descriptor]
+                _close(self._descriptor, self._file)
+            self._descriptor, self._file = -1, None
             return True
+
+    def _close(descriptor: int, file: os.stat_result) -> None:
+        """Let a lock go. Closed, not unlocked: that is what the end of a process does, too."""
+        # A test may have closed what it did not open (`os.closerange`), and another file may have the number now.
+        with contextlib.suppress(OSError):
+            if samestat(fstat(descriptor), file):
+                close(descriptor)
 
     def _permissions(folder: os.stat_result) -> int:
         """Return who may open the lock: those who may write to its folder: opening it is enough to hold it."""
@@ -280,9 +292,8 @@ else:
 
     def _let_go_in_child() -> None:
         """A child has the same locks open: left alone, it would keep them beyond its parent's death."""
-        for descriptor in _held:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+        for descriptor, file in _held.items():
+            _close(descriptor, file)
         _held.clear()
 
     os.register_at_fork(after_in_child=_let_go_in_child)
