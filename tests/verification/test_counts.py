@@ -150,6 +150,12 @@ NONE = [
     "✓ built in 3.2s\nNo tests found",
     "running tests...\nNo tests available",
     "No tests selected",
+    "Executed 0 of 0 SUCCESS (0.002 secs / 0 secs)",
+    "Chrome Headless 120.0.0.0 (Linux x86_64): Executed 0 of 5 (skipped 5) SUCCESS",
+    "All tests passed (0 assertions in 0 test cases)",
+    "All tests passed (0 tests)",
+    "0 total tests",
+    "Test count: 0",
 ]
 #: Honest outputs that come near.
 SOME = [
@@ -199,6 +205,12 @@ SOME = [
     "No tests needed changes",
     "0 tests were slow",
     "no tests with sleep() are left",
+    "Chrome 120 (Linux): Executed 0 of 5 SUCCESS (0 secs / 0 secs)\nChrome 120 (Linux): Executed 5 of 5 SUCCESS",
+    "Executed 0 of 3 migrations",
+    "All tests passed (6 assertions in 2 test cases)",
+    "All tests passed (0 failures)",
+    "0 total failures",
+    "Test count: 10",
 ]
 
 

@@ -198,6 +198,12 @@ _SAYS_NONE = re.compile(
             # 0 passed, 0 failed; 0/0 tests passed
             rf"0 (?:passed|passing|succeeded)(?:{_END}|[ \t]*[,;|(])",
             rf"0 ?(?:/|of) ?\d{{1,9}} (?:{_NOUN} )?(?:passed|ran|run|executed){_AFTER_VERB}",
+            # 0 total tests; Test count: 0; All tests passed (0 assertions in 0 test cases)
+            rf"0 total {_NOUN}{_AFTER_NOUN}",
+            rf"{_NOUN} count{_ZERO}",
+            rf"all {_NOUN} passed \((?:0 assertions? in )?0 {_NOUN}\)",
+            # Karma, behind the browser's name; how far it has come, too
+            r"(?:[^\n]{0,80}: )?executed 0 of \d{1,9} (?:\(skipped \d{1,9}\) )?success\b",
             # TAP's plan, and the summary of automake
             rf"1\.\.0(?:{_END}|[ \t]+#)",
             r"total:[ \t]+0$",
@@ -214,6 +220,7 @@ _SAYS_SOME = re.compile(
             rf"(?<![\d.])[1-9]\d{{0,8}} {_NOUN}\b(?![ \t]*{_SKIPPED})",
             r"(?<![\d.])[1-9]\d{0,8} (?:passed|passing|succeeded|failed|failing)\b",
             rf"\b(?:{_NOUN}(?: {_HAPPENED}| total)?|passed|# total)[ \t]?[:=][ \t]*[1-9]",
+            r"\bexecuted [1-9]\d{0,8} of \d",
             r"^[ \t]*(?:not )?ok \d",
             r"^ok[ \t]+\S+[ \t]+[\d.]+m?s",
             r"^[ \t]*--- (?:PASS|FAIL): ",
