@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.soak.contention import runs_at_once, updates_at_once, waiting_is_bounded
 from tests.soak.long_life import a_long_life_costs_nothing
 from tests.soak.machine import drive
+from tests.walks.many import take_all
 
 Part = Callable[[Path], str]
 
@@ -19,6 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--only", metavar="WORD", default="", help="only the parts with this word in their names")
     parser.add_argument("--stories", type=int, default=100, help="stories of the model, 30 steps each")
+    parser.add_argument("--walks", type=int, default=500, help="random walks of each workflow")
     arguments = parser.parse_args()
     parts: dict[str, Part] = {
         "50 processes x 20 updates": lambda folder: updates_at_once(folder, processes=50, updates=20),
@@ -27,6 +29,7 @@ def main() -> int:
         "12 waiters in vain": lambda folder: waiting_is_bounded(folder, waiters=12),
         "100,000 events": lambda folder: a_long_life_costs_nothing(folder, events=100_000),
         "the model": lambda folder: drive(stories=arguments.stories, steps=30, derandomize=False),
+        "the walks": lambda folder: take_all(walks=arguments.walks, jobs=2),
     }
     for name, part in parts.items():
         if arguments.only in name:
