@@ -112,6 +112,52 @@ def test_a_stale_signal_is_refused_and_nothing_written(
     assert desk.error("signal", "--reason", "done") == (13, "stale-signal", problem)
 
 
+@pytest.mark.parametrize("option", ["--blocked", "--test-wrong"])
+@pytest.mark.parametrize("happens", [happens for _, happens in STALE.values()], ids=STALE)
+def test_a_person_can_be_called_at_any_time(begin: Begin, happens: Callable[[Desk], object], option: str) -> None:
+    desk = begin("green")
+    happens(desk)
+    before = desk.json("status")
+    evaluation = desk.json("signal", option, "--reason", "no access")
+    assert (evaluation["status"], evaluation["can_exit"], evaluation["run"]) == ("needs-person", False, None)
+    assert evaluation["gate_1"]["open"] is False, "nobody has tested it"
+    after = desk.json("status")
+    assert (after["phase"], after["iteration"]) == (before["phase"], before["iteration"])
+    for arguments in ((), ("--gate1",)):
+        checked = desk.gate("check", "--json", *arguments)
+        assert (checked.code, checked.document["status"]) == (10, "needs-person")
+    assert desk.error("signal", "--reason", "done")[:2] == (13, "stale-signal"), "and nothing else becomes possible"
+
+
+def test_a_call_stands_until_something_runs(begin: Begin) -> None:
+    desk = begin("green")
+    assert desk.gate("signal", "--blocked", "--reason", "no access").code == 10
+    desk.edit_source()
+    for arguments in ((), ("--gate1",)):
+        checked = desk.gate("check", "--json", *arguments)
+        assert (checked.code, checked.document["status"]) == (10, "needs-person")
+    assert desk.sample.pytest("--phase=green").code == 10
+    assert desk.json("check")["status"] == "closed"
+
+
+@pytest.mark.parametrize(
+    ("option", "following", "code"),
+    [
+        pytest.param("--blocked", "pytest --phase=green", 1, id="blocked"),
+        pytest.param("--test-wrong", "pytest --phase=red", 0, id="test-wrong"),
+    ],
+)
+def test_a_call_takes_no_exit_back(begin: Begin, option: str, following: str, code: int) -> None:
+    desk = begin("red-exited")
+    desk.sample.write(calc=CALC.replace("a - b", "a"))
+    evaluation = desk.json("signal", option, "--reason", "no access")
+    assert (evaluation["status"], evaluation["next_command"]) == ("needs-person", following)
+    status = desk.json("status")
+    assert (status["phase"], status["exited"]) == ("RED", True)
+    desk.sample.write(calc=CALC.replace("a - b", "a") if option == "--blocked" else "")
+    assert desk.sample.pytest(*following.split()[1:]).code == code
+
+
 def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
     desk = begin("green")
     assert desk.sample.pytest("--phase=green").code == 0

@@ -174,7 +174,8 @@ def _place(finding: Mapping[str, Any]) -> str:
 
 def _verdict_text(document: Mapping[str, Any], reason: str, following: str) -> str:
     iteration = document["iteration"]
-    rows = [f"{document['phase']}, iteration {iteration}, {document['timestamp']}", ""]
+    counted = document["run_kind"] if iteration is None else f"iteration {iteration}"
+    rows = [f"{document['phase']}, {counted}, {document['timestamp']}", ""]
     gate_1, gate_2 = document["gate_1"], document["gate_2"]
     rows.append(f"Gate 1, {gate_1['name']}: {'open' if gate_1['open'] else 'closed'}")
     said = who_of(document)

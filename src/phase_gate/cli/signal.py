@@ -14,7 +14,7 @@ from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
 from phase_gate.gate.parts import PIPELINE
-from phase_gate.gate.rejudging import evaluate_again, evaluate_without_run, judgement_events
+from phase_gate.gate.rejudging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
@@ -77,7 +77,16 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         tree = locked.tree.digest
-        if phase.tests == "none" and _is_past(state):
+        needs_no_run = phase.tests == "none" and _is_past(state)
+        stale = "" if needs_no_run else _why_stale(state, phase, tree)
+        if given.calls_person and (stale or state.exited):
+            # It opens nothing, so nothing has to be tested for it: an agent that can't go on may always say so.
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
+            reading = reading if reading.calls_person else replace(given, file=reading.file)
+            evaluation = evaluate_call(
+                state, workflow, phase, reading, why=stale, at=change.at, root=str(project.root)
+            )
+        elif needs_no_run:
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(
                 state,
@@ -90,7 +99,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
                 root=str(project.root),
             )
         else:
-            measured = _refuse_stale(state, phase, tree)
+            measured = _require_fresh(state, phase, stale)
             # A veto that waits in the file counts here as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             # Documents are no part of the tree: where no test is asked for, they are looked at again.
@@ -172,24 +181,29 @@ def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: i
     return replace(reading, file=waiting.identity)
 
 
-def _refuse_stale(state: State, phase: Phase, tree: str) -> Measurement:
-    """Return the iteration that a signal may speak of now. Raises StaleSignalError if there is none any more."""
-    again = f"pytest --phase={phase.name.lower()}, then signal again"
+def _why_stale(state: State, phase: Phase, tree: str) -> str:
+    """Return why no iteration is left that a signal could speak of now; empty if there is one."""
     measured, last = state.measurement, state.last_run
     lost = [run.id for run in state.open_runs if not run.nested]
     if measured is None:
-        raise StaleSignalError(f"{phase.name} has no complete run that a signal could speak of", remedy=again)
+        return f"{phase.name} has no complete run that a signal could speak of"
     if lost:
-        raise StaleSignalError(f"run {lost[0][:8]} began after it and never ended", remedy=again)
+        return f"run {lost[0][:8]} began after it and never ended"
     if last is not None and last.id != measured.run:
-        raise StaleSignalError(f"a run came after iteration {measured.iteration} ({last.kind})", remedy=again)
+        return f"a run came after iteration {measured.iteration} ({last.kind})"
     if state.is_forked:
-        raise StaleSignalError(LATE, remedy=again)
+        return LATE
     if tree != measured.tree:
-        raise StaleSignalError(
-            f"files have changed since iteration {measured.iteration}: nobody has tested them", remedy=again
-        )
-    return measured
+        return f"files have changed since iteration {measured.iteration}: nobody has tested them"
+    return ""
+
+
+def _require_fresh(state: State, phase: Phase, stale: str) -> Measurement:
+    """Return the iteration that a signal speaks of. Raises StaleSignalError if there is none any more."""
+    if stale:
+        raise StaleSignalError(stale, remedy=f"pytest --phase={phase.name.lower()}, then signal again")
+    assert state.measurement is not None, "else it is stale"
+    return state.measurement
 
 
 def _what_follows(state: State, phase: Phase) -> str:

@@ -60,13 +60,13 @@ def advise(
     findings: tuple[Finding, ...] = (),
 ) -> Advice:
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
-    again = look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
+    again = _judging_command(phase, subject)
+    if reading.calls_person:
+        reason = f"needs a person ({reading.answer}): {reading.reason}"
+        return Advice("needs-person", reason, *_way_out(workflow, reading, phase, subject))
     if subject.iteration is None:
         reason = f"this run does not count ({subject.kind}): {subject.why}"
         return Advice("void", _after_broken(findings, reason), again)
-    if reading.answer in ("blocked", "test-wrong"):
-        reason = f"needs a person ({reading.answer}): {reading.reason}"
-        return Advice("needs-person", reason, *_way_out(workflow, reading, subject))
     if not gate_1.is_open:
         missing = what_gate_1_misses(phase, gate_1, metrics, again, findings)
         return Advice("early" if reading.is_done else "closed", *missing)
@@ -103,11 +103,25 @@ def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str,
     return f"both gates are open: {phase.name} has exited", run_command(phase.next, subject.task), hint
 
 
-def _way_out(workflow: Workflow, reading: Reading, subject: Subject) -> tuple[str, str]:
+def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subject) -> tuple[str, str]:
     """Return command and hint."""
     if reading.answer == "test-wrong":
-        return run_command(workflow.first.name, subject.task), "after correcting the test"
-    return run_command(subject.phase, subject.task), "once a person has helped"
+        return _back_to_tests(workflow, phase, subject), "once a person has corrected the test"
+    return _judging_command(phase, subject), "once a person has helped"
+
+
+def _back_to_tests(workflow: Workflow, phase: Phase, subject: Subject) -> str:
+    """Return how a person goes back to the phase that a test is written in."""
+    if workflow.rewind_by_option:
+        return _judging_command(workflow.first, subject)
+    before = workflow.phases[: workflow.phases.index(phase) + 1]
+    wanted = next((each for each in reversed(before) if each.tests == "failing"), workflow.first)
+    task = "" if subject.task == "default" else f" --task {subject.task}"
+    return f'phase-gate rewind {wanted.name.lower()} --reason "..."{task}'
+
+
+def _judging_command(phase: Phase, subject: Subject) -> str:
+    return look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
 
 
 def what_gate_1_misses(

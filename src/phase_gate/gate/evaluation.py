@@ -169,7 +169,7 @@ def evaluate(
 def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     """Return the verdict beside what the breaker says: an open circuit halts, whatever the gates say."""
     evaluation = replace(evaluation, breaker=breaker)
-    if not breaker.is_open or evaluation.gate_2.answer in ("blocked", "test-wrong"):
+    if not breaker.is_open or evaluation.gate_2.calls_person:
         return evaluation
     otherwise = Advice(evaluation.status, evaluation.reason)
     return with_advice(evaluation, advise_halt(breaker, evaluation.subject, otherwise))

@@ -112,14 +112,16 @@ def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
 
 def _evaluated(state: State, event: Event) -> State:
     evaluation = _check_verdict(event.data["evaluation"])
+    # Neither a run nor an iteration: somebody called a person, and that takes no exit back.
+    is_call = evaluation["run"] is None and evaluation["iteration"] is None
     return replace(
         state,
         evaluation=evaluation,
         evaluation_is_stale=False,
         iteration=max(state.iteration, evaluation["iteration"] or 0),
         breaker=_breaker(state, event),
-        exited=False,
-        forced=False,
+        exited=state.exited and is_call,
+        forced=state.forced and is_call,
     )
 
 

@@ -15,12 +15,14 @@ from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.judgement import judge_iteration
 from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measured, Remembered, Table
 from phase_gate.gate.measuring import code_as_tested
+from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import look_command, run_command
 
 
 def judgement_events(
@@ -152,6 +154,28 @@ def evaluate_without_run(
         state, workflow, phase, seen, reading, iteration=iteration, run=None, at=at, root=root, kind="no run"
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+
+
+def evaluate_call(
+    state: State, workflow: Workflow, phase: Phase, reading: Reading, *, why: str, at: str, root: str
+) -> Evaluation:
+    """Answer a call for a person where no run can be judged with it. It is no iteration, and opens nothing.
+
+    :param why: why there is no such run; empty if the phase has exited.
+    """
+    seen = Measured(notes=(f"Gate 1 was not measured: {why}",) if why else ())
+    evaluation = judge_iteration(
+        state, workflow, phase, seen, reading, iteration=None, run=None, at=at, root=root, kind="no run", why=why
+    )
+    if state.exited and reading.answer != "test-wrong":
+        # The phase has exited and stays so: a run of it would take that back.
+        evaluation = replace(evaluation, next_command=_enter_next(state, workflow, phase))
+    return with_breaker(evaluation, at_time(state.breaker, at))
+
+
+def _enter_next(state: State, workflow: Workflow, phase: Phase) -> str:
+    following = workflow.phase(way_on(state, workflow, phase)[0]) or workflow.first
+    return look_command(state.task) if following.tests == "none" else run_command(following.name, state.task)
 
 
 def claim_values(state: State) -> dict[str, MetricValue]:

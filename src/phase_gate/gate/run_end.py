@@ -115,7 +115,7 @@ def _see_run(judged: JudgedRun, evaluation: Evaluation) -> RunSeen:
         passing=len(outcomes.passing) if phase.tests == "passing" else 0,
         errors=fingerprint(record.session.messages.get(test_id, "") for test_id in outcomes.failing),
         gate_is_open=evaluation.gate_1.is_open,
-        needs_person=evaluation.gate_2.answer in ("blocked", "test-wrong"),
+        needs_person=evaluation.gate_2.calls_person,
     )
 
 

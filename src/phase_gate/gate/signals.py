@@ -12,6 +12,9 @@ from phase_gate.values import Value
 Given = Literal["done", "not-done", "blocked", "test-wrong"]
 Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]
 
+#: Answers that ask for a person. They never open a gate, so they are taken at any time.
+CALLS = frozenset({"blocked", "test-wrong"})
+
 #: What each answer is called in a panel.
 SHOWN: dict[str, str] = {
     "absent": "absent",
@@ -51,6 +54,11 @@ class Reading(Value):
     @property
     def is_done(self) -> bool:
         return self.answer == "done"
+
+
+    @property
+    def calls_person(self) -> bool:
+        return self.answer in CALLS
 
 
 ABSENT = Reading()

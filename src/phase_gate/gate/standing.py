@@ -90,6 +90,9 @@ def assess(
         reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
         return closed("halted", reason, "phase-gate breaker status")
     evaluation = state.evaluation
+    if evaluation is not None and is_person_called(state):
+        # Whatever the files are by now: it stands until something runs.
+        return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
     again = again or run_command("auto", state.task)
     # A nested one proves nothing either way, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
@@ -111,6 +114,14 @@ def assess(
     if tree != left:
         return closed("stale", "files have changed since the last run", again)
     return by_verdict(evaluation, gate_1_only=gate_1_only)
+
+
+def is_person_called(state: State) -> bool:
+    """Tell whether the last verdict asks for a person, and nothing ran since."""
+    evaluation = state.evaluation
+    if evaluation is None or state.evaluation_is_stale or evaluation["phase"] != state.phase:
+        return False
+    return bool(evaluation["status"] == "needs-person")
 
 
 def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:

@@ -104,7 +104,8 @@ def _title(evaluation: Evaluation) -> str:
     parts = [subject.phase]
     if subject.task != "default":
         parts.append(f"task {subject.task}")
-    parts.append(f"iteration {subject.iteration}" if subject.iteration is not None else f"{subject.kind} run")
+    void = f"{subject.kind} run" if subject.run is not None else subject.kind
+    parts.append(f"iteration {subject.iteration}" if subject.iteration is not None else void)
     total = evaluation.metrics.get("tests_total")
     if isinstance(total, int):
         parts.append(count(total, "test"))
