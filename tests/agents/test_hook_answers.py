@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from phase_gate.agents.stop import Stop, decide_stop, decide_stop_in_doubt
+from phase_gate.agents.blocks import Blocks, Progress, progress_of
+from phase_gate.agents.stop import PATIENCE, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
 from phase_gate.gate.standing import Standing
-from phase_gate.gate.state import State
+from phase_gate.gate.state import OpenRun, RunSummary, State, Streak
+from phase_gate.values import replace
 from phase_gate.workflow.settings import Until
 
 CLOSED = Standing(
@@ -27,21 +27,16 @@ HALTED = Standing(
 STUCK = Standing(is_open=False, status="stuck", reason="stuck; a person is needed", next_command="phase-gate recover")
 
 
-def judged(status: str, phase: str = "GREEN") -> dict[str, Any]:
-    return {
-        "phase": phase,
-        "status": status,
-        "reason": "needs a person (blocked): no access",
-        "next_command": "pytest --phase=green",
-        "next_hint": "once a person has helped",
-    }
-
+CALLED = Standing(
+    is_open=False,
+    status="needs-person",
+    reason="needs a person (blocked): no access",
+    next_command="pytest --phase=green",
+    next_hint="once this is settled",
+)
+RUNNING = Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
 
 GREEN = State(phase="GREEN", cycle=1)
-STALE = State(phase="GREEN", evaluation=judged("needs-person"), evaluation_is_stale=True)
-ELSEWHERE = State(phase="GREEN", evaluation=judged("needs-person", "RED"))
-UNSIGNED = State(phase="GREEN", evaluation=judged("waiting"))
-BLOCKED = State(phase="GREEN", cycle=1, evaluation=judged("needs-person"))
 
 
 @pytest.mark.parametrize(
@@ -50,17 +45,14 @@ BLOCKED = State(phase="GREEN", cycle=1, evaluation=judged("needs-person"))
         pytest.param(State(), CLOSED, Stop(), "cycle", False, "allow", id="no-cycle-is-nobody's-business"),
         pytest.param(State(phase="DONE"), CLOSED, Stop(), "cycle", False, "allow", id="the-cycle-is-done"),
         pytest.param(GREEN, CLOSED, Stop(), "cycle", False, "block", id="a-closed-gate-blocks"),
-        pytest.param(GREEN, CLOSED, Stop(again=True), "cycle", False, "block", id="and-blocks-again"),
+        pytest.param(GREEN, RUNNING, Stop(), "cycle", False, "block", id="a-run-is-going-on"),
         pytest.param(GREEN, CLOSED, Stop(), "phase", True, "block", id="closed-is-closed-for-a-phase-too"),
         pytest.param(GREEN, HOLDS, Stop(), "cycle", True, "allow", id="exited-where-a-cycle-may-end"),
         pytest.param(GREEN, HOLDS, Stop(), "cycle", False, "block", id="exited-in-the-middle-of-a-cycle"),
         pytest.param(GREEN, HOLDS, Stop(), "phase", False, "allow", id="until-phase-the-exit-is-enough"),
         pytest.param(GREEN, HALTED, Stop(), "cycle", False, "person", id="an-open-circuit-needs-a-person"),
         pytest.param(GREEN, STUCK, Stop(), "cycle", False, "person", id="a-stuck-pipeline-needs-a-person"),
-        pytest.param(BLOCKED, CLOSED, Stop(), "cycle", False, "person", id="blocked-needs-a-person"),
-        pytest.param(STALE, CLOSED, Stop(), "cycle", False, "block", id="a-run-came-after-blocked"),
-        pytest.param(ELSEWHERE, CLOSED, Stop(), "cycle", False, "block", id="blocked-was-said-in-another-phase"),
-        pytest.param(UNSIGNED, CLOSED, Stop(), "cycle", False, "block", id="no-signal"),
+        pytest.param(GREEN, CALLED, Stop(), "cycle", False, "person", id="blocked-needs-a-person"),
         pytest.param(GREEN, CLOSED, Stop(sent_on=3, limit=5), "cycle", False, "block", id="two-loops-are-left"),
         pytest.param(GREEN, CLOSED, Stop(sent_on=4, limit=5), "cycle", False, "person", id="its-own-limit-is-near"),
         pytest.param(GREEN, CLOSED, Stop(sent_on=9), "cycle", False, "block", id="without-a-limit-none-is-near"),
@@ -73,10 +65,14 @@ def test_stop(state: State, standing: Standing, stop: Stop, until: Until, may_en
     assert ("person" if answer.needs_person else answer.verdict) == expected
     if expected == "person":
         assert answer.verdict == "allow"
-        assert answer.text.count("person") == 1 + answer.next_hint.count("person")
+        assert answer.text.count("person") == 1
     assert bool(answer.text) == (expected in ("person", "block"))
-    if expected == "block":
-        assert (answer.next_command, answer.next_hint) == (standing.next_command, standing.next_hint)
+    if answer.text:
+        said = {"status": answer.status, "reason": answer.reason}
+        said |= {"next_command": answer.next_command, "next_hint": answer.next_hint}
+        assert said == standing.document, "it says what every command says, and nothing of its own"
+        assert answer.text.endswith(f"\nNext: {standing.next_step}")
+        assert answer.text.count(standing.reason) == 1
         assert "go on: " not in answer.text
 
 
@@ -84,7 +80,6 @@ def test_stop(state: State, standing: Standing, stop: Stop, until: Until, may_en
     ("stop", "verdict", "needs_person"),
     [
         pytest.param(Stop(), "block", False, id="closed-with-the-way-to-repair"),
-        pytest.param(Stop(again=True), "allow", True, id="said-once-then-a-person"),
         pytest.param(Stop(sent_on=4, limit=5), "allow", True, id="near-its-limit"),
         pytest.param(Stop(is_helper=True), "allow", False, id="a-helper"),
         pytest.param(Stop(is_broken_off=True), "allow", False, id="interrupted"),
@@ -96,3 +91,67 @@ def test_stop_with_a_state_that_nobody_can_trust(stop: Stop, verdict: str, needs
     if answer.text:
         assert "state.json is damaged" in answer.text
         assert answer.text.endswith("\nNext: phase-gate audit")
+
+
+# --- it ends
+
+
+@pytest.mark.parametrize(
+    ("blocks", "needs_person"),
+    [
+        pytest.param(Blocks(in_row=3, unmeasured=3), False, id="as-often-as-is-allowed"),
+        pytest.param(Blocks(in_row=4, unmeasured=4), True, id="once-more"),
+        pytest.param(Blocks(in_row=1, unmeasured=3 * PATIENCE), False, id="it-tries-something-each-time"),
+        pytest.param(Blocks(in_row=1, unmeasured=3 * PATIENCE + 1), True, id="and-never-runs-the-tests"),
+        pytest.param(None, True, id="nobody-can-count"),
+    ],
+)
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_it_holds_an_agent_up_so_often_and_no_more(blocks: Blocks | None, needs_person: bool, is_trusted: bool) -> None:
+    answer = decide_stop(GREEN, CLOSED, Stop(), until="cycle", may_end_cycle=False)
+    if not is_trusted:
+        answer = decide_stop_in_doubt("state.json is damaged", "phase-gate audit", Stop())
+    limited = limit_blocks(answer, blocks, most=3)
+    assert (limited.verdict, limited.needs_person) == (("allow", True) if needs_person else ("block", False))
+    assert replace(limited, verdict="block", note="", needs_person=False) == answer, "what it says stays"
+    assert ("a person is needed" in limited.text) is needs_person
+    assert limited.text.splitlines()[-1] == answer.text.splitlines()[-1], "with what to type"
+
+
+def test_one_that_may_stop_is_not_limited() -> None:
+    answer = decide_stop(GREEN, CALLED, Stop(), until="cycle", may_end_cycle=False)
+    assert limit_blocks(answer, Blocks(in_row=9, unmeasured=99), most=3) is answer
+
+
+RUN = RunSummary(id="r1", kind="complete", phase="GREEN", at="")
+
+
+@pytest.mark.parametrize(
+    ("state", "tree", "moves"),
+    [
+        pytest.param(GREEN, "t1", False, id="nothing"),
+        pytest.param(replace(GREEN, signals_premature=1, spent_signal="f"), "t1", False, id="a-signal-is-words"),
+        pytest.param(replace(GREEN, evaluation={}, evaluation_is_stale=True), "t1", False, id="another-verdict"),
+        pytest.param(replace(GREEN, streak=Streak(count=1)), "t1", False, id="a-number"),
+        pytest.param(GREEN, "t2", True, id="files"),
+        pytest.param(replace(GREEN, last_run=RUN), "t1", True, id="a-run"),
+        pytest.param(
+            replace(GREEN, open_runs=(OpenRun(id="r2", phase="GREEN", at="", tree="t1"),)), "t1", True, id="one-began"
+        ),
+        pytest.param(replace(GREEN, exited=True), "t1", True, id="the-phase-exited"),
+        pytest.param(replace(GREEN, parts={"verification": {"step": "review"}}), "t1", True, id="a-step-of-a-feature"),
+    ],
+)
+def test_what_counts_as_progress(state: State, tree: str, moves: bool) -> None:
+    before = Blocks().after(progress_of(GREEN, "t1"))
+    assert before.in_row == 1
+    assert before.after(progress_of(state, tree)).in_row == (1 if moves else 2)
+
+
+def test_a_complete_run_begins_both_counts_anew() -> None:
+    blocks = Blocks()
+    for tree in ("t1", "t2", "t3"):
+        blocks = blocks.after(Progress(mark=tree, complete="r1"))
+        assert blocks.in_row == 1
+    assert blocks.unmeasured == 3
+    assert blocks.after(Progress(mark="t4", complete="r2")).unmeasured == 1

@@ -6,6 +6,8 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,6 +17,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from phase_gate.agents.block_files import MOST_SESSIONS
+from phase_gate.agents.installing import TEXT
 from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
@@ -189,13 +193,13 @@ def test_until(begin: Begin, hook: Hook, story: str, expected: str) -> None:
 def test_files_that_changed_since_are_not_tested(begin: Begin, hook: Hook) -> None:
     desk = begin("green-exited")
     desk.edit_source()
-    assert stop(desk, hook) == ("block", "not done: files have changed since the last run")
+    assert stop(desk, hook) == ("block", "files have changed since the last run")
 
 
 def test_a_run_that_is_going_on(begin: Begin, hook: Hook) -> None:
     desk = begin("green-exited")
     with desk.open_run():
-        assert stop(desk, hook) == ("block", "not done: a run is going on")
+        assert stop(desk, hook) == ("block", "a run is going on")
 
 
 def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook: Hook) -> None:
@@ -245,6 +249,125 @@ def test_as_a_process(begin: Begin) -> None:
     done = subprocess.run(command, cwd=desk.root, input=b"{}", capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"phase-gate: not done: ")
+
+
+# --- it ends: an agent that only ever says that it is done is let go, and a person is told
+
+#: What has to happen before an agent is held up anew.
+MOVES: Mapping[str, tuple[Callable[[Desk], object], bool]] = {
+    "nothing": (lambda desk: None, False),
+    "only-words": (lambda desk: desk.gate("signal", "--not-done", "--reason", "not yet"), False),
+    "files": (Desk.edit_source, True),
+    "a-run": (lambda desk: desk.sample.pytest("--phase=green"), True),
+    "a-narrow-run": (lambda desk: desk.sample.pytest("--phase=green", "-k", "add"), True),
+    "a-run-that-was-lost": (Desk.lose_run, True),
+}
+
+
+def is_held(ran: Ran) -> bool:
+    """Tell whether an answer sends the agent on, as the agent itself reads it."""
+    document = json.loads(ran.out) if ran.out else {}
+    return ran.code == 2 or "followup_message" in document or document.get("decision") in ("block", "deny")
+
+
+def drive(desk: Desk, hook: Hook, agent: str, event: dict[str, Any], *, most: int = 12) -> tuple[int, Ran]:
+    """Play an agent that repeats that it is done; return how often it is held up, and the last answer."""
+    for held in range(most):
+        told = {**event, "loop_count": 0} if "loop_count" in event else {**event, "stop_hook_active": held > 0}
+        ran = hook(desk, "stop", "--agent", agent, event=told)
+        if not is_held(ran):
+            return held, ran
+    raise AssertionError(f"{agent} goes round for ever")
+
+
+@pytest.mark.parametrize("agent", AGENT_NAMES)
+@pytest.mark.parametrize("situation", ["closed", "damaged-state"])
+def test_a_stubborn_agent_comes_to_an_end(begin: Begin, hook: Hook, agent: str, situation: str) -> None:
+    story, happens = STOPS[situation]
+    desk = begin(story)
+    happens(desk)
+    event, _ = read_pair(agent, situation, desk.root)
+    before = desk.files()
+    held, ran = drive(desk, hook, agent, event)
+    assert held == 3
+    assert "a person is needed" in ran.out + ran.err
+    assert ("pytest --phase=green" if situation == "closed" else "phase-gate audit") in ran.out + ran.err
+    assert drive(desk, hook, agent, event)[0] == 0, "it stays so until something moves"
+    assert desk.gate("check").code == (10 if situation == "closed" else 11), "the gate stays closed"
+    assert desk.files() == before, "and nothing is recorded"
+
+
+@pytest.mark.parametrize(("happens", "moves"), MOVES.values(), ids=MOVES)
+def test_what_moves_is_held_up_anew(begin: Begin, hook: Hook, happens: Callable[[Desk], object], moves: bool) -> None:
+    desk = begin("green-once")
+    event = {"hook_event_name": "Stop", "session_id": "s1"}
+    assert drive(desk, hook, "claude", event)[0] == 3
+    happens(desk)
+    assert drive(desk, hook, "claude", event)[0] == (3 if moves else 0)
+
+
+def test_each_session_is_counted_by_itself(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-once")
+    for session in ("s1", "s2", ""):
+        assert drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": session})[0] == 3
+    # One stop may ask the hooks of two agents: each has its own count.
+    assert drive(desk, hook, "claude", {"hook_event_name": "Stop", "session_id": "s1"})[0] == 3
+    assert drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": "s2"})[0] == 0
+
+
+def test_the_files_of_sessions_do_not_pile_up(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-once")
+    for number in range(MOST_SESSIONS + 3):
+        assert stop(desk, hook, session_id=f"s{number}")[0] == "block"
+    assert len(list((desk.folder / "cache").glob("stops-*"))) == MOST_SESSIONS
+
+
+def test_how_often_can_be_set(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-once")
+    desk.sample.write({"phase-gate.yaml": "agents: {stop_blocks: 1}\n"})
+    assert drive(desk, hook, "gemini", {"hook_event_name": "AfterAgent", "session_id": "s1"})[0] == 1
+
+
+def test_an_agent_that_only_ever_edits_comes_to_an_end_too(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-once")
+    for number in range(20):
+        desk.sample.write(calc=f"{CALC}\n\nTRY = {number}\n")
+        verdict, _ = stop(desk, hook, session_id="s1")
+        assert verdict == ("block" if number < 15 else "allow")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"in_row": -9}', '{"in_row": "9"}', "[" * 5000])
+def test_a_count_that_can_not_be_read_begins_anew(begin: Begin, hook: Hook, content: str) -> None:
+    desk = begin("green-once")
+    stop(desk, hook, session_id="s1")
+    (file,) = (desk.folder / "cache").glob("stops-*")
+    file.write_text(content)
+    assert drive(desk, hook, "claude", {"hook_event_name": "Stop", "session_id": "s1"})[0] == 3
+
+
+def test_where_nothing_can_be_written_it_lets_go(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-once")
+    shutil.rmtree(desk.folder / "cache")
+    (desk.folder / "cache").write_text("in the way")
+    document = hook(desk, "stop", "--json", event={"session_id": "s1"}).document
+    assert (document["verdict"], document["needs_person"]) == ("allow", True)
+    assert document["note"].endswith("no run can be recorded; a person is needed")
+    assert document["next_command"] == "pytest --phase=green"
+
+
+def test_a_configuration_that_stays_broken(begin: Begin, hook: Hook) -> None:
+    desk = begin("green-exited")
+    desk.sample.write({"phase-gate.yaml": "nonsense: 1\n"})
+    held, ran = drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": "s1"})
+    assert held == 3
+    assert "nonsense" in ran.out
+
+
+def test_by_hand_nothing_is_counted(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = begin("green-once")
+    monkeypatch.setattr("phase_gate.cli._dispatch._is_interactive", lambda: True)
+    for _ in range(5):
+        assert desk.gate("hook", "stop").document["decision"] == "block"
 
 
 # --- about to use a tool
@@ -353,9 +476,41 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
     event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
     document = hook(desk, "pre-tool", "--json", event=event).document
     assert document["reason"] == "test_calc.py::test_sub is frozen, and would change (GREEN)"
-    assert document["next_hint"] == 'phase-gate rewind red --reason "...", then change it'
+    back = 'phase-gate rewind red --reason "..."'
+    assert document["next_command"] == 'phase-gate signal --test-wrong --reason "..."'
+    assert document["next_hint"] == f"if it is wrong; then stop: a person goes back with: {back}"
+    desk.edit_source()
+    assert desk.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10, "an agent may do that at any time"
+    assert stop(desk, hook)[0] == "allow"
+    assert use(desk, hook, tool, **given)[0] == "deny", "and no more than that"
     assert desk.gate("rewind", "red", "--reason", "test_sub is wrong").code == 0
     assert use(desk, hook, tool, **given) == ("allow", "")
+
+
+ANSWERS = {
+    "a-test": (edit("test_calc.py", "== 1", "== 2"), "test-wrong"),
+    "what-tests-use": (write("conftest.py", "import pytest\n"), "test-wrong"),
+    "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "blocked"),
+    "options": (edit("pyproject.toml", '"-q"', '"-x"'), "blocked"),
+}
+
+
+@pytest.mark.parametrize(("call", "answer"), ANSWERS.values(), ids=ANSWERS)
+def test_an_agent_may_say_so_and_no_more(
+    begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], answer: str
+) -> None:
+    """The hook's advice is what the instructions and the prompt say, and it can be typed."""
+    desk = begin("green")
+    desk.sample.write(FILES)
+    tool, given = call
+    event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
+    document = hook(desk, "pre-tool", "--json", event=event).document
+    command = f'phase-gate signal --{answer} --reason "..."'
+    assert document["next_command"] == command
+    assert f"`{command}`" in TEXT
+    assert f"`{command}`" in desk.gate("agent", "prompt").out
+    assert desk.gate(*shlex.split(command)[1:]).code == 10
+    assert desk.json("check")["status"] == "needs-person"
 
 
 RED_CALLS = {

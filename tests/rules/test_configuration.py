@@ -84,7 +84,7 @@ evidence:
     decisions: [records/**]
     timeout: 2.5
 overrides: {allow_non_interactive: true}
-agents: {until: phase}
+agents: {until: phase, stop_blocks: 5}
 """
 
 
@@ -106,7 +106,7 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
         include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS, timeout=120
     )
     assert loaded.documents.rules == {}
-    assert loaded.agents.until == "cycle"
+    assert (loaded.agents.until, loaded.agents.stop_blocks) == ("cycle", 3)
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         dir="build/gate",
     )
     assert loaded.overlay.parameters == {"required_green_runs": 3}
-    assert loaded.agents.until == "phase"
+    assert (loaded.agents.until, loaded.agents.stop_blocks) == ("phase", 5)
     assert loaded.overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
     assert loaded.overlay.guards == {
         "covered": Guard(
@@ -216,6 +216,10 @@ def test_no_docs_at_all_is_a_choice() -> None:
 WRONG_STRUCTURE = [
     pytest.param("agents: {until: dawn}", "1:17", "agents.until can't be 'dawn'", "cycle", id="until-another-time"),
     pytest.param("agents: {untill: phase}", "1:10", "unknown key 'untill' in agents", "until", id="unknown-for-agents"),
+    pytest.param("agents: {stop_blocks: 0}", "1:23", "agents.stop_blocks can't be 0", "1 or more", id="never-held-up"),
+    pytest.param(
+        "agents: {stop_blocks: often}", "1:23", "agents.stop_blocks has to be a whole number", "digits", id="how-often"
+    ),
     pytest.param("- a", "1:1", "the file has to be a mapping", "key: value", id="a-list"),
     pytest.param("workflw: tdd", "1:1", "unknown key 'workflw'", "use one of: workflow,", id="unknown-key"),
     pytest.param("workflow: [tdd]", "1:11", "workflow has to be a text", "one text", id="workflow-in-a-list"),

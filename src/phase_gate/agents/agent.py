@@ -62,7 +62,7 @@ class Agent(Value):
 
 def read_stop(document: Document) -> Stop:
     name = str(document.get("hook_event_name", ""))
-    return Stop(again=document.get("stop_hook_active") is True, is_helper=name.lower() == "subagentstop")
+    return Stop(session=text_of(document.get("session_id")), is_helper=name.lower() == "subagentstop")
 
 
 def read_tool(document: Document) -> ToolCall:
@@ -70,7 +70,7 @@ def read_tool(document: Document) -> ToolCall:
     return ToolCall(
         tool=str(document.get("tool_name", "")),
         input=given if isinstance(given, Mapping) else {},
-        folder=_text(document.get("cwd")),
+        folder=text_of(document.get("cwd")),
     )
 
 
@@ -105,5 +105,5 @@ def log(answer: HookAnswer) -> Output:
     return Output(error=answer.text)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log
+from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log, text_of
 from phase_gate.agents.agent import read_tool as read_like_claude
 from phase_gate.agents.stop import HookAnswer, Stop
 
@@ -13,7 +13,9 @@ TIMEOUT = 30
 
 
 def read_stop(document: Document) -> Stop:
-    return Stop(again=document.get("stop_hook_active") is True, is_helper="agentName" in document)
+    # The event's name, in camel case or not, decides about the form of its fields.
+    session = text_of(document.get("sessionId")) or text_of(document.get("session_id"))
+    return Stop(session=session, is_helper="agentName" in document)
 
 
 def read_tool(document: Document) -> ToolCall:
@@ -25,11 +27,10 @@ def read_tool(document: Document) -> ToolCall:
             given = json.loads(given)
         except ValueError:
             given = {"input": given}
-    folder = document.get("cwd")
     return ToolCall(
         tool=str(document["toolName"]),
         input=given if isinstance(given, Mapping) else {},
-        folder=folder if isinstance(folder, str) else "",
+        folder=text_of(document.get("cwd")),
     )
 
 

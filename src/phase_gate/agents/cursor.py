@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log
+from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log, text_of
 from phase_gate.agents.agent import read_tool as read_like_claude
 from phase_gate.agents.stop import HookAnswer, Stop
 from phase_gate.values import replace
@@ -16,7 +16,7 @@ def read_stop(document: Document) -> Stop:
     loops = document.get("loop_count")
     sent_on = loops if isinstance(loops, int) else None
     return Stop(
-        again=bool(sent_on),
+        session=text_of(document.get("conversation_id")),
         sent_on=sent_on,
         limit=LOOP_LIMIT,
         is_broken_off=document.get("status") in ("aborted", "error"),

@@ -215,9 +215,10 @@ Work here goes in test-driven phases, and a gate decides from measurements when 
 
 - `phase-gate status` says where the work stands, and what to type next.
 - First tests that fail: `pytest --phase=red`. Then the code: `pytest --phase=green`. Then `pytest --phase=refactor`.
-- Tests are frozen when RED ends. A test that is wrong: `phase-gate signal --test-wrong --reason "..."`.
-- A phase that is done: `phase-gate signal --reason "..."`. If you can't go on, add `--blocked`: a person will help.
-- Leave `.phase-gate/` alone. `phase-gate waive`, `breaker` and `force` are for people.
+- A phase that is done: `phase-gate signal --reason "..."`.
+- Tests are frozen when RED ends. If one is wrong, leave it: `phase-gate signal --test-wrong --reason "..."`, then stop.
+- If you can't go on: `phase-gate signal --blocked --reason "..."`, then stop. A person will help.
+- Leave `.phase-gate/` alone. `phase-gate rewind`, `waive`, `breaker` and `force` are for people.
 {END}
 """
 

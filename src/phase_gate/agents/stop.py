@@ -1,29 +1,40 @@
 """What an agent's hook is told: may it stop, may it write this file?
 
-Pure, and it only looks: several agents ask twice about one stop. How an agent asks and is answered is `agents`.
+Pure. Where a task stands is said as `Task.standing` says it, in the same words. How an agent asks and is answered is
+`agents`; how often it was held up is `blocks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from phase_gate.agents.blocks import Blocks
+from phase_gate.gate.runs import count
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
-from phase_gate.gate.status import show_next
-from phase_gate.values import Value
+from phase_gate.gate.status import Status, show_next, show_verdict
+from phase_gate.values import Value, replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import Until
 
 Verdict = Literal["allow", "block", "ask", "deny"]
 
+#: Statuses whose sentence says by itself that it is no longer the agent's turn.
+_OVER = frozenset({"halted", "stuck", "needs-person"})
+#: So many times the blocks that are allowed in a row, if no complete run comes at all.
+PATIENCE = 5
+
 
 class HookAnswer(Value):
     verdict: Verdict
+    #: Where the task stands, as every command says it; empty where that is not what was asked, or not known.
+    status: Status | Literal[""] = ""
     reason: str = ""
+    #: What there is to say beside it.
+    note: str = ""
     next_command: str = ""
     next_hint: str = ""
-    #: It may stop, though nothing is done: somebody has to look.
+    #: It may stop, though nothing is done: a person has to look.
     needs_person: bool = False
 
     @property
@@ -31,15 +42,21 @@ class HookAnswer(Value):
         """What to say, to the agent or to a person; empty if there is nothing to say."""
         if not self.reason:
             return ""
+        said = self.reason
+        if self.status in _OVER:
+            said = show_verdict(self.status, self.reason)
+        elif self.status not in ("", "open"):
+            said = f"not done: {self.reason}"
         step = show_next(self.next_command, self.next_hint)
-        return show_rows((f"phase-gate: {self.reason}", *((f"Next: {step}",) if step else ())))
+        note = f"; {self.note}" if self.note else ""
+        return show_rows((f"phase-gate: {said}{note}", *((f"Next: {step}",) if step else ())))
 
 
 class Stop(Value):
     """An agent that is about to stop."""
 
-    #: It has been sent on before, in this very turn.
-    again: bool = False
+    #: What the agent calls the session; empty where it does not tell.
+    session: str = ""
     #: How often it was sent on, and how often its own rules allow that; None where it does not tell.
     sent_on: int | None = None
     limit: int | None = None
@@ -64,43 +81,56 @@ def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, m
     """
     if state.phase is None or state.is_done or stop.is_broken_off or stop.is_helper:
         return ALLOW
-    if standing.is_halted:
-        said = standing.verdict if standing.status == "stuck" else f"{standing.verdict}; a person is needed"
-        return _needs_person(said, standing.next_command, standing.next_hint)
-    verdict = _waits_for_person(state)
-    if verdict is not None:
-        return _needs_person(verdict["reason"], verdict["next_command"], verdict["next_hint"])
     if standing.is_open and (until == "phase" or may_end_cycle):
         return ALLOW
-    reason = standing.reason if not standing.is_open else f"{state.phase} has exited, and the cycle goes on"
-    if stop.is_near_limit:
-        said = f"{reason}; the agent was sent on as often as it lets itself be sent on; a person is needed"
-        return _needs_person(said, standing.next_command, standing.next_hint)
-    return HookAnswer(
+    answer = HookAnswer(
         verdict="block",
-        reason=f"not done: {reason}",
+        status=standing.status,
+        reason=standing.reason,
         next_command=standing.next_command,
         next_hint=standing.next_hint,
     )
-
-
-def _waits_for_person(state: State) -> Mapping[str, Any] | None:
-    """Return the verdict where it asks for a person, and nothing ran since."""
-    evaluation: Mapping[str, Any] | None = state.evaluation
-    if evaluation is None or state.evaluation_is_stale or evaluation["phase"] != state.phase:
-        return None
-    return evaluation if evaluation["status"] == "needs-person" else None
-
-
-def _needs_person(reason: str, command: str, hint: str) -> HookAnswer:
-    return HookAnswer(verdict="allow", reason=reason, next_command=command, next_hint=hint, needs_person=True)
+    if standing.status in _OVER:
+        note = "a person is needed" if standing.status == "halted" else ""
+        return replace(answer, verdict="allow", note=note, needs_person=True)
+    if standing.is_open:
+        answer = replace(answer, note="the cycle is not done")
+    if stop.is_near_limit:
+        return let_go(answer, "the agent was sent on as often as it lets itself be sent on")
+    return answer
 
 
 def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
-    """Return the answer where the state can't be trusted: closed, and said once; after that it is a person's turn."""
+    """Return the answer where the state can't be trusted: closed, with the way to repair it."""
     if stop.is_broken_off or stop.is_helper:
         return ALLOW
     reason = f"the gate is closed, for its state can't be trusted: {problem}"
-    if stop.again or stop.is_near_limit:
-        return _needs_person(f"{reason}; a person is needed", "", remedy)
-    return HookAnswer(verdict="block", reason=reason, next_hint=remedy)
+    answer = HookAnswer(verdict="block", reason=reason, next_hint=remedy)
+    return (
+        let_go(answer, "the agent was sent on as often as it lets itself be sent on") if stop.is_near_limit else answer
+    )
+
+
+def limit_blocks(answer: HookAnswer, blocks: Blocks | None, *, most: int) -> HookAnswer:
+    """Return the answer that ends a loop: so many blocks and no more. The gate stays closed, whatever is said here.
+
+    :param blocks: how often the agent was held up, this time among them; None if nobody can count it. Then it is let
+        go: sending it on could go on for ever, and where a count can't be written, no run can be recorded either.
+    """
+    if answer.verdict != "block":
+        return answer
+    if blocks is None:
+        return let_go(answer, "there is no state folder that can be written, so no run can be recorded")
+    if blocks.in_row > most:
+        return let_go(
+            answer, f"the agent was sent on {count(most, 'time')}, and neither ran the tests nor changed a file"
+        )
+    if blocks.unmeasured > most * PATIENCE:
+        return let_go(answer, f"the agent was sent on {count(most * PATIENCE, 'time')} without a complete run")
+    return answer
+
+
+def let_go(answer: HookAnswer, why: str) -> HookAnswer:
+    """Return the answer for an agent that is not sent on any more: the person who reads it has to act."""
+    notes = [each for each in (answer.note, why, "a person is needed") if each]
+    return replace(answer, verdict="allow", note="; ".join(notes), needs_person=True)

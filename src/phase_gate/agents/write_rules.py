@@ -10,12 +10,14 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from phase_gate.agents.stop import ALLOW, HookAnswer
 from phase_gate.gate.freeze import Frozen, Meaning, find_altered
 from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
+from phase_gate.workflow.names import call_command, signal_command
 
 #: pytest reads these and nothing else does.
 PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
@@ -40,6 +42,7 @@ class WriteContext(Value):
 
     #: From the root.
     state_folder: str
+    task: str = "default"
     phase: str = ""
     #: The phase that comes first, which is the way back.
     first: str = ""
@@ -96,7 +99,7 @@ def _decide_about_state(write: Write, context: WriteContext) -> HookAnswer | Non
     return HookAnswer(
         verdict="deny",
         reason=reason,
-        next_hint='phase-gate signal --reason "..." gives a signal; phase-gate status looks',
+        next_hint=f"{signal_command(context.task)} gives a signal; phase-gate status looks",
     )
 
 
@@ -108,19 +111,28 @@ def _decide_frozen(write: Write, context: WriteContext, frozen: Frozen) -> HookA
     if hit is None and _is_settings(write):
         hit = write.path
     if hit is not None:
-        return _refuse(write, context, f"{hit} sets the rules of this cycle, which began with others")
+        return _refuse(write, context, f"{hit} sets the rules of this cycle, which began with others", answer="blocked")
     if write.path in SHARED_FILES:
         return _decide_shared(write, context)
     changed = next(_changes(write, frozen), None)
     return ALLOW if changed is None else _refuse(write, context, changed)
 
 
-def _refuse(write: Write, context: WriteContext, reason: str) -> HookAnswer:
-    way_back = f'phase-gate rewind {context.first.lower()} --reason "...", then change it'
+def _refuse(
+    write: Write, context: WriteContext, reason: str, *, answer: Literal["blocked", "test-wrong"] = "test-wrong"
+) -> HookAnswer:
+    """Return that it is not written, and the one thing that an agent may do about it by itself: say so, and stop."""
+    way_back = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
     if write.is_put_back:
         # It may be the honest way to take a change back, and it may lose the tests of this cycle.
         return HookAnswer(verdict="ask", reason=f"{reason}; git would put {write.path} back", next_hint=way_back)
-    return HookAnswer(verdict="deny", reason=f"{reason} ({context.phase})", next_hint=way_back)
+    cause = "it is wrong" if answer == "test-wrong" else "it has to change"
+    return HookAnswer(
+        verdict="deny",
+        reason=f"{reason} ({context.phase})",
+        next_command=call_command(answer, context.task),
+        next_hint=f"if {cause}; then stop: {way_back}",
+    )
 
 
 def _is_settings(write: Write) -> bool:
@@ -133,7 +145,8 @@ def _decide_shared(write: Write, context: WriteContext) -> HookAnswer:
         return HookAnswer(verdict="ask", reason=reason, next_hint="leave pytest's section as it is")
     if pytest_section(write.path, write.before or "") == pytest_section(write.path, write.after):
         return ALLOW
-    return _refuse(write, context, f"{write.path} sets options of pytest, and tests are frozen with them")
+    reason = f"{write.path} sets options of pytest, and tests are frozen with them"
+    return _refuse(write, context, reason, answer="blocked")
 
 
 def pytest_section(path: str, text: str) -> object:

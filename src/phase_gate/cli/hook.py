@@ -1,4 +1,7 @@
-"""`phase-gate hook`: a coding agent asks whether it may stop, or use a tool. Only looks: it is asked twice at times."""
+"""`phase-gate hook`: a coding agent asks whether it may stop, or use a tool.
+
+It records nothing, for it is asked twice at times; it only counts how often it holds an agent up, to come to an end.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.agents.stop import (
-    ALLOW,
-    HookAnswer,
-    Stop,
-    decide_stop,
-    decide_stop_in_doubt,
-)
+from phase_gate.agents.block_files import block_file, count_block
+from phase_gate.agents.blocks import NO_PROGRESS, Blocks, Progress, progress_of
+from phase_gate.agents.stop import ALLOW, HookAnswer, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
 from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project
+from phase_gate.storage.climbing import Climb
+from phase_gate.storage.own_folders import refuse_links
+from phase_gate.storage.root import find_root
 from phase_gate.values import as_dict
+from phase_gate.workflow.settings import AgentSettings
 
 if TYPE_CHECKING:
     from phase_gate.agents.agent import Agent, Document, ToolCall
@@ -104,17 +107,49 @@ def _starts(call: Call, event: Document) -> Iterator[Path]:
 
 def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
     stop = agent.read_stop(event)
+    project: Project | None = None
+    progress = NO_PROGRESS
     try:
-        return _judge_stop(call, event, stop)
-    except PhaseGateError as error:
-        return decide_stop_in_doubt(error.problem, error.remedy, stop)
+        project = _find_project(call, event)
+        task = call.task(project)
+        answer = _judge_stop(task, stop)
+        if answer.verdict == "block":
+            progress = progress_of(task.state, task.tree.digest)
     except Exception as error:  # a fault of ours would let the agent go, with a traceback that nobody reads
         fault = _fault(error)
-        return decide_stop_in_doubt(fault.problem, fault.remedy, stop)
+        answer = decide_stop_in_doubt(fault.problem, fault.remedy, stop)
+    if answer.verdict != "block" or call.interactive:
+        return answer  # only agents go round: a person who tries it out is not counted
+    most = (AgentSettings() if project is None else project.configuration.agents).stop_blocks
+    return limit_blocks(answer, _count_block(call, event, project, agent, stop, progress), most=most)
 
 
-def _judge_stop(call: Call, event: Document, stop: Stop) -> HookAnswer:
-    task = call.task(_find_project(call, event))
+def _count_block(
+    call: Call, event: Document, project: Project | None, agent: Agent, stop: Stop, progress: Progress
+) -> Blocks | None:
+    """Return how often the agent was held up; None if that can't be kept. Two hooks that one stop asks count apart."""
+    try:
+        if project is not None:
+            refuse_links(project.own_folders)
+            folder, name = project.state_folder, project.task
+        else:
+            folder, name = _usual_folder(call, next(_starts(call, event))), ""
+            refuse_links((folder, folder / "cache"))
+        return count_block(block_file(folder, agent=agent.name, session=stop.session, task=name), progress)
+    except (PhaseGateError, OSError):
+        return None
+
+
+def _usual_folder(call: Call, start: Path) -> Path:
+    """Return where the state should be, where the configuration can't be read."""
+    climb = Climb.begin(start, call.environment)
+    root = find_root(climb)
+    climb.refuse_foreign(root)
+    named = call.arguments.dir or call.environment.get("PHASE_GATE_DIR")
+    return start / named if named else root / STATE_FOLDER
+
+
+def _judge_stop(task: Task, stop: Stop) -> HookAnswer:
     state = task.state
     if state.phase is None or state.is_done:
         return ALLOW  # nothing to look at, so nothing is
@@ -146,8 +181,6 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
     from phase_gate.agents.tools import find_file_writes
     from phase_gate.agents.write_rules import WriteContext, decide_writes, decide_writes_in_doubt
-    from phase_gate.storage.climbing import Climb
-    from phase_gate.storage.root import find_root
 
     try:
         project = _find_project(call, event)
@@ -182,6 +215,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
     return WriteContext(
         state_folder=state_folder,
         phase=phase.name,
+        task=state.task,
         first=workflow.first.name,
         is_red=is_red,
         frozen=load_frozen(task.store.objects, state.freeze.current) if is_frozen else None,

@@ -37,6 +37,7 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 
 # agents:                        # what the hooks of coding agents are told: phase-gate init --agent NAME
 #   until: cycle                 # cycle | phase: how far an agent has to come before it may stop
+#   stop_blocks: 3               # how often in a row it is held up while nothing is run and no file changes
 
 # phases:
 #   GREEN:

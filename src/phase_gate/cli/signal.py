@@ -83,9 +83,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
             # It opens nothing, so nothing has to be tested for it: an agent that can't go on may always say so.
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
             reading = reading if reading.calls_person else replace(given, file=reading.file)
-            evaluation = evaluate_call(
-                state, workflow, phase, reading, why=stale, at=change.at, root=str(project.root)
-            )
+            evaluation = evaluate_call(state, workflow, phase, reading, why=stale, at=change.at, root=str(project.root))
         elif needs_no_run:
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
             evaluation = evaluate_without_run(

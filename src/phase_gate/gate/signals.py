@@ -55,7 +55,6 @@ class Reading(Value):
     def is_done(self) -> bool:
         return self.answer == "done"
 
-
     @property
     def calls_person(self) -> bool:
         return self.answer in CALLS

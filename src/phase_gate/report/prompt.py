@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import METRICS
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, look_command, run_command, signal_command
+from phase_gate.workflow.names import DONE, call_command, look_command, run_command, signal_command
 
 Style = Literal["exit", "prp", "doyaken", "ralph"]
 STYLES: tuple[Style, ...] = get_args(Style)
@@ -87,8 +87,9 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
         yield f"Here {values}."
     yield ""
     yield f"Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)}`."
-    yield 'Where a person is needed, say so: `phase-gate signal --blocked --reason "..."`; where a test is wrong:'
-    yield '`phase-gate signal --test-wrong --reason "..."`. Both are honest ways to stop.'
+    yield f"Where you can't go on, call a person: `{call_command('blocked', task)}`. Where a frozen test is"
+    yield f"wrong, leave it and say so: `{call_command('test-wrong', task)}`. Then stop; a person"
+    yield "corrects it and goes back. Both can be said at any time, and are honest ways to stop."
     yield ""
     yield "Deleting, skipping or changing tests, or the rules, closes the gate and is named."
     yield ""

@@ -127,7 +127,9 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
 def _read_agents(fields: Fields | None) -> AgentSettings:
     if fields is None:
         return AgentSettings()
-    settings = AgentSettings(until=fields.choice("until", _UNTIL, "cycle"))
+    settings = AgentSettings(
+        until=fields.choice("until", _UNTIL, "cycle"), stop_blocks=fields.integer("stop_blocks", 3, minimum=1)
+    )
     fields.finish()
     return settings
 

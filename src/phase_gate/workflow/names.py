@@ -21,6 +21,11 @@ def signal_command(task: str) -> str:
     return 'phase-gate signal --reason "..."' + ("" if task == "default" else f" --task {task}")
 
 
+def call_command(answer: str, task: str) -> str:
+    """Return what to type to call a person: `blocked` or `test-wrong`."""
+    return f'phase-gate signal --{answer} --reason "..."' + ("" if task == "default" else f" --task {task}")
+
+
 def look_command(task: str) -> str:
     """Return what to type to have a phase without tests judged, with nothing signalled."""
     return "phase-gate advance" + ("" if task == "default" else f" --task {task}")

@@ -217,6 +217,8 @@ class AgentSettings(Value):
 
     #: How far an agent has to come before it may stop.
     until: Until = "cycle"
+    #: How often in a row the stop hook holds an agent up while nothing is run and no file changes.
+    stop_blocks: int = 3
 
 
 class VerificationSettings(Value):
