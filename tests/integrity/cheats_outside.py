@@ -6,6 +6,7 @@ from phase_gate.selftest.rows import GOOD, TEST_FILE, Attempt, Base, Row
 from tests.integrity.shared import cheat
 
 _TESTING, _DATA, _PLUGIN, _FAKES = "shop/testing.py", "shop/data.py", "localplug.py", "shop/fakes.py"
+_FIXTURES = "shop/fixtures.py"
 
 _TEST_TEXT = """\
 import pytest
@@ -42,6 +43,10 @@ def test_by_fixture(prices):
 
 def test_by_fixture_of_plugin(wanted):
     assert discount(100) == wanted
+
+
+def test_by_fixture_of_conftest(amount):
+    assert discount(amount) == 90
 
 
 @quietly
@@ -118,6 +123,20 @@ class Countable:
 """
 
 _PLUGIN_TEXT = "import pytest\n\n\n@pytest.fixture\ndef wanted():\n    return 90\n"
+#: Only conftest.py imports it: no source of a test shows where these fixtures are.
+_FIXTURES_TEXT = """\
+import pytest
+
+
+@pytest.fixture
+def amount():
+    return 100
+
+
+@pytest.fixture(autouse=True)
+def opened(monkeypatch):
+    monkeypatch.setenv("SHOP", "open")
+"""
 #: In RED the code is there, and wrong.
 _WRONG = "def total(prices):\n    return -1\n\n\ndef discount(amount):\n    return -1\n"
 
@@ -130,6 +149,8 @@ _FILES = {
     _DATA: _DATA_TEXT,
     _FAKES: _FAKES_TEXT,
     _PLUGIN: _PLUGIN_TEXT,
+    _FIXTURES: _FIXTURES_TEXT,
+    "tests/conftest.py": "from shop.fixtures import amount, opened\n",
 }
 OUTSIDE = Base(files=tuple(_FILES.items()))
 #: In RED the code is not there at all, so that nothing of the tests can be collected.
@@ -150,6 +171,8 @@ _CHANGES = {
     "the class of a case prepares something else": (_TESTING, "[1, 2, 3]", "[6]", "CaseBase is not"),
     "an imported test is emptied": (_TESTING, "    assert total([3]) == 3", "    pass", "test_shared is not"),
     "a fixture gives something else": (_TESTING, "return make(3)", "return [6]", "prices is not"),
+    "a fixture that conftest.py imports gives something else": (_FIXTURES, "return 100", "return 90", "amount is not"),
+    "an autouse fixture does something else": (_FIXTURES, '"open"', '"closed"', "opened is not"),
     "an assert helper is emptied": (_TESTING, "    assert total(given) == expected", "    pass", "check_total is not"),
     "a decorator does not call the test": (_TESTING, "        test()", "        pass", "quietly is not"),
     "rows of parameters are another": (_DATA, '"expected": 180', '"expected": 200', "rows of CASES"),

@@ -111,3 +111,46 @@ def test_a_plugin_that_a_distribution_announces_is_what_the_project_is_about(tmp
         list_name_plugin=lambda: [(str(number), plugin) for number, plugin in enumerate(plugins)],
     )
     assert local_plugins(cast(Any, SimpleNamespace(pluginmanager=manager)), tmp_path) == ("plug.py",)
+
+
+def _witness(manager: object, root: Path) -> PartsWitness:
+    plugins = SimpleNamespace(list_plugin_distinfo=list)
+    session = SimpleNamespace(items=[], _fixturemanager=manager, config=SimpleNamespace(pluginmanager=plugins))
+    witness = PartsWitness(root)
+    witness.parts = witness._look(cast("pytest.Session", session))
+    return witness
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(
+            lambda each: {"_arg2fixturedefs": {"given": [each]}, "_nodeid_autousenames": {"": ["given"]}}, id="by-name"
+        ),
+        pytest.param(
+            lambda each: {"_arg2node2fixturedefs": {"given": {0: [each]}}, "_node_autousenames": {0: ["given"]}},
+            id="by-name-and-node",
+        ),
+        pytest.param(
+            lambda each: {
+                "_arg2node2fixturedefs": {},
+                "_arg2nodeid2fixturedefs": {"given": {"": [each]}},
+                "_node_autousenames": {},
+                "_nodeid_autousenames": {"": ["given"]},
+            },
+            id="by-name-and-id",
+        ),
+    ],
+)
+def test_fixtures_are_found_however_pytest_keeps_them(tmp_path: Path, shape: Any) -> None:
+    (tmp_path / "kit.py").write_text("def given():\n    pass\n", encoding="utf-8")
+    space: dict[str, Any] = {}
+    exec(compile("def given():\n    pass\n", str(tmp_path / "kit.py"), "exec"), space)
+    manager = SimpleNamespace(**shape(SimpleNamespace(func=space["given"])))
+    parts = _witness(manager, tmp_path).parts
+    assert (parts.fixtures, parts.always) == ({"given": ("kit.py::given",)}, ("given",))
+
+
+def test_a_pytest_that_keeps_fixtures_otherwise_freezes_nothing_in_silence(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="keeps its fixtures in none of _arg2fixturedefs"):
+        _witness(SimpleNamespace(), tmp_path)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -57,9 +58,7 @@ class PartsWitness:
             tests=tuple(sorted(tests)),
             around=tuple(sorted(around)),
             fixtures={name: places for name, places in self._fixtures(manager, announced) if places},
-            always=tuple(
-                sorted({name for names in getattr(manager, "_nodeid_autousenames", {}).values() for name in names})
-            ),
+            always=tuple(sorted(_autouse_names(manager))),
         )
 
     def _place(self, code: CodeType | None, *, but: str = "") -> Iterator[str]:
@@ -83,7 +82,7 @@ class PartsWitness:
                 yield from (f"{self._shown(file)}::{base.__qualname__}.{name}" for name in SETUPS & vars(base).keys())
 
     def _fixtures(self, manager: object, announced: Collection[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        for name, definitions in getattr(manager, "_arg2fixturedefs", {}).items():
+        for name, definitions in _definitions(manager).items():
             functions = (getattr(each, "func", None) for each in definitions)
             own = (
                 each for each in functions if str(getattr(each, "__module__", "")).partition(".")[0] not in announced
@@ -95,6 +94,44 @@ class PartsWitness:
 
     def _shown(self, file: str) -> str:
         return self._ownership.shown(file).replace(os.sep, "/")
+
+
+def _definitions(manager: object) -> dict[str, list[object]]:
+    """Return the definitions of all fixtures by name.
+
+    Raises LookupError where pytest keeps them in a way that is not known: none would be frozen, and nobody told.
+    """
+    if manager is None:
+        return {}
+    found: dict[str, list[object]] = {}
+    # By name; from pytest 9.2 on by name and by node.
+    for name, definitions in _first_of(manager, "_arg2fixturedefs", "_arg2node2fixturedefs").items():
+        found.setdefault(name, []).extend(_flat(definitions))
+    for name, definitions in getattr(manager, "_arg2nodeid2fixturedefs", {}).items():
+        found.setdefault(name, []).extend(_flat(definitions))
+    return found
+
+
+def _autouse_names(manager: object) -> set[str]:
+    if manager is None:
+        return set()
+    places = [_first_of(manager, "_node_autousenames", "_nodeid_autousenames")]
+    places.append(getattr(manager, "_nodeid_autousenames", {}))
+    return {name for place in places for names in place.values() for name in names}
+
+
+def _first_of(manager: object, *names: str) -> Mapping[Any, Any]:
+    found = next((getattr(manager, name) for name in names if hasattr(manager, name)), None)
+    if not isinstance(found, Mapping):
+        raise LookupError(f"this pytest keeps its fixtures in none of {', '.join(names)}")
+    return found
+
+
+def _flat(definitions: Mapping[object, Iterable[object]] | Iterable[object]) -> Iterator[object]:
+    if isinstance(definitions, Mapping):
+        yield from (each for some in definitions.values() for each in some)
+    else:
+        yield from definitions
 
 
 def _unwrap(function: object) -> list[object]:
