@@ -104,8 +104,46 @@ def test_what_does_not_begin_at_the_margin_is_not_said(kind: str, by: str) -> No
     assert read(indented(ALL[kind], by) + "\nI have not finished.\n").blocks == ()
 
 
-def test_what_did_not_count_is_noted() -> None:
-    assert read(f"```\n{EXIT}```\n").notes == ("1 block in a fence, a quote or an example did not count",)
+@pytest.mark.parametrize(
+    ("text", "name", "line", "why"),
+    [
+        pytest.param(
+            f"```\n{EXIT}```\n", "EXIT_STATUS", 2, "stands in a fence, a quote, a diff or an example", id="fence"
+        ),
+        pytest.param("> EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, "stands in a fence, a quote", id="quote"),
+        pytest.param("**EXIT_STATUS:** COMPLETE\n", "EXIT_STATUS", 1, "is bold, or part of a list", id="bold"),
+        pytest.param("`EXIT_STATUS`: COMPLETE\n", "EXIT_STATUS", 1, "is bold, or part of a list", id="code"),
+        pytest.param("1. EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, "is bold, or part of a list", id="list"),
+        pytest.param("exit_status: complete\n", "EXIT_STATUS", 1, "is not in capitals", id="lower-case"),
+        pytest.param("EXIT_STATUS : COMPLETE\n", "EXIT_STATUS", 1, "is not written exactly so", id="a-blank"),
+        pytest.param("  EXIT_STATUS: COMPLETE\n", "EXIT_STATUS", 1, "is indented", id="two-blanks"),
+        pytest.param(RALPH.replace("---", "--"), "RALPH_STATUS", 1, "is not written exactly so", id="dashes"),
+        pytest.param(RALPH.lower(), "RALPH_STATUS", 1, "is not in capitals", id="ralph"),
+        pytest.param(f"**{PRP}", "PRP_PHASE_STATUS", 1, "is bold, or part of a list", id="prp"),
+        pytest.param(
+            DOYAKEN.replace("DOYAKEN_STATUS", "## DOYAKEN_STATUS"), "DOYAKEN_STATUS", 1, "is bold", id="heading"
+        ),
+    ],
+)
+def test_a_block_that_does_not_count_is_seen(text: str, name: str, line: int, why: str) -> None:
+    said = read(text)
+    assert (said.explicit, said.claims_done) == (None, False)
+    assert [(each.name, each.line) for each in said.uncounted] == [(name, line)]
+    assert said.uncounted[0].why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("I print EXIT_STATUS: COMPLETE at the end.\n", id="in-a-sentence"),
+        pytest.param("The exit_status of the command is 0.\n", id="other-words"),
+        pytest.param("LAST_EXIT_STATUS: 0\n", id="another-name"),
+        pytest.param("---END_RALPH_STATUS---\n", id="an-end"),
+        *(pytest.param(block, id=kind) for kind, block in ALL.items()),
+    ],
+)
+def test_what_is_no_such_block(text: str) -> None:
+    assert read(text).uncounted == ()
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -11,6 +11,7 @@ from phase_gate.claims.confidence import Indicator, Measures
 from phase_gate.claims.decision import ClaimContext, Decision, Outcome, Threshold, decide
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.state import Claims
 from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
@@ -47,8 +48,10 @@ def judge(
     [
         pytest.param({"interrupted": "ctrl-c", "breaker": OPEN}, Outcome.INTERRUPTED, 13, id="interrupt-before-open"),
         pytest.param({"breaker": OPEN}, Outcome.HALTED, 12, id="open-before-complete"),
-        pytest.param({"claims_low": 9}, Outcome.COMPLETE, 0, id="complete-before-many-low-ones"),
-        pytest.param({"claims_low": 9, "failure": "a test fails"}, Outcome.ASK, 13, id="a-person-before-going-on"),
+        pytest.param({"counted": Claims(low=9)}, Outcome.COMPLETE, 0, id="complete-before-many-low-ones"),
+        pytest.param(
+            {"counted": Claims(low=9), "failure": "a test fails"}, Outcome.CONTINUE, 10, id="a-better-one-is-not-low"
+        ),
     ],
 )
 def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, code: int) -> None:
@@ -60,23 +63,61 @@ def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, 
     ("low", "outcome"), [(0, Outcome.CONTINUE), (1, Outcome.CONTINUE), (2, Outcome.ASK), (7, Outcome.ASK)]
 )
 def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
-    decision = judge("All tasks are completed.", replace(CONTEXT, claims_low=low, measures=Measures()))
+    decision = judge("All tasks are completed.", replace(CONTEXT, counted=Claims(low=low), measures=Measures()))
     assert (decision.outcome, decision.claims_low) == (outcome, low + 1)
 
 
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [
+        pytest.param(Claims(low=1, low_in=2), 1, id="the-same-iteration"),
+        pytest.param(Claims(low=1, low_in=1), 2, id="another-one"),
+        pytest.param(Claims(low=0, low_in=2), 1, id="cleared-in-this-one"),
+    ],
+)
+def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
+    decision = judge("All tasks are completed.", replace(CONTEXT, counted=counted, measures=Measures()))
+    assert decision.claims_low == expected
+
+
+def test_a_blocked_claim_counts_once_an_iteration() -> None:
+    context = replace(CONTEXT, failure="a test fails", breaker=Breaker(exit_blocked=2))
+    assert judge(GOOD, replace(context, counted=Claims(blocked_in=1))).breaker.exit_blocked == 3
+    assert judge(GOOD, replace(context, counted=Claims(blocked_in=2))).breaker.exit_blocked == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "expected"),
+    [
+        pytest.param(EXIT, {}, 3, id="done-again"),
+        pytest.param(EXIT, {"counted": Claims(done=2, done_in=2)}, 2, id="in-the-same-iteration"),
+        pytest.param(EXIT, {"untested": "no run"}, 2, id="of-untested-code"),
+        pytest.param(EXIT, {"failure": "a test fails"}, 0, id="against-a-failure"),
+        pytest.param("EXIT_STATUS: CONTINUE\n", {}, 0, id="not-done"),
+        pytest.param("All tasks are completed.", {}, 2, id="words-alone"),
+    ],
+)
+def test_done_signals_in_a_row(text: str, changes: dict[str, Any], expected: int) -> None:
+    context = replace(CONTEXT, counted=Claims(done=2, done_in=1))
+    decision = judge(text, replace(context, **changes))
+    assert decision.claims_done == expected
+    assert ("done in a row" in [each.name for each in decision.indicators]) is (expected >= 2)
+
+
 def test_a_confident_one_clears_the_count() -> None:
-    assert judge(GOOD, replace(CONTEXT, claims_low=2)).claims_low == 0
+    assert judge(GOOD, replace(CONTEXT, counted=Claims(low=2))).claims_low == 0
 
 
 def test_the_circuit_before_a_person() -> None:
-    context = replace(CONTEXT, claims_low=5, measures=Measures(), limits=Limits(exit_blocked=1))
+    context = replace(CONTEXT, counted=Claims(low=5), measures=Measures(), limits=Limits(exit_blocked=1))
     decision = judge("All tasks are completed.", context)
     assert decision.outcome is Outcome.HALTED
     assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")
 
 
 def test_an_open_circuit_counts_nothing() -> None:
-    decision = judge("All tasks are completed.", replace(CONTEXT, breaker=OPEN, claims_low=1, measures=Measures()))
+    context = replace(CONTEXT, breaker=OPEN, counted=Claims(low=1), measures=Measures())
+    decision = judge("All tasks are completed.", context)
     assert (decision.breaker, decision.claims_low) == (OPEN, 1)
 
 
@@ -97,7 +138,7 @@ def test_what_claims_brought_about_a_good_claim_takes_back() -> None:
 
 
 def test_an_honest_not_done_is_no_blocked_claim() -> None:
-    decision = judge("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, claims_done=3))
+    decision = judge("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, counted=Claims(done=3)))
     assert (decision.is_claim, decision.breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
 
 
@@ -123,11 +164,49 @@ def test_unknown_is_not_zero() -> None:
     assert parts["files changed"] is parts["task file moved"] is parts["tests pass"] is None
 
 
+@pytest.mark.parametrize(
+    ("changes", "threshold", "needed"),
+    [
+        pytest.param({}, 70, 70, id="all-is-measured"),
+        pytest.param({"task_file_moved": None}, 70, 56, id="no-task-file"),
+        pytest.param({"files_differ": None}, 70, 60, id="no-git-rounded-up"),
+        pytest.param({"files_differ": None, "task_file_moved": None}, 70, 50, id="never-below-block-and-complete"),
+        pytest.param({"task_file_moved": False}, 70, 70, id="a-no-is-measured"),
+        pytest.param({"task_file_moved": None}, 40, 40, id="never-above-what-is-set"),
+        pytest.param({"task_file_moved": None}, 100, 80, id="all-of-it"),
+    ],
+)
+def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], threshold: int, needed: int) -> None:
+    context = replace(CONTEXT, measures=replace(MEASURED, **changes))
+    assert judge(GOOD, context, rules=ConfidenceRules(threshold=threshold)).confidence_needed == needed
+
+
 @pytest.mark.parametrize(("worth", "outcome"), [(70, Outcome.COMPLETE), (71, Outcome.CONTINUE)])
 def test_the_threshold_is_enough(worth: int, outcome: Outcome) -> None:
-    context = replace(CONTEXT, measures=Measures(files_differ=True, tests_pass=True))
+    context = replace(CONTEXT, measures=replace(MEASURED, task_file_moved=False))
     decision = judge(f"Ready for review.\n\n{EXIT}", context, rules=ConfidenceRules(threshold=worth))
     assert (decision.confidence.score, decision.outcome) == (70, outcome)
+
+
+@pytest.mark.parametrize(
+    ("asked", "outcome"),
+    [
+        (frozenset[str](), Outcome.CONTINUE),
+        (frozenset({"claimed_done", "indicators"}), Outcome.COMPLETE),
+        (frozenset({"claimed_done", "confidence"}), Outcome.CONTINUE),
+        (frozenset({"claim_passed"}), Outcome.CONTINUE),
+    ],
+)
+def test_confidence_counts_where_gate_1_asks_for_it(asked: frozenset[str], outcome: Outcome) -> None:
+    decision = judge(GOOD, replace(CONTEXT, asked=asked), rules=ConfidenceRules(threshold=101))
+    assert decision.outcome is outcome
+
+
+def test_untested_code_beats_any_score_and_any_setting() -> None:
+    loose = ExitGate(enabled=False, require_explicit_signal=False, honour_override=True)
+    decision = judge(GOOD, replace(CONTEXT, untested="files have changed: run the tests"), loose)
+    assert (decision.outcome, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
+    assert (decision.claimed_done, decision.met_both) == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,12 @@ def test_a_block_is_asked_for_that_we_would_read(begin: Begin) -> None:
     desk = begin("green")
     filled = {
         "exit": (("{COMPLETE|CONTINUE}", "COMPLETE"), ("{one sentence}", "it works"), ("{none|what is left}", "none")),
-        "prp": (("<number>", "2"), ("true | false", "true"), ("{none|what is left}", "none")),
+        "prp": (
+            ("<number>", "2"),
+            ("true | false", "true"),
+            ("{none|what is left}", "none"),
+            ("<its numbers>", '"tests_passing: 2/2"'),
+        ),
         "doyaken": (
             ("true/false", "true"),
             ("<count>", "1"),

@@ -58,10 +58,10 @@ def test_a_claim_that_is_true(green: Desk) -> None:
         "    + tests pass: Gate 1 is open in iteration 2",
         "    ? acceptance criteria: unknown: no criteria are listed",
         "    - 5 phrases not said",
-        "  confidence  80 of 100",
+        "  confidence  80 of 80 (56 needed)",
         "     30 status block: EXIT_STATUS",
         "     20 says complete: it says done",
-        "     15 files changed: the sources are not what they were when GREEN began",
+        "     15 files changed: the sources are not what they were when the cycle began",
         "      ? task file moved: confidence.task_file is not set",
         "     10 keywords: 'complete'",
         "      5 tests pass: Gate 1 is open in iteration 2",
@@ -116,7 +116,7 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
     row = next(each for each in found["indicator_rows"] if each["name"] == "tests pass")
     assert (code, row["present"]) == (10, None)
     assert row["detail"] == "unknown: files have changed since the last run"
-    assert found["reason"] == "it says done, with 1 indicator (2 needed)"
+    assert found["reason"] == "files have changed since the last run: run the tests"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
         pytest.param(SURE.replace("none", "the docs"), False, "and that work remains: 'the docs'", id="remaining-work"),
         pytest.param("I looked at the code.", None, "nothing claims completion", id="nothing"),
         pytest.param("", None, "nothing claims completion", id="empty"),
-        pytest.param(f"```\n{SURE}```\n", None, "nothing claims completion", id="fenced"),
+        pytest.param(f"```\n{SURE}```\n", None, "EXIT_STATUS (line 4) does not count: it stands in", id="fenced"),
         pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", None, "is not one of COMPLETE, CONTINUE", id="template"),
         pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "speaks of phase RED", id="old-block"),
     ],
@@ -190,15 +190,22 @@ def test_every_decision_is_in_the_ledger(green: Desk) -> None:
 
 
 def test_done_signals_in_a_row(green: Desk) -> None:
-    counts = [claim(green, text)[1]["claims_done"] for text in (EXIT, EXIT, "no words", EXIT, "EXIT_STATUS: CONTINUE")]
-    assert counts == [1, 2, 2, 3, 0]
+    counts = []
+    for text in (EXIT, EXIT, "no words", "EXIT_STATUS: CONTINUE"):
+        counts += [claim(green, text)[1]["claims_done"] for _ in range(2)]
+        green.sample.pytest("--phase=green")
+    assert counts == [1, 1, 2, 2, 2, 2, 0, 0], "by iteration, not by call"
 
 
 def test_low_confidence_again_and_again_asks_a_person(green: Desk) -> None:
-    answers = [claim(green, "All tasks are completed.") for _ in range(3)]
+    answers = []
+    for _ in range(3):
+        answers.append(claim(green, "All tasks are completed."))
+        green.sample.pytest("--phase=green")
     assert [code for code, _ in answers] == [10, 10, 13]
     assert answers[2][1]["decision"] == "ask a person"
-    assert answers[2][1]["reason"].startswith("3 claims with a confidence under 50: a person has to look")
+    assert answers[2][1]["reason"].startswith("3 iterations with a claim under 50 points: a person has to look")
+    assert "phase-gate force" in answers[2][1]["next_hint"]
 
 
 def test_a_confident_one_clears_the_count(green: Desk) -> None:
@@ -209,9 +216,12 @@ def test_a_confident_one_clears_the_count(green: Desk) -> None:
 
 
 def test_blocked_claims_open_the_circuit(begin: Begin) -> None:
-    desk = begin("stuck-1")
-    codes = [claim(desk, SURE)[0] for _ in range(6)]
-    assert codes == [10, 10, 10, 10, 12, 12]
+    desk = settled(begin, "exit_gate: {indicator_threshold: 9}\n")
+    codes = []
+    for _ in range(5):
+        codes += [claim(desk, SURE)[0] for _ in range(2)]
+        desk.sample.pytest("--phase=green")
+    assert codes == [10] * 8 + [12, 12]
     breaker = desk.json("breaker", "status")["breaker"]
     assert (breaker["status"], breaker["reason"]) == ("open", "5 claims in a row that the exit gate blocked")
     assert desk.gate("check").code == 12
@@ -349,8 +359,8 @@ def test_a_claim_that_was_blocked_does_not_hide_what_was_changed(begin: Begin) -
     assert claim(desk, SURE)[0] == 10
     desk.sample.pytest("--phase=green")
     assert claim(desk, SURE)[0] == 0
-    code, found = claim(desk, SURE)
-    assert (code, found["reason"]) == (10, "the confidence is 65, and 70 is enough"), "nothing was done since it passed"
+    desk.sample.pytest("--phase=green")
+    assert claim(desk, SURE)[0] == 0, "a claim that passed hides nothing either: it is about the whole cycle"
 
 
 def test_files_changed_come_from_git(begin: Begin) -> None:
@@ -365,7 +375,7 @@ def test_files_changed_come_from_git(begin: Begin) -> None:
             "reason"
         ]
 
-    assert changed() == "0 files changed since GREEN began (git)"
+    assert changed() == "0 files changed since the commit that the cycle began on"
     desk.sample.write(committed="A = 1\n")
     desk.sample.commit_all()
     assert changed().startswith("1 file changed")
@@ -390,8 +400,9 @@ def test_an_override_is_a_request(green: Desk) -> None:
     assert found["warnings"][0] == "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
 
 
-def test_an_override_that_is_honoured(green: Desk) -> None:
-    code, found = claim(settle(green, "exit_gate: {honour_override: true, as_signal: true}\n"), OVERRIDE)
+def test_an_override_that_is_honoured(begin: Begin) -> None:
+    green = settled(begin, "exit_gate: {honour_override: true, as_signal: true}\n")
+    code, found = claim(green, OVERRIDE)
     assert (code, found["override"]) == (0, {"requested": True, "honoured": True})
     assert "EXIT_OVERRIDE" in found["reason"]
     ran = green.gate("claim", "said.txt", "--as-signal")

@@ -211,8 +211,11 @@ def test_each_decision_is_logged(sample: Sample) -> None:
 
 @pytest.mark.criterion("CG-10")
 def test_a_gate_that_never_passes_opens_the_circuit(sample: Sample) -> None:
-    begin(sample, work=WRONG)
-    codes = [call(sample, GOOD).code for _ in range(5)]
+    begin(sample, "exit_gate: {indicator_threshold: 9}\n")
+    codes = []
+    for _ in range(5):
+        codes.append(call(sample, GOOD).code)
+        sample.pytest("--phase=green")
     assert codes == [10, 10, 10, 10, 12]
     breaker = command(sample, "breaker", "status", "--json").document["breaker"]
     assert breaker["reason"] == "5 claims in a row that the exit gate blocked"
@@ -301,7 +304,10 @@ def test_a_plan_whose_boxes_are_ticked(sample: Sample) -> None:
 @pytest.mark.criterion("CG-14")
 def test_done_signals_in_a_row(sample: Sample) -> None:
     begin(sample)
-    counts = [claim(sample, text)["claims_done"] for text in (EXIT, EXIT, "EXIT_STATUS: CONTINUE\n", EXIT)]
+    counts = []
+    for text in (EXIT, EXIT, "EXIT_STATUS: CONTINUE\n", EXIT):
+        counts.append(claim(sample, text)["claims_done"])
+        sample.pytest("--phase=green")
     assert counts == [1, 2, 0, 1]
 
 
@@ -335,7 +341,8 @@ def test_the_sum_of_six_parts(sample: Sample) -> None:
 @pytest.mark.criterion("SE-03")
 @pytest.mark.parametrize(("threshold", "decision"), [(80, "complete"), (81, "continue")])
 def test_from_the_threshold_on(sample: Sample, threshold: int, decision: str) -> None:
-    found = claim(begin(sample, f"confidence: {{threshold: {threshold}}}\n"), GOOD)
+    begin(sample, f"confidence: {{threshold: {threshold}, task_file: todo.md}}\n").write({"todo.md": "x"})
+    found = claim(sample, GOOD)
     assert (found["confidence"], found["decision"]) == (80, decision)
 
 
@@ -357,9 +364,15 @@ def test_the_chain_in_its_order(sample: Sample) -> None:
     begin(sample, "confidence: {repeated: 2}\n")
     words = "All tasks are completed."
     assert claim(sample, "I go on.")["decision"] == "continue"
-    assert [claim(sample, words)["decision"] for _ in range(2)] == ["continue", "ask a person"]
-    assert claim(sample, GOOD)["decision"] == "complete", "before many low ones"
-    decisions = [claim(sample, words)["decision"] for _ in range(6)]
+
+    def decide(text: str) -> str:
+        decision: str = claim(sample, text)["decision"]
+        sample.pytest("--phase=green")
+        return decision
+
+    assert [decide(words) for _ in range(2)] == ["continue", "ask a person"]
+    assert decide(GOOD) == "complete", "before many low ones"
+    decisions = [decide(words) for _ in range(6)]
     assert decisions == ["continue", *["ask a person"] * 3, "halted", "halted"], "the circuit before a person"
     assert claim(sample, GOOD)["decision"] == "halted", "the circuit before completion"
     sample.write(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
@@ -370,9 +383,12 @@ def test_the_chain_in_its_order(sample: Sample) -> None:
 @pytest.mark.criterion("SE-06")
 def test_three_low_ones_ask_for_a_person(sample: Sample) -> None:
     begin(sample)
-    answers = [call(sample, "All tasks are completed.") for _ in range(3)]
+    answers = []
+    for _ in range(3):
+        answers.append(call(sample, "All tasks are completed."))
+        sample.pytest("--phase=green")
     assert [each.code for each in answers] == [10, 10, 13]
-    assert "3 claims with a confidence under 50: a person has to look" in answers[2].document["reason"]
+    assert "3 iterations with a claim under 50 points: a person has to look" in answers[2].document["reason"]
     found = claim(sample, GOOD)
     assert (found["decision"], found["claims_low"]) == ("complete", 0)
 
@@ -430,13 +446,13 @@ def test_changed_files_come_from_git(sample: Sample, how: str) -> None:
     def part() -> Any:
         return next(row for row in claim(sample, "")["confidence_parts"] if row["name"] == "files changed")
 
-    assert (part()["met"], part()["reason"]) == (False, "0 files changed since GREEN began (git)")
+    assert (part()["met"], part()["reason"]) == (False, "0 files changed since the commit that the cycle began on")
     sample.write({"kept.py" if how == "unstaged" else "new.py": "A = 2\n"})
     if how == "committed":
         sample.commit_all()
     elif how == "staged":
         sample.git("add", "new.py")
-    assert (part()["met"], part()["reason"]) == (True, "1 file changed since GREEN began (git)")
+    assert (part()["met"], part()["reason"]) == (True, "1 file changed since the commit that the cycle began on")
 
 
 @pytest.mark.criterion("SE-12")

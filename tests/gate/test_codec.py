@@ -188,7 +188,6 @@ FULL = State(
         phase={"quality": "q1"},
         run={"iteration:git": "g1"},
         exit={"quality": "d3"},
-        claim={"git": "g2"},
     ),
     breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
     overrides=Overrides(
@@ -314,6 +313,10 @@ def events(draw: st.DrawFn) -> Event:
             "indicators": 1,
             "confidence": 50,
             "claims_low": 1,
+            "threshold": 2,
+            "confidence_needed": 70,
+            "claimed_done": True,
+            "met_both": True,
             "claims_done": 0,
         },
         "remembered": {},

@@ -47,11 +47,11 @@ def test_a_claim_speaks_of_one_iteration(sample: Sample, workflow: str) -> None:
 @pytest.mark.parametrize(
     ("workflow", "text", "reason"),
     [
-        ("exit-gate", "EXIT_STATUS: COMPLETE\n", "indicators >= required_indicators is not met (1 >= 2)"),
-        ("exit-gate", "All tasks are completed. Ready for review.", "claimed_done == true is not met"),
-        ("exit-gate", "All tasks are completed.\n\nEXIT_STATUS: CONTINUE\n", "claimed_done == true is not met"),
-        ("confidence", "It is done. All tasks are completed.", "claim_passed == true is not met"),
-        ("confidence", "EXIT_STATUS: COMPLETE\n", "claim_passed == true is not met"),
+        ("exit-gate", "EXIT_STATUS: COMPLETE\n", "1 indicator in the last claim, 2 needed"),
+        ("exit-gate", "All tasks are completed. Ready for review.", "the last claim does not say done"),
+        ("exit-gate", "All tasks are completed.\n\nEXIT_STATUS: CONTINUE\n", "the last claim does not say done"),
+        ("confidence", "It is done. All tasks are completed.", "the last claim does not say done"),
+        ("confidence", "EXIT_STATUS: COMPLETE\n", "1 indicator in the last claim, 2 needed"),
     ],
 )
 def test_a_claim_that_is_not_enough(sample: Sample, workflow: str, text: str, reason: str) -> None:

@@ -154,10 +154,14 @@ class History:
             "indicators": 2,
             "confidence": confidence,
             "claims_low": 0,
+            "threshold": 2,
+            "confidence_needed": 70,
+            "claimed_done": done,
+            "met_both": passed,
             "claims_done": 0,
             "kind": "",
         }
-        self._record(Event(kind="claimed", data={"claim": claim, "tree": "", "remembered": {}}))
+        self._record(Event(kind="claimed", data={"claim": claim, "tree": ""}))
 
     def wait(self, seconds: float) -> None:
         self.clock += timedelta(seconds=seconds)

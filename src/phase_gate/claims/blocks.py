@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from phase_gate.claims.fields import (
     AGAINST,
     ANSWERS,
+    DUAL_GATE,
     FIELDS,
     NAMES,
     REQUIRED,
@@ -20,6 +21,7 @@ from phase_gate.claims.fields import (
     is_nothing,
 )
 from phase_gate.claims.text import ClaimText, Place
+from phase_gate.claims.uncounted import Uncounted, find_uncounted
 from phase_gate.values import Value, replace
 
 #: Of a value in a message.
@@ -74,12 +76,19 @@ class Said(Value):
     #: What is wrong with the blocks.
     problems: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
-    #: What did not count and might have been meant.
+    #: What might have been meant for a block.
+    uncounted: tuple[Uncounted, ...] = ()
+    #: What is to be said about reading it.
     notes: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
         return next((block.reason for block in self.blocks if block.reason), "")
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What the blocks that are filled in give as their reasons: the agent's words, as those around them."""
+        return tuple(block.reason.strip('"') for block in self.blocks if block.reason and not block.problems)
 
     def value(self, kind: BlockKind, key: str) -> str:
         """Return what the block of that kind says; empty if it is not there, or not filled in."""
@@ -93,6 +102,8 @@ _DOYAKEN = "DOYAKEN_STATUS:"
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
 #: Where a line may be the beginning of a block at all: most of a log is not even looked at.
 _STARTS = ("---PRP_", "---RALPH_", "---END_", "EXIT_", "REMAINING_WORK:", "DOYAKEN_STATUS:")
+#: Of them that are told.
+_TOLD = 3
 
 
 # --- reading
@@ -106,19 +117,17 @@ def read_blocks(text: ClaimText) -> Said:
         # Said anew it goes to the end: the order is the one in which they were said last.
         last.pop(block.kind, None)
         last[block.kind] = block
-    return _combine(tuple(last.values()), tuple(reader.notes()))
+    said = _combine(tuple(last.values()))
+    return replace(said, uncounted=tuple(reader.uncounted[:_TOLD]), notes=tuple(reader.notes()))
 
 
 class _BlockReader:
     def __init__(self, text: ClaimText) -> None:
         self._lines, self._places = text.lines, text.places
-        self._quoted = 0
+        self.uncounted: list[Uncounted] = []
         self._unclosed: list[str] = []
 
     def notes(self) -> Iterator[str]:
-        if self._quoted:
-            shown = "block" if self._quoted == 1 else "blocks"
-            yield f"{self._quoted} {shown} in a fence, a quote or an example did not count"
         for name in dict.fromkeys(self._unclosed):
             yield f"{name} has no end, so it is no block"
 
@@ -127,20 +136,20 @@ class _BlockReader:
         count = len(self._lines)
         while number < count:
             line = self._lines[number]
-            if not line.startswith(_STARTS):
+            if not line.startswith(_STARTS) or self._places[number] not in (Place.OWN, Place.NOTES):
+                self.uncounted += find_uncounted(number + 1, self._lines[number], self._places[number])
                 number += 1
                 continue
             line = line.rstrip(" \t")
-            if self._places[number] not in (Place.OWN, Place.NOTES):
-                self._quoted += line in _DELIMITED or line == _DOYAKEN or line.startswith("EXIT_STATUS:")
-                number += 1
-                continue
             if line in _DELIMITED:
                 number, block = self._read_delimited(number, *_DELIMITED[line])
             elif line == _DOYAKEN:
                 number, block = self._read_doyaken(number)
             else:
-                number, block = self._read_exit(number)
+                start = number
+                number, block = self._read_exit(start)
+                if block is None:
+                    self.uncounted += find_uncounted(start + 1, line, self._places[start])
             if block is not None:
                 yield block
 
@@ -222,7 +231,11 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
             wrong = checks.get(key, check_text)(value) if value else "has no value"
             if wrong:
                 problems.append(f"{key}: {_cut(value)} {wrong}" if value else f"{key} {wrong}")
-    problems += [f"{key} is missing" for key in REQUIRED[kind] if key not in fields]
+    missing = [key for key in REQUIRED[kind] if key not in fields]
+    if kind == "prp" and set(DUAL_GATE) <= set(missing):
+        problems.append(f"its DUAL_GATE part is missing: {', '.join(DUAL_GATE)}")
+        missing = [key for key in missing if key not in DUAL_GATE]
+    problems += [f"{key} is missing" for key in missing]
     block = Block(kind=kind, line=start + 1, fields=fields, problems=tuple(problems[:5]))
     return block if problems else _find_contradictions(block)
 
@@ -245,7 +258,7 @@ def _find_contradictions(block: Block) -> Block:
     return replace(block, contradictions=tuple(against))
 
 
-def _combine(blocks: tuple[Block, ...], notes: tuple[str, ...]) -> Said:
+def _combine(blocks: tuple[Block, ...]) -> Said:
     problems = tuple(f"{block.name} (line {block.line}): {text}" for block in blocks for text in block.problems)
     contradictions = [text for block in blocks for text in block.contradictions]
     answers = {block.name: block.says_done for block in blocks if not block.problems}
@@ -266,7 +279,6 @@ def _combine(blocks: tuple[Block, ...], notes: tuple[str, ...]) -> Said:
         remaining=remaining,
         problems=problems,
         contradictions=tuple(contradictions),
-        notes=notes,
     )
 
 

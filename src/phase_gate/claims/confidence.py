@@ -1,6 +1,6 @@
 """How sure one may be that a claim is true: points from 0 to 100, each with its reason.
 
-Pure. What is not known gives no points and says so; it is not the same as a no.
+Pure. What is not known gives no points, says so, and lowers what is needed; it is not the same as a no.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from math import ceil
 from typing import Literal
 
 from phase_gate.claims.blocks import Said
@@ -43,12 +44,25 @@ class Measures(Value):
     tests_reason: str = ""
 
 
+#: What a block and its answer give: nothing that can't be measured makes up for these two.
+_BLOCK, _COMPLETE = 30, 20
+
+
 class Confidence(Value):
     parts: tuple[Part, ...]
 
     @property
     def score(self) -> int:
         return sum(part.points for part in self.parts)
+
+    @property
+    def measurable(self) -> int:
+        """The points that can be had here: all but those of what is not known."""
+        return sum(part.worth for part in self.parts if part.met is not None)
+
+    def needed(self, threshold: int) -> int:
+        """Return the threshold's share of what can be measured, but never less than a block that says complete."""
+        return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * self.measurable / 100)))
 
 
 def score_confidence(said: Said, prose: str, measures: Measures, rules: ConfidenceRules) -> Confidence:
@@ -59,13 +73,13 @@ def score_confidence(said: Said, prose: str, measures: Measures, rules: Confiden
         parts=(
             Part(
                 name="status block",
-                worth=30,
+                worth=_BLOCK,
                 met=bool(filled),
                 reason=", ".join(filled) if filled else "no block that is filled in: the words alone are weak",
             ),
             Part(
                 name="says complete",
-                worth=20,
+                worth=_COMPLETE,
                 met=said.explicit is True,
                 reason={True: "it says done", False: "it says not done", None: "nothing says done"}[said.explicit],
             ),
@@ -123,7 +137,7 @@ class Indicator(Value):
     """One sign, whether it is there, and how that is known."""
 
     name: str
-    kind: Literal["pattern", "evidence"]
+    kind: Literal["pattern", "evidence", "signal"]
     #: None: not known, which is no sign.
     present: bool | None
     detail: str = ""

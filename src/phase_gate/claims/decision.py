@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import Said
+from phase_gate.claims.comparison import compare
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
     Confidence,
@@ -20,8 +20,6 @@ from phase_gate.claims.confidence import (
     find_patterns,
     score_confidence,
 )
-from phase_gate.claims.fields import BlockKind
-from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import (
     Breaker,
     at_time,
@@ -29,7 +27,7 @@ from phase_gate.gate.breaker import (
     observe_passed_claim,
 )
 from phase_gate.gate.runs import count
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import Claims
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits
@@ -71,6 +69,8 @@ class ClaimContext(Value):
     limits: Limits = field(default_factory=Limits)
     #: What was measured and speaks against it.
     failure: str = ""
+    #: Why no run speaks of the files as they are; empty if one does.
+    untested: str = ""
     #: Signs from measurements, those that are switched on.
     evidence: tuple[Indicator, ...] = ()
     measures: Measures = field(default_factory=Measures)
@@ -78,9 +78,10 @@ class ClaimContext(Value):
     metrics: Metrics = field(default_factory=dict)
     phase: str = ""
     iteration: int = 0
-    #: Claims with little behind them, and done signals in a row, before this one.
-    claims_low: int = 0
-    claims_done: int = 0
+    #: What was counted before. Each counter goes up once an iteration, however many claims it has.
+    counted: Claims = Claims()
+    #: What Gate 1 of the phase asks of a claim, by the names of metrics; nothing: it does not speak of claims.
+    asked: frozenset[str] = frozenset()
     at: str = ""
 
 
@@ -93,6 +94,8 @@ class Decision(Value):
     indicators: tuple[Indicator, ...]
     threshold: Threshold
     confidence: Confidence
+    #: The points that it takes, of those that can be measured.
+    confidence_needed: int
     breaker: Breaker
     #: The text claims completion, with a block or in words.
     is_claim: bool
@@ -117,6 +120,18 @@ class Decision(Value):
     def found(self) -> int:
         return count_present(self.indicators)
 
+    @property
+    def claimed_done(self) -> bool:
+        """A block says done, and nothing speaks against it."""
+        return self.said.explicit is True and not self.vetoes
+
+    @property
+    def met_both(self) -> bool:
+        """Both conditions and the confidence are met, whatever the settings let pass beside them."""
+        is_heard = self.outcome not in (Outcome.INTERRUPTED, Outcome.HALTED)
+        enough = self.found >= self.threshold.value and self.confidence.score >= self.confidence_needed
+        return is_heard and self.claimed_done and enough
+
 
 def decide(
     said: Said, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
@@ -126,12 +141,14 @@ def decide(
     :param prose: the agent's own words, one sentence a line.
     """
     words = find_patterns(DEFAULT_PATTERNS if gate.patterns is None else gate.patterns, prose)
-    indicators = (*words, *context.evidence)
+    vetoes = tuple(_find_vetoes(said, context))
+    done_in_a_row = _count_done(said, context, vetoes)
+    indicators = (*words, *context.evidence, *_repeated(done_in_a_row))
     found = count_present(indicators)
     confidence = score_confidence(said, prose, context.measures, rules)
+    needed = confidence.needed(rules.threshold)
     # Words alone are a claim, too, unless a block says that it is not done. A block that nobody filled in is none.
     is_claim = said.claims_done or (said.explicit is None and count_present(words) > 0)
-    vetoes = tuple(_find_vetoes(said, context))
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
     honoured = requested and sure and gate.honour_override and said.explicit is True and not vetoes
@@ -141,15 +158,16 @@ def decide(
         warnings.append(_refuse_override(sure=sure, allowed=gate.honour_override, vetoes=vetoes))
     enough = found >= threshold.value or not gate.enabled
     agreed = said.explicit is True or (said.explicit is None and not gate.require_explicit_signal)
-    # Without a block nobody can be sure; whoever does without one does without this, too.
-    sure_enough = confidence.score >= rules.threshold or not rules.enabled or said.explicit is None
+    # A Gate 1 that asks for indicators and not for confidence gets what it asks for. Without a block no claim can be
+    # sure: a project that does without one does without this, too.
+    is_asked = rules.enabled and (not context.asked or not context.asked.isdisjoint(_ASK_CONFIDENCE))
+    sure_enough = confidence.score >= needed or not is_asked or said.explicit is None
     if is_claim and not vetoes:
         warnings += _warn(said, found, threshold, enough=enough, agreed=agreed)
     is_complete = is_claim and agreed and not vetoes and (honoured or (enough and sure_enough))
 
     breaker = at_time(context.breaker, context.at)
-    low = context.claims_low
-    done_in_a_row = {True: context.claims_done + 1, False: 0, None: context.claims_done}[said.explicit]
+    low = context.counted.low
     if context.interrupted:
         outcome, reason = Outcome.INTERRUPTED, context.interrupted
     elif breaker.is_open:
@@ -158,15 +176,18 @@ def decide(
         outcome, reason, low = Outcome.COMPLETE, _praise(said, found, threshold, confidence, honoured=honoured), 0
         breaker = observe_passed_claim(breaker)
     else:
-        outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, confidence, rules)
-        if is_claim:
-            low += confidence.score < rules.low
+        outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, confidence, needed)
+        is_low = is_claim and confidence.score < rules.low
+        if is_low:
+            low = _count_once(low, context.counted.low_in, context.iteration)
+        if is_claim and (not breaker.exit_blocked or context.counted.blocked_in != context.iteration):
             breaker = observe_blocked_claim(breaker, context.limits, at=context.at)
         if breaker.is_open:
             outcome, reason = Outcome.HALTED, f"the circuit opens: {breaker.reason}; {reason}"
-        elif is_claim and low >= rules.repeated:
+        elif is_low and low >= rules.repeated:
             outcome = Outcome.ASK
-            reason = f"{count(low, 'claim')} with a confidence under {rules.low}: a person has to look; {reason}"
+            many = f"{count(low, 'iteration')} with a claim under {rules.low} points"
+            reason = f"{many}: a person has to look; {reason}"
     return Decision(
         outcome=outcome,
         reason=reason,
@@ -174,16 +195,45 @@ def decide(
         indicators=indicators,
         threshold=threshold,
         confidence=confidence,
+        confidence_needed=needed,
         breaker=breaker,
         is_claim=is_claim,
         vetoes=vetoes,
-        contradictions=tuple(_compare(said, context)),
+        contradictions=tuple(compare(said, context.metrics, context.measures)),
         warnings=tuple(warnings),
         override_requested=requested,
         override_honoured=honoured,
         claims_low=low,
         claims_done=done_in_a_row,
     )
+
+
+#: What Gate 1 may ask for, and a claim has to be confident then.
+_ASK_CONFIDENCE = frozenset({"confidence", "claim_passed"})
+
+#: Iterations in a row in which a block says done, and nothing speaks against it, that are a sign of completion.
+_DONE_AGAIN = 2
+
+
+def _count_once(often: int, counted_in: int | None, iteration: int) -> int:
+    """Return the count with this iteration in it."""
+    return max(1, often + (counted_in != iteration))
+
+
+def _count_done(said: Said, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
+    """Return the done signals in a row: "not done" and a measured failure begin them anew."""
+    if said.explicit is False or context.failure:
+        return 0
+    if said.explicit is None or vetoes:
+        return context.counted.done
+    return _count_once(context.counted.done, context.counted.done_in, context.iteration)
+
+
+def _repeated(done_in_a_row: int) -> tuple[Indicator, ...]:
+    if done_in_a_row < _DONE_AGAIN:
+        return ()
+    detail = f"a block says done in {count(done_in_a_row, 'iteration')}"
+    return (Indicator(name="done in a row", kind="signal", present=True, detail=detail),)
 
 
 def _find_vetoes(said: Said, context: ClaimContext) -> list[str]:
@@ -198,6 +248,8 @@ def _find_vetoes(said: Said, context: ClaimContext) -> list[str]:
         given = said.value("prp", key)
         if given not in ("", "null") and given.upper() != here:
             vetoes.append(f"PRP_PHASE_STATUS speaks of {key.lower()} {given[:40]}, this is {key.lower()} {here}")
+    if context.untested:
+        vetoes.append(context.untested)
     return vetoes
 
 
@@ -211,7 +263,8 @@ def _warn(said: Said, found: int, threshold: Threshold, *, enough: bool, agreed:
     if agreed and not enough:
         return [f"it says done, with {signs}"]
     if enough and not agreed:
-        return [f"{signs}, and no block says done: only words do"]
+        seen = said.uncounted[0].text if said.uncounted and not said.blocks else "only words do"
+        return [f"{signs}, and no block says done: {seen}"]
     return []
 
 
@@ -236,104 +289,21 @@ def _refuse(
     vetoes: tuple[str, ...],
     warnings: list[str],
     confidence: Confidence,
-    rules: ConfidenceRules,
+    needed: int,
 ) -> str:
     if not is_claim:
         if said.explicit is False:
             left = f": {said.remaining[:80]}" if said.remaining else ""
             return f"it says itself that it is not done{left}"
+        if said.uncounted and not said.blocks:
+            return said.uncounted[0].text
         return said.problems[0] if said.problems else "nothing claims completion"
     if vetoes:
         return vetoes[0]
     if warnings:
         return warnings[-1]
     if not said.blocks:
-        return "no status block, so the words alone have to do, and they do not"
-    return f"the confidence is {confidence.score}, and {rules.threshold} is enough"
-
-
-def _compare(said: Said, context: ClaimContext) -> list[str]:
-    """Return where numbers that were claimed are not those that were measured."""
-    rows = []
-    for name in ("tests_total", "tests_passing", "tests_failing"):
-        claimed, measured = said.value("prp", name.upper()), context.metrics.get(name)
-        if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
-            rows.append(f"{name.upper()}: {int(claimed)} was claimed, {measured} was measured")
-    passing_words: tuple[tuple[BlockKind, str], ...] = (("ralph", "PASSING"), ("doyaken", "pass"))
-    for kind, passing in passing_words:
-        if said.value(kind, "TESTS_STATUS") == passing and context.measures.tests_pass is not True:
-            word = "is not known" if context.measures.tests_pass is None else "is not so"
-            rows.append(f"TESTS_STATUS: {passing} was claimed, and it {word}: {context.measures.tests_reason}")
-        claimed, changed = said.value(kind, "FILES_MODIFIED"), context.measures.files_changed
-        if claimed and changed is not None and int(claimed) != changed:
-            rows.append(f"FILES_MODIFIED: {int(claimed)} was claimed, {changed} was measured")
-    if said.value("prp", "GATE_1") == "true" and context.measures.tests_pass is False:
-        rows.append(f"GATE_1: true was claimed, and Gate 1 is closed: {context.measures.tests_reason}")
-    return rows
-
-
-# --- a decision about a claim as it is recorded and printed: every part of it
-
-
-#: Characters of one field that are kept.
-_KEPT = 500
-
-
-def decision_to_json(decision: Decision) -> dict[str, Any]:
-    """Return every part of the decision; what an agent wrote is cut."""
-    said = decision.said
-    return {
-        "decision": decision.outcome,
-        "gate": "passed" if decision.passed else "blocked",
-        "reason": decision.reason,
-        "explicit": said.explicit,
-        "is_claim": decision.is_claim,
-        "indicators": decision.found,
-        "threshold": decision.threshold.value,
-        "threshold_from": decision.threshold.source,
-        "indicator_rows": [
-            {"name": each.name, "kind": each.kind, "present": each.present, "detail": each.detail}
-            for each in decision.indicators
-        ],
-        "confidence": decision.confidence.score,
-        "confidence_parts": [
-            {"name": part.name, "worth": part.worth, "points": part.points, "met": part.met, "reason": part.reason}
-            for part in decision.confidence.parts
-        ],
-        "vetoes": list(decision.vetoes),
-        "contradictions": list(decision.contradictions),
-        "warnings": list(decision.warnings),
-        "problems": list(said.problems),
-        "notes": list(said.notes),
-        "remaining_work": said.remaining[:_KEPT],
-        "override": {"requested": decision.override_requested, "honoured": decision.override_honoured},
-        "blocks": [
-            {
-                "kind": block.name,
-                "line": block.line,
-                "fields": {key: value[:_KEPT] for key, value in list(block.fields.items())[:40]},
-            }
-            for block in said.blocks
-        ],
-        "claims_low": decision.claims_low,
-        "claims_done": decision.claims_done,
-    }
-
-
-def claim_event(
-    decision: Decision, state: State, *, kind: str | None, by: str, tree: str, remembered: Mapping[str, str]
-) -> Event:
-    """Return what is recorded about a claim: the decision with all its parts, and what it is about."""
-    measured = state.measurement
-    claim = {
-        **decision_to_json(decision),
-        "phase": state.phase,
-        "iteration": state.iteration,
-        "run": None if measured is None else measured.run,
-        "kind": kind,
-        "by": by,
-    }
-    breaker = spell_out(decision.breaker)
-    return Event(
-        kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree, "remembered": dict(remembered)}
-    )
+        seen = f": {said.uncounted[0].text}" if said.uncounted else ""
+        return f"no status block, so the words alone have to do, and they do not{seen}"
+    of = "" if confidence.measurable == 100 else f" of the {confidence.measurable} points that can be measured"
+    return f"confidence {confidence.score}{of}, below the {needed} needed"

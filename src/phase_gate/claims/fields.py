@@ -91,9 +91,12 @@ FIELDS: Mapping[BlockKind, _Checks] = {
     },
 }
 
+#: The part that every PRP_PHASE_STATUS has.
+DUAL_GATE = ("GATE_1", "GATE_2", "CAN_EXIT")
+
 #: Without these a block says nothing.
 REQUIRED: Mapping[BlockKind, tuple[str, ...]] = {
-    "prp": ("EXIT_SIGNAL",),
+    "prp": (*DUAL_GATE, "EXIT_SIGNAL"),
     "ralph": ("STATUS", "EXIT_SIGNAL"),
     "exit": ("EXIT_STATUS",),
     "doyaken": tuple(FIELDS["doyaken"]),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
 from phase_gate.claims.decision import ClaimContext
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of
-from phase_gate.evidence.git import Since, look_since
+from phase_gate.evidence.git import look_since_commit
 from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Kind, count
@@ -26,17 +25,19 @@ _MAX_PLAN = 4 * 1024 * 1024
 
 _Known = tuple[bool | None, str]
 
+#: What makes a verdict of the files as they are: a run, or a look where no test is asked for.
+_JUDGE = {False: "run the tests", True: "have the phase judged"}
+
 
 class MeasuredClaim(Value):
     context: ClaimContext
-    #: What git shows now, for the next claim; None if there is nothing to show.
-    git: Any = None
     tree: str = ""
 
 
-def measure_claim(task: Task, *, show: Callable[[str], None]) -> MeasuredClaim:
+def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> MeasuredClaim:
     """Return everything that a claim is compared with.
 
+    :param claim_file: where the claim stands; it is no work itself.
     :param show: says what is going on while a command of the project runs.
     """
     project, state = task.project, task.state
@@ -44,19 +45,19 @@ def measure_claim(task: Task, *, show: Callable[[str], None]) -> MeasuredClaim:
     if phase is None:
         raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
     tests = _tests_pass(task)
-    since = _files_changed(task)
-    differ = _files_differ(since, task)
+    files = _files_changed(task, claim_file)
     moved = _task_file(project)
     return MeasuredClaim(
         context=ClaimContext(
             interrupted=_interrupted(state),
             limits=phase.breaker,
             failure=_measured_failure(state, phase, tests),
-            evidence=_evidence(task, tests, show),
+            untested=f"{tests[1]}: {_JUDGE[phase.tests == 'none']}" if tests[0] is None else "",
+            evidence=_evidence(task, tests, moved, show),
             measures=Measures(
-                files_changed=since.changed,
-                files_differ=differ[0],
-                files_reason=differ[1],
+                files_changed=files.changed,
+                files_differ=files.differ,
+                files_reason=files.reason,
                 task_file_moved=moved[0],
                 task_file_reason=moved[1],
                 tests_pass=tests[0],
@@ -65,8 +66,8 @@ def measure_claim(task: Task, *, show: Callable[[str], None]) -> MeasuredClaim:
             metrics={} if state.measurement is None else state.measurement.metrics,
             phase=phase.name,
             iteration=state.iteration,
+            asked=phase.gate_1.condition.names & CLAIM_METRICS,
         ),
-        git=since.now,
         tree=task.tree.digest,
     )
 
@@ -113,7 +114,7 @@ def _measured_failure(state: State, phase: Phase, tests: _Known) -> str:
 # --- signs
 
 
-def _evidence(task: Task, tests: _Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
+def _evidence(task: Task, tests: _Known, moved: _Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
     project = task.project
     gate = project.configuration.exit_gate
     checks = gate.evidence_checks
@@ -128,6 +129,8 @@ def _evidence(task: Task, tests: _Known, show: Callable[[str], None]) -> tuple[I
             rows["clean git"] = _from_metric(measured, "tree_clean", "nothing is uncommitted", "there are changes")
         if checks.build:
             rows["build"] = _build(project, measured)
+    if project.configuration.confidence.task_file is not None:
+        rows["task file moved"] = moved
     if gate.plan_file is not None:
         rows[f"plan {gate.plan_file}"] = _plan(project.root / gate.plan_file)
     return tuple(
@@ -182,33 +185,46 @@ def _plan(path: Path) -> _Known:
 # --- confidence
 
 
-def _files_changed(task: Task) -> Since:
-    before = {**task.state.memory.phase, **task.state.memory.claim}.get("git")
+class _Files(Value):
+    """What is known of files that changed for the work that is claimed."""
+
+    changed: int | None = None
+    differ: bool | None = None
+    reason: str = ""
+
+
+def _files_changed(task: Task, claim_file: Path | None) -> _Files:
+    """Compare with the commit that the cycle began on: work may have been done before the first run."""
+    began = task.state.memory.cycle.get("git")
     context = context_of(task, frozenset(), phase=task.state.phase or "")
-    return look_since(context, None if before is None else task.store.objects.load(before))
+    since = look_since_commit(context, None if began is None else task.store.objects.load(began))
+    if since.files is None:
+        return _sources_differ(task)
+    changed = len([path for path in since.files if task.project.root / path != claim_file])
+    if not changed and began is None:
+        return _sources_differ(task)  # what was committed since the cycle began is not known to git's look
+    commit = "the commit that the cycle began on" if began is not None else "the last commit"
+    return _Files(changed=changed, differ=changed > 0, reason=f"{count(changed, 'file')} changed since {commit}")
 
 
-def _files_differ(since: Since, task: Task) -> _Known:
-    """Tell whether anything is not what it was when the phase began, or when a claim passed; git knows best."""
-    state, tree = task.state, task.tree.digest
-    if since.changed is not None:
-        began = "the last claim that passed" if state.memory.claim else f"{state.phase} began"
-        return since.changed > 0, f"{count(since.changed, 'file')} changed since {began} (git)"
-    before = last = None
-    then = f"when {state.phase} began"
+def _sources_differ(task: Task) -> _Files:
+    """Compare with the runs on record, where git can't tell."""
+    first = last = ended = None
     for line in task.store.lines():
         kind, data = line.event.kind, line.event.data
-        if kind == "phase-entered":
-            # Where another phase came before, its last run is what this one began with.
-            before = last
-        elif kind == "claimed" and data["claim"]["gate"] == "passed":
-            before, then = data["tree"], "at the last claim that passed"
+        if kind == "cycle-began":
+            first, ended = None, last
         elif kind in ("run-started", "run-ended"):
             last = data["tree"]
-            before = before or last
+            first = first or last
+    before, then = (ended, "when the last cycle ended") if ended else (first, "when the cycle began")
     if before is None:
-        return None, "there is no run to compare with"
-    return tree != before, f"the sources are {'' if tree == before else 'not '}what they were {then}"
+        return _Files(reason="there is no run to compare with")
+    if task.tree.digest != before:
+        return _Files(differ=True, reason=f"the sources are not what they were {then}")
+    if ended:
+        return _Files(differ=False, reason=f"the sources are what they were {then}")
+    return _Files(reason="no git, and no run from before the work to compare with")
 
 
 def _task_file(project: Project) -> _Known:

@@ -209,14 +209,17 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])[ \t]+")
 #: What is mentioned, not said.
 _MENTIONED = re.compile(r"``?[^`\n]{1,300}``?|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»")
 _MARKUP = re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}")
-#: A line of a status block: the block speaks for itself, and not a second time as words.
+#: A line of a status block: what counts of it as words comes from the block that was read.
 _FIELD = re.compile(r"(?:[A-Z0-9]+_[A-Z0-9_]+|STATUS|REASON|PHASE|ITERATION|CONFIDENCE|RECOMMENDATION):")
 #: No person writes longer ones; a log does.
 _MAX_SENTENCE = 600
 
 
-def sentences(text: ClaimText) -> str:
-    """Return what the agent says in its own words, one sentence a line."""
+def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
+    """Return what the agent says in its own words, one sentence a line.
+
+    :param reasons: those that its blocks give.
+    """
     rows: list[str] = []
     for line, place in zip(text.lines, text.places, strict=True):
         line = line.strip(" \t") if place is Place.OWN else ""
@@ -228,6 +231,7 @@ def sentences(text: ClaimText) -> str:
             rows[-1] = f"{before} {line}"
         else:
             rows.append(line)
+    rows += reasons
     prose = _MARKUP.sub("", _MENTIONED.sub(" ", "\n".join(rows)))
     said = dict.fromkeys(_SENTENCE_END.sub("\n", prose).split("\n"))  # a log says the same again and again
     return "\n".join(row for row in said if 0 < len(row) <= _MAX_SENTENCE)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import Said, read_blocks
-from phase_gate.claims.decision import Decision, Outcome, Threshold, claim_event, decide, decision_to_json
-from phase_gate.claims.measured import measure_claim
+from phase_gate.claims.decision import Decision, Outcome, Threshold, decide
+from phase_gate.claims.measured import MeasuredClaim, measure_claim
+from phase_gate.claims.record import claim_event, decision_to_json
 from phase_gate.claims.show import render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
@@ -16,10 +18,13 @@ from phase_gate.cli._streams import read_input, say_aside
 from phase_gate.cli.signal import give_signal
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.gate.signals import Signal
+from phase_gate.gate.rejudging import evaluate_again, judgement_events
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
+from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import show_line
@@ -45,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     project = call.project()
     gate = project.configuration.exit_gate
-    threshold = _threshold(call, gate)
+    threshold, own = _threshold(call, gate), _own_threshold(call, gate)
     if call.arguments.as_signal and not gate.as_signal:
         raise NotAllowedError(
             "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
@@ -54,13 +59,18 @@ def run(call: Call) -> Answer:
     require_task(task)
     texts, note = _read(call)
     text = read_claim_text(texts)
-    said, prose = read_blocks(text), sentences(text)
+    said = read_blocks(text)
+    prose = sentences(text, said.reasons)
     said = replace(said, notes=(*said.notes, *note))
-    decision, task = _decide(call, task, said, prose, threshold)
+    # Before the lock: a build may take minutes.
+    looked = measure_claim(task, claim_file=(call.start / call.arguments.file).resolve(), show=say_aside)
+    if looked.context.asked and threshold.value < own.value:
+        raise _too_low(looked.context.phase, threshold, own)
+    decision, gate_1, task = _decide(call, task, looked, said, prose, threshold)
     verdict = None
     if call.arguments.as_signal:
         verdict, task = _signal(call, task, decision)
-    return _answer(project, task.state, decision, verdict, asked=call.arguments.as_signal)
+    return _answer(project, task.state, decision, gate_1, verdict, asked=call.arguments.as_signal)
 
 
 def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -92,10 +102,8 @@ def _read_bytes(call: Call) -> bytes:
 
 def _threshold(call: Call, gate: ExitGate) -> Threshold:
     """Return what counts: the call, then the environment, then the kind of task, then the file."""
-    given, kind = call.arguments.threshold, call.arguments.kind
-    if kind is not None and kind not in gate.thresholds:
-        known = ", ".join(gate.thresholds) or "none are set"
-        raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
+    given = call.arguments.threshold
+    own = _own_threshold(call, gate)
     if given is not None:
         if given < 1:
             raise UsageError(f"--threshold can't be {given}", remedy="give 1 or more")
@@ -105,16 +113,35 @@ def _threshold(call: Call, gate: ExitGate) -> Threshold:
         if not variable.isascii() or not variable.isdigit() or not int(variable[:9]) >= 1:
             raise UsageError(f"{_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it")
         return Threshold(value=int(variable[:9]), source=_VARIABLE)
+    return own
+
+
+def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
+    """Return what the project asks for: for the kind of task, or for all."""
+    kind = call.arguments.kind
+    if kind is not None and kind not in gate.thresholds:
+        known = ", ".join(gate.thresholds) or "none are set"
+        raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
     if kind is not None:
         return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
     is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
     return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
 
 
-def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold) -> tuple[Decision, Task]:
-    """Decide on the claim and record it; return the decision, and the task after it."""
-    # Before the lock: a build may take minutes.
-    looked = measure_claim(task, show=say_aside)
+def _too_low(phase: str, threshold: Threshold, own: Threshold) -> NotAllowedError:
+    """Return the error: a gate that opens by a claim is not lowered by the claim itself."""
+    leave = "unset it" if threshold.source == _VARIABLE else f"leave {threshold.source} out"
+    setting = f"exit_gate: {{indicator_threshold: {threshold.value}}}"
+    return NotAllowedError(
+        f"{threshold.source} asks for {count(threshold.value, 'indicator')}, and Gate 1 of {phase} needs {own.value}",
+        remedy=f"{leave}; to lower it for the project, set {setting} in phase-gate.yaml before the cycle begins",
+    )
+
+
+def _decide(
+    call: Call, task: Task, looked: MeasuredClaim, said: Said, prose: str, threshold: Threshold
+) -> tuple[Decision, Evaluation | None, Task]:
+    """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
     store, configuration = task.store, task.project.configuration
     with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
@@ -123,25 +150,23 @@ def _decide(call: Call, task: Task, said: Said, prose: str, threshold: Threshold
         context = replace(
             looked.context,
             breaker=change.state.breaker,
-            claims_low=change.state.claims.low,
-            claims_done=change.state.claims.done,
+            counted=change.state.claims,
             at=change.at,
         )
         decision = decide(said, prose, context, configuration.exit_gate, configuration.confidence, threshold)
-        # Only from one that passed on: what a blocked claim was about is still to be claimed.
-        keeps = decision.passed and looked.git is not None
-        remembered = {"git": store.keep("evidence", looked.git)} if keeps else {}
-        change.record(
-            claim_event(
-                decision,
-                change.state,
-                kind=call.arguments.kind,
-                by=call.by(),
-                tree=looked.tree,
-                remembered=remembered,
-            )
-        )
-    return decision, task.after(change)
+        change.record(claim_event(decision, change.state, kind=call.arguments.kind, by=call.by(), tree=looked.tree))
+        gate_1 = _judge_again(task, looked, change)
+    return decision, gate_1, task.after(change)
+
+
+def _judge_again(task: Task, looked: MeasuredClaim, change: Transaction) -> Evaluation | None:
+    """Judge the iteration anew where its Gate 1 asks for a claim, and record that; return the verdict."""
+    phase = task.rules.phase(looked.context.phase)
+    if phase is None or not looked.context.asked or looked.context.untested or change.state.measurement is None:
+        return None
+    evaluation = evaluate_again(change.state, task.rules, phase, ABSENT, at=change.at, root=str(task.project.root))
+    change.record(*judgement_events(evaluation, phase, at=change.at))
+    return evaluation
 
 
 def _signal(call: Call, task: Task, decision: Decision) -> tuple[Evaluation | None, Task]:
@@ -155,19 +180,44 @@ def _signal(call: Call, task: Task, decision: Decision) -> tuple[Evaluation | No
     return None, task
 
 
-def _answer(project: Project, state: State, decision: Decision, verdict: Evaluation | None, *, asked: bool) -> Answer:
+#: Where a block was printed, and does not count.
+_PRINT_AGAIN = "print the block at the left margin, in capitals, outside of any fence, then: phase-gate claim FILE"
+_ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or: phase-gate force --reason TEXT"
+
+
+def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) -> tuple[str, str]:
+    """Return what to type, and a hint: never a signal that would be refused."""
+    said = decision.said
+    if decision.outcome is Outcome.HALTED:
+        return "phase-gate breaker status", ""
+    if decision.outcome is Outcome.ASK:
+        return "", _ASK_PERSON
+    if said.uncounted and not said.blocks:
+        return "", _PRINT_AGAIN
+    if gate_1 is not None:
+        return gate_1.next_command, gate_1.next_hint
+    return (signal_command if decision.passed else partial(run_command, "auto"))(project.task), ""
+
+
+def _answer(
+    project: Project,
+    state: State,
+    decision: Decision,
+    gate_1: Evaluation | None,
+    verdict: Evaluation | None,
+    *,
+    asked: bool,
+) -> Answer:
     phase = state.phase if verdict is None else verdict.subject.phase
-    hint = "" if verdict is None else verdict.next_hint
     if verdict is not None:
-        following = verdict.next_command
-    elif decision.outcome is Outcome.COMPLETE:
-        following = signal_command(project.task)
-    elif decision.outcome in (Outcome.HALTED, Outcome.ASK):
-        following = "phase-gate breaker status"
+        following, hint = verdict.next_command, verdict.next_hint
     else:
-        following = run_command("auto", project.task)
-    text = render_claim(decision, phase=str(phase), next_step=show_next(following, hint))
-    code = decision.exit_code
+        following, hint = _what_next(project, decision, gate_1)
+    is_closed = gate_1 is not None and not gate_1.gate_1.is_open
+    closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
+    text = render_claim(decision, phase=str(phase), closed=closed, next_step=show_next(following, hint))
+    # What a claim says by lenient settings opens no gate, so a loop that goes by the code goes on.
+    code = exit_codes.GATE_CLOSED if closed else decision.exit_code
     if verdict is not None:
         code = exit_codes.OPEN if verdict.can_exit else code or exit_codes.GATE_CLOSED
         text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.verdict}')}"
@@ -179,6 +229,7 @@ def _answer(project: Project, state: State, decision: Decision, verdict: Evaluat
         "phase": phase,
         "iteration": state.iteration,
         **decision_to_json(decision),
+        "gate_1": None if gate_1 is None else {"open": not is_closed, "reason": gate_1.reason},
         "next_command": following,
         "next_hint": hint,
         "evaluation": None if verdict is None else evaluation_to_json(verdict),

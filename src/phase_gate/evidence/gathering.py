@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from phase_gate.workflow.model import Phase, Workflow
 
 
+#: The provider whose look at the cycle's beginning a claim is compared with.
+_CLAIMED_FILES = "git"
+
+
 class PartEvidence:
     """What a part adds to the evidence of its workflow. A part returns its own from `Part.evidence`."""
 
@@ -83,6 +87,9 @@ def remember(
         keep=task.store.keep,
         known=known or {},
     )
+    if begins_cycle and _CLAIMED_FILES in found.phase:
+        # A claim is about the work of the whole cycle.
+        found = replace(found, cycle={**found.cycle, _CLAIMED_FILES: found.phase[_CLAIMED_FILES]})
     for part in _added_by_parts(workflow):
         found = part.remember(found, task, workflow, phase, begins_cycle=begins_cycle)
     return found

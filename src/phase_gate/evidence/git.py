@@ -93,6 +93,17 @@ def look_since(context: EvidenceContext, before: Any, *, submodules: Iterable[st
         return Since(now=now)
 
 
+def look_since_commit(context: EvidenceContext, before: Any) -> Since:
+    """Return what git shows now, and which files are not what an earlier look's commit has; without one, the last's."""
+    try:
+        now = _look(context)
+        commit = now["head"] if before is None else before["head"]
+        files = frozenset(_changed(context, {"head": commit, "dirty": {}}, now))
+    except NoGitError:
+        return Since()
+    return Since(now=now, changed=len(files), files=files)
+
+
 def _names(context: EvidenceContext) -> str:
     wanted = sorted(context.wanted & {"tree_clean", *_SINCE_PHASE, _SINCE_RUN})
     return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'}"

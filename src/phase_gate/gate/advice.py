@@ -190,6 +190,11 @@ def _declare_or_run(clauses: list[Clause], again: str) -> tuple[str, str]:
     for clause in clauses:
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
             return "", "phase-gate claim FILE, with what the agent printed"
+        if "confidence" in clause.values:
+            # A run changes nothing about it: the same iteration may be claimed in better words.
+            return "", "say in a sentence of your own what is complete, then: phase-gate claim FILE"
+        if not CLAIM_METRICS.isdisjoint(clause.values):
+            return again, "then claim again, with a status block that says done: phase-gate claim FILE"
         for name in clause.unknown:
             if clause.text == f"{name} == true" and name not in METRIC_TYPES:
                 return f'phase-gate declare {name}=true --reason "..."', ""
@@ -277,6 +282,18 @@ def _c4_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     return "" if metrics.get("has_c4_diagrams") else "there is no C4 diagram, like one that begins with C4Context"
 
 
+def _claim_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    if clause.text == "claimed_done == true":
+        return "the last claim does not say done, or something speaks against it"
+    found, needed = clause.values.get("indicators"), clause.values.get("indicators_needed")
+    if isinstance(found, int) and isinstance(needed, int):
+        return f"{count(found, 'indicator')} in the last claim, {needed} needed"
+    points, enough = clause.values.get("confidence"), clause.values.get("confidence_needed")
+    if isinstance(points, int) and isinstance(enough, int):
+        return f"confidence {points} of the last claim, {enough} needed"
+    return ""
+
+
 _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
     "consecutive_green_runs": _streak_words,
     "tests_failing": _failing_words,
@@ -287,6 +304,7 @@ _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
     "diagrams_total": _diagram_words,
     "has_adr": _decision_words,
     "has_c4_diagrams": _c4_words,
+    **dict.fromkeys(CLAIM_METRICS, _claim_words),
 }
 
 #: Findings that say which files a clause is about, and the words in front of them.

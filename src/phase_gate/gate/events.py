@@ -33,6 +33,11 @@ from phase_gate.workflow.names import DONE, STUCK
 _ACCEPTED = {"rollback-accepted": "rollback-accept", "key-adopted": "key-adopt"}
 
 
+#: What rules may ask of a claim: numbers and answers.
+_CLAIM_NUMBERS = ("indicators", "threshold", "confidence", "confidence_needed")
+_CLAIM_ANSWERS = ("claimed_done", "met_both")
+
+
 def apply(state: State, event: Event) -> State:
     """Return the state after one more event. Kinds that change nothing are kept for history only."""
     change = _CHANGES.get(event.kind)
@@ -136,12 +141,19 @@ def _breaker_changed(state: State, event: Event) -> State:
 
 def _claimed(state: State, event: Event) -> State:
     claim = _check_claim(event.data)
-    kept = {name: claim[name] for name in ("iteration", "decision", "explicit", "indicators", "confidence")}
+    before, breaker, iteration = state.claims, _breaker(state, event), claim["iteration"]
+    low, done = claim["claims_low"], claim["claims_done"]
     return replace(
         state,
-        claims=Claims(last=kept, low=claim["claims_low"], done=claim["claims_done"]),
-        memory=replace(state.memory, claim=event.data["remembered"] or state.memory.claim),
-        breaker=_breaker(state, event),
+        claims=Claims(
+            last={name: claim[name] for name in ("iteration", *_CLAIM_NUMBERS, *_CLAIM_ANSWERS)},
+            low=low,
+            done=done,
+            low_in=iteration if low > before.low else before.low_in,
+            done_in=iteration if done > before.done else before.done_in,
+            blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else before.blocked_in,
+        ),
+        breaker=breaker,
     )
 
 
@@ -167,9 +179,12 @@ def _check_claim(data: Json) -> Json:
     claim: Json = data["claim"]
     for name in ("phase", "gate", "reason"):
         claim[name]
-    for name in ("iteration", "indicators", "confidence", "claims_low", "claims_done"):
+    for name in ("iteration", *_CLAIM_NUMBERS, "claims_low", "claims_done"):
         if not isinstance(claim[name], int):
             raise TypeError(f"{name} has to be a whole number")
+    for name in _CLAIM_ANSWERS:
+        if not isinstance(claim[name], bool):
+            raise TypeError(f"{name} has to be true or false")
     data["tree"]
     return claim
 

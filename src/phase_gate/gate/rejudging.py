@@ -185,7 +185,9 @@ def claim_values(state: State) -> dict[str, MetricValue]:
         return {}
     return {
         "indicators": claim["indicators"],
+        "indicators_needed": claim["threshold"],
         "confidence": claim["confidence"],
-        "claimed_done": claim["explicit"] is True,
-        "claim_passed": claim["decision"] == "complete",
+        "confidence_needed": claim["confidence_needed"],
+        "claimed_done": claim["claimed_done"],
+        "claim_passed": claim["met_both"],
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 8
+SCHEMA = 9
 
 Json = Mapping[str, Any]
 
@@ -170,8 +170,6 @@ class Memory(Value):
     run: Mapping[str, str] = field(default_factory=dict)
     #: When the phase ended: what the next one begins with, however much later its first run is.
     exit: Mapping[str, str] = field(default_factory=dict)
-    #: What git showed when the last claim was made.
-    claim: Mapping[str, str] = field(default_factory=dict)
 
 
 class Claims(Value):
@@ -179,9 +177,13 @@ class Claims(Value):
 
     #: The last one, as far as rules speak of it.
     last: Json | None = None
-    #: Claims with little behind them, and done signals in a row.
+    #: Iterations with a claim that had little behind it, and done signals in a row.
     low: int = 0
     done: int = 0
+    #: The iterations in which each was counted last, and one in which a blocked claim was.
+    low_in: int | None = None
+    done_in: int | None = None
+    blocked_in: int | None = None
 
 
 class State(Value):

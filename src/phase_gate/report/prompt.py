@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 from phase_gate.visible import show_rows
-from phase_gate.workflow.metrics import METRICS
+from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, call_command, look_command, run_command, signal_command
 
@@ -29,6 +29,13 @@ TESTS_TOTAL: <number>
 TESTS_PASSING: <number>
 TESTS_FAILING: <number>
 REMAINING_WORK: {none|what is left}
+
+DUAL_GATE:
+  GATE_1: true | false
+  GATE_1_DETAIL: <its numbers>
+  GATE_2: true | false
+  CAN_EXIT: true | false
+
 EXIT_SIGNAL: true | false
 ---END_PRP_PHASE_STATUS---""",
     "doyaken": """\
@@ -99,9 +106,19 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     yield "```"
     yield from (row.replace("{phase}", phase.name) for row in _BLOCKS[style].splitlines())
     yield "```"
+    yield from _explain_block(phase, style)
     following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
     yield ""
     yield f"When both gates are open, {following}."
+
+
+def _explain_block(phase: Phase, style: Style) -> Iterator[str]:
+    if style != "prp":
+        return
+    yield ""
+    but = ", but for what only this claim can give" if phase.gate_1.condition.names & CLAIM_METRICS else ""
+    yield f"GATE_1 is what the last run showed{but}; its numbers look like this: `tests_passing: 3/3`. GATE_2 is your"
+    yield "EXIT_SIGNAL; CAN_EXIT is true if both are. Numbers are compared with the measured ones."
 
 
 def _lower(text: str) -> str:

@@ -81,9 +81,19 @@ METRICS: tuple[Metric, ...] = (
     Metric("quality_delta", "int", "`quality_after` less `quality_before`: above 0 the code is better than it was"),
     Metric("improvements_found", "int", "Places in the code of this cycle that could still be better"),
     Metric("indicators", "int", "Signs of completion in the last claim about this iteration, in words and measured"),
+    Metric("indicators_needed", "int", "Signs that this claim needs: `exit_gate.indicator_threshold`, or its kind's"),
     Metric("confidence", "int", "Points from 0 to 100 of the last claim about this iteration"),
-    Metric("claimed_done", "bool", "The last claim about this iteration says done in a status block"),
-    Metric("claim_passed", "bool", "The last claim about this iteration was let pass"),
+    Metric("confidence_needed", "int", "Points that this claim needs: `confidence.threshold`, of what can be measured"),
+    Metric(
+        "claimed_done",
+        "bool",
+        "The last claim about this iteration says done in a status block, and nothing speaks against it",
+    ),
+    Metric(
+        "claim_passed",
+        "bool",
+        "The last claim about this iteration says done, with the indicators and the confidence that it needs",
+    ),
     Metric("docs_generated", "int", "Documents that count, and are new or have another text since the cycle began"),
     Metric(
         "diagrams_total",
@@ -133,7 +143,9 @@ ALIAS_CONDITIONS: Mapping[str, str] = {
 }
 
 #: What only a claim can give.
-CLAIM_METRICS = frozenset({"indicators", "confidence", "claimed_done", "claim_passed"})
+CLAIM_METRICS = frozenset(
+    {"indicators", "indicators_needed", "confidence", "confidence_needed", "claimed_done", "claim_passed"}
+)
 
 #: What only a pipeline can give.
 PIPELINE_METRICS = frozenset(

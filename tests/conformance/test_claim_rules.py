@@ -1,0 +1,451 @@
+"""Claims and Gate 1 go by one rule: thresholds, counters, untested code, what can't be measured.
+
+One test or more a clause, on a real task; then an honest agent that does only what `Next` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.claims.test_blocks import DOYAKEN, PRP
+from tests.conformance.stories import command, ledger, status
+from tests.conformance.test_exit_gate import GOOD, TEST, WORK, WRONG, begin, call, claim, present
+from tests.support import Ran, Sample
+
+#: The source document's own example of a sure claim, its remark included.
+OWN_EXAMPLE = """\
+EXIT_STATUS: COMPLETE
+EXIT_CONFIDENCE: HIGH
+EXIT_OVERRIDE: true  # Request to bypass threshold
+EXIT_REASON: All criteria verified, tests passing, ready for review
+"""
+BARE = "EXIT_STATUS: COMPLETE\nEXIT_REASON: it answers\nREMAINING_WORK: none\n"
+
+
+def work(sample: Sample, workflow: str, configuration: str = "") -> Sample:
+    """A task whose one phase waits for nothing but a claim."""
+    sample.write({"phase-gate.yaml": f"workflow: {workflow}\n{configuration}", "test_work.py": TEST, "work.py": WORK})
+    ran = sample.pytest("--phase=work")
+    assert (ran.code, "phase-gate claim FILE" in ran.out) == (10, True), ran.out
+    return sample
+
+
+def signal(sample: Sample) -> Ran:
+    return command(sample, "signal", "--reason", "the claim is true", "--json")
+
+
+def points(document: Any) -> dict[str, int]:
+    return {part["name"]: part["points"] for part in document["confidence_parts"]}
+
+
+def run_again(sample: Sample) -> None:
+    """One more iteration, on the same files."""
+    sample.pytest("--phase=auto")
+
+
+# --- CG-15: words inside of the block, and one threshold
+
+
+@pytest.mark.criterion("CG-15")
+def test_the_documents_own_example_comes_out_as_it_says(sample: Sample) -> None:
+    ran = call(begin(sample), OWN_EXAMPLE)
+    found = ran.document
+    assert present(found, "pattern") == ["ready for review"]
+    assert (ran.code, found["decision"], found["indicators"]) == (0, "complete", 2)
+    assert found["reason"] == "it says done, 2 indicators (2 needed), confidence 80"
+
+
+@pytest.mark.criterion("CG-15")
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        pytest.param("it is not ready for review", [], id="denied"),
+        pytest.param("once all tasks are completed it is done", [], id="a-condition"),
+        pytest.param("{ready for review}", [], id="a-template"),
+        pytest.param("all tasks are completed", ["all tasks.*completed"], id="said"),
+    ],
+)
+def test_words_inside_are_weighed_like_words_outside(sample: Sample, reason: str, expected: list[str]) -> None:
+    assert present(claim(begin(sample), BARE.replace("it answers", reason)), "pattern") == expected
+
+
+@pytest.mark.criterion("CG-15")
+@pytest.mark.parametrize(
+    ("configuration", "arguments", "needed"),
+    [
+        pytest.param("exit_gate: {indicator_threshold: 1}\n", (), 1, id="file-lower"),
+        pytest.param("exit_gate: {indicator_threshold: 3}\n", (), 3, id="file-higher"),
+        pytest.param("exit_gate: {thresholds: {docs: 1}}\n", ("--kind", "docs"), 1, id="kind"),
+        pytest.param("", ("--threshold", "3"), 3, id="one-call-higher"),
+    ],
+)
+def test_one_threshold_serves_the_claim_and_gate_1(
+    sample: Sample, configuration: str, arguments: tuple[str, ...], needed: int
+) -> None:
+    work(sample, "exit-gate", configuration)
+    passes = needed <= 1
+    ran = call(sample, BARE, *arguments)
+    assert (ran.code, ran.document["indicators"], ran.document["threshold"]) == (0 if passes else 10, 1, needed)
+    end = signal(sample)
+    assert end.code == ran.code
+    if passes:
+        assert end.document["reason"] == "both gates are open: WORK has exited, the cycle is done"
+    else:
+        assert f"1 indicator in the last claim, {needed} needed" in end.document["reason"]
+
+
+@pytest.mark.criterion("CG-15")
+def test_patterns_of_the_project_reach_gate_1(sample: Sample) -> None:
+    work(sample, "exit-gate", "exit_gate: {patterns: [shipped]}\n")
+    assert call(sample, f"Shipped.\n\n{BARE}").code == 0
+    assert signal(sample).code == 0
+
+
+@pytest.mark.criterion("CG-15")
+@pytest.mark.parametrize("how", ["call", "environment"])
+def test_a_lower_threshold_than_gate_1_has_is_refused_with_the_way(sample: Sample, how: str) -> None:
+    work(sample, "exit-gate")
+    arguments: tuple[str, ...] = ("--threshold", "1")
+    if how == "environment":
+        sample.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", "1")
+        arguments = ()
+    ran = call(sample, BARE, *arguments)
+    assert ran.code == 13
+    name = "--threshold" if how == "call" else "PHASE_GATE_EXIT_THRESHOLD"
+    assert ran.document["error"]["problem"] == f"{name} asks for 1 indicator, and Gate 1 of WORK needs 2"
+    assert "exit_gate: {indicator_threshold: 1}" in ran.document["error"]["remedy"]
+    assert not [line for line in ledger(sample) if line["kind"] == "claimed"]
+
+
+@pytest.mark.criterion("CG-15")
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        pytest.param("enabled: false", BARE, id="not-enabled"),
+        pytest.param("require_explicit_signal: false", "All tasks are completed.", id="no-block-asked-for"),
+        pytest.param("honour_override: true", OWN_EXAMPLE.replace("ready for review", "so there"), id="an-override"),
+    ],
+)
+@pytest.mark.parametrize("workflow", ["exit-gate", "confidence"])
+def test_settings_change_what_a_claim_says_and_never_a_gate(
+    sample: Sample, workflow: str, setting: str, text: str
+) -> None:
+    work(sample, workflow, f"exit_gate: {{{setting}}}\n")
+    ran = call(sample, text)
+    found = ran.document
+    assert (found["decision"], ran.code) == ("complete", 10), "what it says, and what a loop has to do"
+    assert "signal" not in found["next_command"]
+    assert found["gate_1"]["open"] is False
+    end = signal(sample)
+    assert (end.code, end.document["can_exit"]) == (10, False)
+    assert found["gate_1"]["reason"] in end.document["reason"]
+
+
+# --- CG-16: counters go by iteration
+
+
+@pytest.mark.criterion("CG-16")
+def test_low_claims_are_counted_by_iteration(sample: Sample) -> None:
+    begin(sample)
+    low = "All tasks are completed."
+    assert [call(sample, low).code for _ in range(6)] == [10] * 6
+    assert claim(sample, low)["claims_low"] == 1
+    run_again(sample)
+    assert (claim(sample, low)["claims_low"], claim(sample, low)["claims_low"]) == (2, 2)
+    run_again(sample)
+    third = call(sample, low)
+    assert (third.code, third.document["claims_low"]) == (13, 3)
+    assert third.document["reason"].startswith("3 iterations with a claim under 50 points: a person has to look")
+
+
+@pytest.mark.criterion("CG-16")
+def test_blocked_claims_are_counted_by_iteration(sample: Sample) -> None:
+    begin(sample, "exit_gate: {indicator_threshold: 9}\n")
+    assert [call(sample, GOOD).code for _ in range(7)] == [10] * 7
+    for _ in range(3):
+        run_again(sample)
+        assert [call(sample, GOOD).code for _ in range(2)] == [10, 10]
+    run_again(sample)
+    assert [call(sample, GOOD).code for _ in range(2)] == [12, 12]
+    breaker = command(sample, "breaker", "status", "--json").document["breaker"]
+    assert breaker["reason"] == "5 claims in a row that the exit gate blocked"
+
+
+@pytest.mark.criterion("CG-16")
+def test_done_in_two_iterations_is_an_indicator(sample: Sample) -> None:
+    begin(sample)
+    assert [(row["decision"], row["claims_done"]) for row in (claim(sample, BARE), claim(sample, BARE))] == [
+        ("continue", 1),
+        ("continue", 1),
+    ]
+    run_again(sample)
+    found = claim(sample, BARE)
+    assert (found["decision"], found["claims_done"]) == ("complete", 2)
+    assert present(found, "signal") == ["done in a row"]
+    run_again(sample)
+    assert claim(sample, "EXIT_STATUS: CONTINUE\n")["claims_done"] == 0
+    run_again(sample)
+    assert (claim(sample, BARE)["decision"]) == "continue", "an explicit not-done begins the count anew"
+
+
+@pytest.mark.criterion("CG-16")
+def test_done_against_a_failing_test_is_no_indicator_later(sample: Sample) -> None:
+    begin(sample, work=WRONG)
+    assert claim(sample, BARE)["claims_done"] == 0
+    sample.write(work=WORK)
+    for _ in range(2):
+        run_again(sample)
+    assert present(claim(sample, BARE), "signal") == []
+
+
+# --- CG-17: untested code
+
+
+@pytest.mark.criterion("CG-17")
+@pytest.mark.parametrize("workflow", ["tdd", "exit-gate", "confidence"])
+def test_a_claim_about_code_that_no_run_has_tested(sample: Sample, workflow: str) -> None:
+    if workflow == "tdd":
+        begin(sample)
+    else:
+        work(sample, workflow)
+    sample.write(work=f"{WORK}\n\ndef more():\n    return 1\n")
+    text = f"All tasks are completed. Ready for review. No remaining work.\n\n{BARE}"
+    ran = call(sample, text)
+    assert (ran.code, ran.document["decision"]) == (10, "continue")
+    assert ran.document["reason"] == "files have changed since the last run: run the tests"
+    assert ran.document["next_command"] == "pytest --phase=auto"
+    sample.write(work=WORK)
+    if workflow != "tdd":
+        assert signal(sample).code == 10, "the refused claim counts no more when the change is taken back"
+    assert call(sample, text).code == 0, "the same words about what was tested"
+
+
+@pytest.mark.criterion("CG-17")
+def test_no_setting_lets_untested_code_pass(sample: Sample) -> None:
+    loose = "exit_gate: {enabled: false, honour_override: true, require_explicit_signal: false}\n"
+    begin(sample, f"{loose}confidence: {{enabled: false}}\n")
+    sample.write(work=f"{WORK}\n\ndef more():\n    return 1\n")
+    assert call(sample, OWN_EXAMPLE).document["reason"] == "files have changed since the last run: run the tests"
+
+
+# --- SE-13: what can't be measured
+
+
+@pytest.mark.criterion("SE-13")
+def test_a_moved_task_file_is_an_indicator(sample: Sample) -> None:
+    begin(sample, "confidence: {task_file: todo/work.md}\n")
+    sample.write({"done/work.md": "x"})
+    found = claim(sample, BARE)
+    assert present(found, "evidence") == ["tests pass", "task file moved"]
+    assert found["decision"] == "complete"
+
+
+@pytest.mark.criterion("SE-13")
+def test_what_cant_be_measured_lowers_what_is_needed(sample: Sample) -> None:
+    work(sample, "confidence", "exit_gate: {indicator_threshold: 1}\n")
+    found = claim(sample, BARE)
+    assert [part["name"] for part in found["confidence_parts"] if part["met"] is None] == [
+        "files changed",
+        "task file moved",
+    ]
+    # 70 of 100 are 45.5 of the 65 that can be had: never below 50, the block and its answer.
+    assert (found["confidence"], found["confidence_needed"], found["decision"]) == (55, 50, "complete")
+    assert signal(sample).code == 0
+
+
+@pytest.mark.criterion("SE-13")
+@pytest.mark.parametrize(("text", "code"), [(f"It is done.\n\n{BARE}", 0), (BARE, 10)])
+def test_without_a_task_file_56_points_are_needed(sample: Sample, text: str, code: int) -> None:
+    sample.write({".gitignore": "__pycache__/\nsaid.txt\n", "phase-gate.yaml": "", "test_work.py": "", "work.py": ""})
+    settings = "exit_gate: {indicator_threshold: 1}\n"
+    sample.write({"phase-gate.yaml": f"workflow: confidence\n{settings}", "test_work.py": TEST, "work.py": WORK})
+    sample.commit_all()
+    work(sample, "confidence", settings)
+    ran = call(sample, text)
+    assert points(ran.document)["files changed"] == 0, "nothing differs from the commit: that is known"
+    assert (ran.document["confidence_needed"], ran.code, signal(sample).code) == (56, code, code)
+    if code:
+        assert ran.document["reason"] == "confidence 55 of the 80 points that can be measured, below the 56 needed"
+
+
+@pytest.mark.criterion("SE-13")
+def test_a_no_lowers_nothing(sample: Sample) -> None:
+    work(sample, "confidence", "confidence: {task_file: todo.md}\n")
+    sample.write({"todo.md": "x"})
+    found = claim(sample, GOOD)
+    assert points(found)["task file moved"] == 0
+    # Only git is missing: 70 of 85 points.
+    assert (found["confidence"], found["confidence_needed"]) == (65, 60)
+
+
+@pytest.mark.criterion("SE-02")
+def test_work_done_before_the_first_run_counts(sample: Sample) -> None:
+    sample.write({".gitignore": "__pycache__/\n", "phase-gate.yaml": "workflow: confidence\n"}).commit_all()
+    work(sample, "confidence")
+    ran = call(sample, GOOD)
+    assert points(ran.document)["files changed"] == 15
+    parts = {part["name"]: part["reason"] for part in ran.document["confidence_parts"]}
+    assert parts["files changed"] == "2 files changed since the commit that the cycle began on"
+    assert (ran.code, signal(sample).code) == (0, 0)
+
+
+@pytest.mark.criterion("SE-06")
+@pytest.mark.parametrize(("text", "code"), [(BARE, 10), ("All tasks are completed.", 13)])
+def test_after_three_low_claims_a_better_one_is_not_low(sample: Sample, text: str, code: int) -> None:
+    begin(sample, "exit_gate: {indicator_threshold: 9}\n")
+    for _ in range(3):
+        call(sample, "All tasks are completed.")
+        run_again(sample)
+    assert call(sample, text).code == code
+
+
+# --- blocks that are seen and do not count
+
+
+@pytest.mark.criterion("CG-12")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param(f"```\n{BARE}```\n", "stands in a fence, a quote, a diff or an example", id="fenced"),
+        pytest.param(BARE.replace("EXIT_STATUS:", "**EXIT_STATUS:**"), "is bold, or part of a list", id="bold"),
+        pytest.param(BARE.replace("EXIT_STATUS", "**EXIT_STATUS**"), "is bold, or part of a list", id="bold-key"),
+        pytest.param(BARE.replace("EXIT_STATUS", "- EXIT_STATUS"), "is bold, or part of a list", id="a-list"),
+        pytest.param(BARE.lower(), "is not in capitals", id="lower-case"),
+        pytest.param(BARE.replace("EXIT_STATUS", "Exit_Status"), "is not in capitals", id="mixed-case"),
+        pytest.param("".join(f"    {row}\n" for row in BARE.splitlines()), "is indented", id="indented"),
+        pytest.param(DOYAKEN.replace("DOYAKEN", "doyaken"), "is not in capitals", id="doyaken"),
+        pytest.param(f"**{PRP.replace(chr(10), '**' + chr(10), 1)}", "is bold, or part of a list", id="prp"),
+    ],
+)
+@pytest.mark.parametrize("words", ["", "All tasks are completed.\n\n"])
+def test_a_block_that_is_seen_says_why_it_does_not_count(sample: Sample, text: str, why: str, words: str) -> None:
+    ran = call(begin(sample), f"{words}{text}")
+    assert (ran.code, ran.document["explicit"]) == (10, None)
+    assert f"does not count: it {why}" in ran.document["reason"]
+    assert "at the left margin" in ran.document["next_hint"]
+
+
+# --- DG-21, DG-22: the block of a dual gate
+
+
+@pytest.mark.criterion("DG-21")
+def test_the_prompt_asks_for_the_dual_gate_part(sample: Sample) -> None:
+    begin(sample)
+    for phase in ("red", "green", "refactor", "document"):
+        prompt = command(sample, "agent", "prompt", "--phase", phase, "--style", "prp")
+        assert prompt.has("DUAL_GATE:", "  GATE_1: true | false", "  GATE_1_DETAIL: <", "  GATE_2: true | false")
+        assert prompt.has("  CAN_EXIT: true | false")
+
+
+@pytest.mark.criterion("DG-21")
+def test_a_block_without_the_dual_gate_part_is_incomplete(sample: Sample) -> None:
+    begin(sample)
+    rows = ("DUAL_GATE:", "GATE_1:", "GATE_1_DETAIL:", "GATE_2:", "CAN_EXIT:")
+    bare = "".join(f"{row}\n" for row in PRP.splitlines() if not row.strip().startswith(rows))
+    assert bare != PRP
+    ran = call(sample, f"All tasks are completed.\n\n{bare}")
+    assert (ran.code, ran.document["explicit"]) == (10, None)
+    assert "its DUAL_GATE part is missing: GATE_1, GATE_2, CAN_EXIT" in ran.document["reason"]
+    one = PRP.replace("  GATE_2: true\n", "")
+    assert "GATE_2 is missing" in claim(sample, one)["problems"][0]
+    assert call(sample, f"All tasks are completed.\n\n{PRP}").code == 0
+
+
+@pytest.mark.criterion("DG-22")
+@pytest.mark.parametrize(
+    ("detail", "expected"),
+    [
+        pytest.param("tests_passing: 10/10, consecutive_runs: 2", [10, 10], id="passing-and-total"),
+        pytest.param("tests_passing: 1/1, consecutive_runs: 7", [7], id="runs"),
+        pytest.param("tests_failing: 3", [3], id="failing"),
+        pytest.param("tests_passing: 1/1, consecutive_runs: 2", [], id="true"),
+        pytest.param("all is well", [], id="no-numbers"),
+    ],
+)
+def test_numbers_in_the_detail_are_compared(sample: Sample, detail: str, expected: list[int]) -> None:
+    begin(sample)
+    rows = [row for row in PRP.splitlines() if not row.startswith("TESTS_") and "GATE_1_DETAIL" not in row]
+    rows.insert(rows.index("  GATE_1: true") + 1, f'  GATE_1_DETAIL: "{detail}"')
+    found = claim(sample, "\n".join((*rows, "")))
+    assert found["problems"] == []
+    assert len(found["contradictions"]) == len(expected)
+    for row, number in zip(found["contradictions"], expected, strict=True):
+        assert row.startswith("GATE_1_DETAIL: ")
+        assert f" {number} was claimed, " in row
+        assert row.endswith(" was measured")
+
+
+# --- an honest agent that does only what Next says
+
+
+class HonestAgent:
+    """Knows its task, reads `status`, and does what it says; a claim says only what is so."""
+
+    def __init__(self, sample: Sample, style: str) -> None:
+        self.sample, self.style, self.steps = sample, style, []  # type: ignore[var-annotated]
+
+    def finish(self, limit: int = 12) -> None:
+        while status(self.sample)["phase"] != "DONE":
+            assert len(self.steps) < limit, self.steps
+            self.step()
+
+    def step(self) -> None:
+        said = status(self.sample)
+        following, hint = said["next_command"], said["next_hint"]
+        self.steps.append(f"{following} | {hint} | {said['reason']}")
+        if following.startswith("pytest "):
+            self.sample.write({"test_work.py": TEST, "work.py": WORK})
+            self.sample.pytest(*following.split()[1:])
+        elif following.startswith("phase-gate signal"):
+            command(self.sample, "signal", "--reason", "every test passes")
+        else:
+            assert "phase-gate claim FILE" in hint, self.steps
+            asked = "It is done.\n" if "a sentence of your own what is complete" in hint else ""
+            self.sample.write({"said.txt": f"I wrote the function.\n{asked}\n{self.block()}"})
+            command(self.sample, "claim", "said.txt")
+
+    def block(self) -> str:
+        prompt = command(self.sample, "agent", "prompt", "--style", self.style).out
+        block = prompt.partition("```\n")[2].partition("```")[0]
+        for template, honest in (
+            ("{COMPLETE|CONTINUE}", "COMPLETE"),
+            ("{one sentence}", "the function answers, and its test shows it"),
+            ("{none|what is left}", "none"),
+            ('<brief description or "none">', "none"),
+            ("TESTS_FAILING: <number>", "TESTS_FAILING: 0"),
+            ("<number>", "1"),
+            ("<count>", "2"),
+            ("true | false", "true"),
+            ("true/false", "true"),
+            ("pass/fail/skip/unknown", "pass"),
+            ("high/medium/low", "high"),
+            ("IN_PROGRESS | COMPLETE | BLOCKED", "COMPLETE"),
+            ("PASSING | FAILING | NOT_RUN", "PASSING"),
+            ("IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING", "IMPLEMENTATION"),
+            ("<one line>", "merge it"),
+            ("<its numbers>", '"tests_passing: 1/1"'),
+        ):
+            block = block.replace(template, honest)
+        return block
+
+
+@pytest.mark.criterion("CG-15", "CG-16", "SE-13")
+@pytest.mark.parametrize(
+    ("place", "style"),
+    [("no-git", "exit"), ("no-git", "prp"), ("git", "doyaken"), ("git", "ralph"), ("committed", "exit")],
+)
+@pytest.mark.parametrize("workflow", ["exit-gate", "confidence"])
+def test_an_honest_agent_comes_from_an_empty_folder_to_done(
+    sample: Sample, workflow: str, place: str, style: str
+) -> None:
+    sample.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
+    if place != "no-git":
+        sample.write({".gitignore": "__pycache__/\nsaid.txt\n"})
+        if place == "committed":
+            # The work was there before the tool was, and all of it is committed.
+            sample.write({"test_work.py": TEST, "work.py": WORK})
+        sample.commit_all()
+    HonestAgent(sample, style).finish()
+    assert status(sample)["evaluation"]["can_exit"] is True
