@@ -99,10 +99,10 @@ def test_stop_with_a_state_that_nobody_can_trust(stop: Stop, verdict: str, needs
 @pytest.mark.parametrize(
     ("blocks", "needs_person"),
     [
-        pytest.param(Blocks(in_row=3, unmeasured=3), False, id="as-often-as-is-allowed"),
-        pytest.param(Blocks(in_row=4, unmeasured=4), True, id="once-more"),
-        pytest.param(Blocks(in_row=1, unmeasured=3 * PATIENCE), False, id="it-tries-something-each-time"),
-        pytest.param(Blocks(in_row=1, unmeasured=3 * PATIENCE + 1), True, id="and-never-runs-the-tests"),
+        pytest.param(Blocks(in_row=3, untested=3), False, id="as-often-as-is-allowed"),
+        pytest.param(Blocks(in_row=4, untested=4), True, id="once-more"),
+        pytest.param(Blocks(in_row=1, untested=3 * PATIENCE), False, id="it-tries-something-each-time"),
+        pytest.param(Blocks(in_row=1, untested=3 * PATIENCE + 1), True, id="and-tests-nothing-new"),
         pytest.param(None, True, id="nobody-can-count"),
     ],
 )
@@ -120,7 +120,7 @@ def test_it_holds_an_agent_up_so_often_and_no_more(blocks: Blocks | None, needs_
 
 def test_one_that_may_stop_is_not_limited() -> None:
     answer = decide_stop(GREEN, CALLED, Stop(), until="cycle", may_end_cycle=False)
-    assert limit_blocks(answer, Blocks(in_row=9, unmeasured=99), most=3) is answer
+    assert limit_blocks(answer, Blocks(in_row=9, untested=99), most=3) is answer
 
 
 RUN = RunSummary(id="r1", kind="complete", phase="GREEN", at="")
@@ -151,7 +151,7 @@ def test_what_counts_as_progress(state: State, tree: str, moves: bool) -> None:
 def test_a_complete_run_begins_both_counts_anew() -> None:
     blocks = Blocks()
     for tree in ("t1", "t2", "t3"):
-        blocks = blocks.after(Progress(mark=tree, complete="r1"))
+        blocks = blocks.after(Progress(mark=tree, tested="t1"))
         assert blocks.in_row == 1
-    assert blocks.unmeasured == 3
-    assert blocks.after(Progress(mark="t4", complete="r2")).unmeasured == 1
+    assert blocks.untested == 3
+    assert blocks.after(Progress(mark="t4", tested="t2")).untested == 1

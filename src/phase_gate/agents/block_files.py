@@ -43,7 +43,7 @@ def count_block(file: Path, now: Progress) -> Blocks | None:
 def _load(file: Path) -> Blocks:
     with contextlib.suppress(PhaseGateError, ValueError, TypeError, LookupError, RecursionError):
         blocks = from_json(Blocks, json.loads(read_bytes(file, limit=_MAX_BYTES) or b"{}"))
-        if min(blocks.in_row, blocks.unmeasured) >= 0:
+        if min(blocks.in_row, blocks.untested) >= 0:
             return blocks
     return Blocks()
 

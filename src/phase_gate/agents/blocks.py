@@ -18,8 +18,8 @@ class Progress(Value):
 
     #: The files, and what is recorded of runs and phases.
     mark: str = ""
-    #: The last complete run, and the phase that it was in.
-    complete: str = ""
+    #: The files that the last complete run tested, and the phase that it was in.
+    tested: str = ""
 
 
 class Blocks(Value):
@@ -27,15 +27,15 @@ class Blocks(Value):
 
     #: In a row, with no run recorded and no file changed.
     in_row: int = 0
-    #: With no complete run: an agent that only ever edits, or runs a part, comes to an end, too.
-    unmeasured: int = 0
+    #: With no complete run on changed files: one that only ever edits, or only ever runs, comes to an end, too.
+    untested: int = 0
     progress: Progress = Progress()
 
     def after(self, now: Progress) -> Blocks:
         """Return the count with one more."""
         return Blocks(
             in_row=1 + (self.in_row if now.mark == self.progress.mark else 0),
-            unmeasured=1 + (self.unmeasured if now.complete == self.progress.complete else 0),
+            untested=1 + (self.untested if now.tested == self.progress.tested else 0),
             progress=now,
         )
 
@@ -54,10 +54,8 @@ def progress_of(state: State, tree: str) -> Progress:
         last_run=state.last_run,
         parts=state.parts,
     )
-    measured = "" if state.measurement is None else state.measurement.run
-    return Progress(
-        mark=digest([to_json(seen), tree]), complete=digest([state.cycle, state.phase, state.exited, measured])
-    )
+    tested = "" if state.measurement is None else state.measurement.tree
+    return Progress(mark=digest([to_json(seen), tree]), tested=digest([state.cycle, state.phase, state.exited, tested]))
 
 
 def digest(value: object) -> str:

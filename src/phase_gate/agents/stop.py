@@ -21,7 +21,7 @@ Verdict = Literal["allow", "block", "ask", "deny"]
 
 #: Statuses whose sentence says by itself that it is no longer the agent's turn.
 _OVER = frozenset({"halted", "stuck", "needs-person"})
-#: So many times the blocks that are allowed in a row, if no complete run comes at all.
+#: So many times the blocks that are allowed in a row, if no complete run tests anything new.
 PATIENCE = 5
 
 
@@ -125,8 +125,9 @@ def limit_blocks(answer: HookAnswer, blocks: Blocks | None, *, most: int) -> Hoo
         return let_go(
             answer, f"the agent was sent on {count(most, 'time')}, and neither ran the tests nor changed a file"
         )
-    if blocks.unmeasured > most * PATIENCE:
-        return let_go(answer, f"the agent was sent on {count(most * PATIENCE, 'time')} without a complete run")
+    if blocks.untested > most * PATIENCE:
+        times = count(most * PATIENCE, "time")
+        return let_go(answer, f"the agent was sent on {times}, and no complete run has tested another change since")
     return answer
 
 
