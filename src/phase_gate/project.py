@@ -159,10 +159,19 @@ class Project(Value):
         found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
         return found | {path: shown[path] for path in paths if path in shown}
 
-    def take_tree(self, always: tuple[str, ...] = (), *, beside: Iterable[str] = ()) -> Tree:
-        """Return the fingerprint of the sources.
+    def take_tree(
+        self,
+        always: tuple[str, ...] = (),
+        *,
+        beside: Iterable[str] = (),
+        reports: Iterable[str] = (),
+        new_data: bool = True,
+    ) -> Tree:
+        """Return the fingerprint of the files that count.
 
         :param beside: files that runs of the task have imported, from its state: they count even if they are hidden.
+        :param reports: files that runs of the task write by their options, from its state: they never count.
+        :param new_data: whether files count that git does not track and that are no sources.
         """
         refuse_links(self.own_folders)  # a walk keeps what it has seen in one of them
         return take_tree(
@@ -170,6 +179,8 @@ class Project(Value):
             docs=self.configuration.docs,
             always=always,
             beside=beside,
+            reports=reports,
+            new_data=new_data,
             state_folder=self.state_folder,
             cache_file=self.state_folder / "cache" / "tree.json",
         )

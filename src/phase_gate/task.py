@@ -16,6 +16,7 @@ from phase_gate.gate.parts import parts_of
 from phase_gate.gate.standing import Standing, assess
 from phase_gate.gate.state import State
 from phase_gate.project import Project
+from phase_gate.storage.last_files import changed_since_left
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
@@ -101,7 +102,15 @@ class Task:
             files = part.listed_files(value)
             if files is not None:
                 return take_listed_tree(self.project, files)
-        return self.project.take_tree(beside=self.state.beside)
+        return self.project.take_tree(beside=self.state.beside, reports=self.state.reports)
+
+    @functools.cached_property
+    def changed_files(self) -> tuple[str, ...]:
+        """The files that are not what the last run left; none where that is not known."""
+        left = self.state.trees.last
+        if left is None or left == self.tree.digest:
+            return ()
+        return changed_since_left(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
     def standing(self, *, gate_1_only: bool = False) -> Standing:
         """Return where the task stands now. Every command that says so asks this."""
@@ -110,6 +119,7 @@ class Task:
             # Where no phase has begun there is nothing that files could have changed since.
             tree="" if self.state.phase is None else self.tree.digest,
             at=now(),
+            changed=() if self.state.phase is None else self.changed_files,
             lost=self.lost_runs,
             gate_1_only=gate_1_only,
             **self._next_commands(),
@@ -132,9 +142,12 @@ class Task:
 
 
 def take_listed_tree(project: Project, files: Iterable[str]) -> Tree:
-    """Return the fingerprint of the sources and of these files: paths, folders, or globs from the root."""
+    """Return the fingerprint of the sources and of these files: paths, folders, or globs from the root.
+
+    Other files that git does not track do not count: reports and verdicts lie there, and the task lists its work.
+    """
     files = tuple(files)
     plain = [each for each in files if not set(each) & set("*?") and not (project.root / each).is_dir()]
     if len(plain) < len(files):
         plain += project.list_files(list_matcher(files))
-    return project.take_tree(always=tuple(plain))
+    return project.take_tree(always=tuple(plain), new_data=False)

@@ -74,9 +74,9 @@ def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said:
 
 
 STALE: dict[str, tuple[str, Callable[[Desk], object]]] = {
-    "after-an-edit": ("files have changed since iteration 2: nobody has tested them", Desk.edit_source),
+    "after-an-edit": ("files have changed since iteration 2: nobody has tested them (calc.py)", Desk.edit_source),
     "after-a-new-test": (
-        "files have changed since iteration 2: nobody has tested them",
+        "files have changed since iteration 2: nobody has tested them (test_more.py)",
         lambda desk: desk.sample.write(test_more="def test_more():\n    assert False\n"),
     ),
     "after-a-narrow-run": (

@@ -105,6 +105,7 @@ STATES = st.builds(
     ),
     outputs=MAYBE,
     beside=st.lists(TEXT, max_size=2).map(tuple),
+    reports=st.lists(TEXT, max_size=2).map(tuple),
     vanished=st.booleans(),
     overrides=st.builds(
         Overrides,
@@ -181,6 +182,7 @@ FULL = State(
     freeze=Freeze(current="f", upcoming="f2", withdrawn="w", red_bodies="r", red_sources="s", red_exited=True),
     outputs="o",
     beside=("built.so",),
+    reports=("report.xml",),
     vanished=True,
     stuck="no recovery is left",
     memory=Memory(

@@ -79,8 +79,8 @@ def commits(root: Path) -> None:
         pytest.param(writes("src/app.py", "def add(a, b): ...\n"), True, id="source-edited"),
         pytest.param(writes("tests/table.csv", "1,1,3\n"), True, id="tracked-data-edited"),
         pytest.param(writes("src/new.py", ""), True, id="untracked-source-added"),
-        pytest.param(writes("notes.txt", "a"), False, id="untracked-text-is-an-output"),
-        pytest.param(writes("report.toml", "a"), False, id="untracked-toml-is-an-output"),
+        pytest.param(writes("data.csv", "a"), True, id="untracked-data-added"),
+        pytest.param(writes("src/rates.toml", "a"), True, id="untracked-settings-added"),
         pytest.param(writes("ignored.py", "a = 1\n"), False, id="ignored-source"),
         pytest.param(writes("out/made.py", "a = 1\n"), False, id="source-in-an-ignored-folder"),
         pytest.param(writes("README.md", "# Other\n"), False, id="readme-edited"),
@@ -135,6 +135,27 @@ def test_edits_against_the_commit(repo: Path, edit: Edit, changes: bool) -> None
         pytest.param(writes("src/new.py", "a = 1\n"), runs_git("add", "-A"), id="new-source-staged"),
         pytest.param(writes("src/new.py", "a = 1\n"), runs_git("add", "-N", "."), id="new-source-announced"),
         pytest.param(writes("src/new.py", "a = 1\n"), commits, id="new-source-committed"),
+        pytest.param(writes("src/data.csv", "1\n"), runs_git("add", "-A"), id="new-data-staged"),
+        pytest.param(writes("src/data.csv", "1\n"), commits, id="new-data-committed"),
+        pytest.param(
+            writes("tests/table.csv", "1,1,3\n"),
+            all_of(commits, runs_git("commit", "-q", "--amend", "-m", "again")),
+            id="commit-amended",
+        ),
+        pytest.param(
+            all_of(writes("src/data.csv", "1\n"), writes("src/app.py", "a = 1\n")),
+            all_of(runs_git("stash", "-q", "-u"), runs_git("stash", "pop", "-q")),
+            id="stashed-and-popped",
+        ),
+        pytest.param(
+            writes("src/app.py", "a = 1\n\n\nb = 2\n"),
+            all_of(
+                writes("src/app.py", "a = 1\n"),
+                runs_git("add", "src/app.py"),
+                writes("src/app.py", "a = 1\n\n\nb = 2\n"),
+            ),
+            id="a-part-staged",
+        ),
         pytest.param(lambda root: (root / "src/app.py").unlink(), commits, id="deletion-committed"),
         pytest.param(lambda root: (root / "src/app.py").rename(root / "src/b.py"), commits, id="rename-committed"),
         pytest.param(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from phase_gate._version import __version__
@@ -13,11 +14,15 @@ from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._streams import render_json, write_output
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.outcomes import FAILING, Bucket
+from phase_gate.gate.standing import say_changed
 from phase_gate.gate.state import State
 from phase_gate.project import Project
+from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import TaskStore
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.storage.tree.git_status import read_status
+from phase_gate.task import Task
 from phase_gate.workflow.names import run_command
 
 #: Who verified: with the version, for its rules may change.
@@ -35,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     arguments, task = call.arguments, call.task()
     require_task(task)
-    state, tree = task.state, task.tree.digest
-    document = _verdict(state, tree)
-    subject = _subject(task.project, tree)
+    state = task.state
+    document = _verdict(task)
+    subject = _subject(task.project, task.tree)
     rules = {"name": f"workflow {state.workflow}", "digest": {"sha256": state.rules}}
     statements = []
     if arguments.predicate != "svr":
@@ -56,15 +61,16 @@ def run(call: Call) -> Answer:
     )
 
 
-def _verdict(state: State, tree: str) -> Mapping[str, Any]:
+def _verdict(task: Task) -> Mapping[str, Any]:
     """Return the last verdict. Raises NotAllowedError where it does not speak of a complete run on these sources."""
+    state, tree = task.state, task.tree.digest
     document, again = state.evaluation, run_command("auto", state.task)
     if document is None or document["iteration"] is None or state.snapshots.latest is None:
         raise NotAllowedError("no complete run was judged yet", remedy=again)
     if state.evaluation_is_stale or any(not run.nested for run in state.open_runs):
         raise NotAllowedError("a run came after the last verdict", remedy=again)
     if tree != state.trees.last:
-        raise NotAllowedError("files have changed since the last run", remedy=again)
+        raise NotAllowedError(say_changed(task.changed_files), remedy=again)
     return document
 
 
@@ -75,9 +81,9 @@ def _outcomes(store: TaskStore, state: State) -> dict[str, Bucket]:
     return {test_id: Bucket(odd.get(test_id, Bucket.PASSED)) for test_id in ids}
 
 
-def _subject(project: Project, tree: str) -> dict[str, Any]:
+def _subject(project: Project, tree: Tree) -> dict[str, Any]:
     """Return what was tested: a commit, if all of it is committed; without git, the fingerprint of the files."""
-    kind, _, digest = tree.partition(":")
+    kind, _, digest = tree.digest.partition(":")
     if kind != "git":
         return {"name": "fingerprint of the sources", "digest": {"sha256": digest}}
     try:
@@ -88,14 +94,22 @@ def _subject(project: Project, tree: str) -> dict[str, Any]:
         status = None
     if status is None or status.head is None:
         raise NotAllowedError("there is no commit that a statement could be about", remedy="commit first")
-    # What git does not know, and is no source, is an output of the run.
-    changed = sorted([*status.tracked, *(path for path in status.untracked if path.endswith(".py"))])
+    # What git does not know, and does not count either, is an output of the run.
+    inside = relative_id(project.root, Path(top))
+    counted = [path if inside == "." else f"{inside}/{path}" for path in tree.files]
+    new = (path for path in status.untracked if path.endswith(".py") or any(map(_matcher(path), counted)))
+    changed = sorted([*status.tracked, *new])
     if changed:
         raise NotAllowedError(
             f"{changed[0]} is not committed, so what was tested is no commit",
             remedy=f"commit it, then {run_command('auto', project.task)} on the clean tree",
         )
     return {"digest": {"gitCommit": status.head}}
+
+
+def _matcher(path: str) -> Callable[[str], bool]:
+    """Return whether a file is the given one, or lies in the given folder."""
+    return lambda file: file == path or (path.endswith("/") and file.startswith(path))
 
 
 def _url(environment: Mapping[str, str]) -> str:

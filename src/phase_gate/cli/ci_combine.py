@@ -10,6 +10,7 @@ from phase_gate.cli._plugin import require_pytest
 from phase_gate.errors import UsageError
 from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.shards.files import FOLDER, read_shards
+from phase_gate.storage.root import relative_id
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,14 @@ def run(call: Call) -> Answer:
 
     defaults = project.configuration.run
     reports = choose_reports(arguments.report, call.start, project)
-    finished = combine_run(project, store, shards, exit_signal=arguments.exit_signal)
+    written = tuple(relative_id(path, project.root) for path in reports)
+    finished = combine_run(
+        project,
+        store,
+        shards,
+        exit_signal=arguments.exit_signal,
+        reports=(*written, f"{relative_id(folder, project.root)}/"),
+    )
     evaluation = finished.evaluation
     assert evaluation is not None, "shards of a void run are refused, and none runs inside another run"
     write_reports(reports, evaluation, lambda: read_story(project, store))

@@ -16,6 +16,7 @@ from phase_gate.gate.order import stuck_error
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.rejudging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal, strictest
+from phase_gate.gate.standing import hint_at_outputs, name_changed
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
@@ -78,7 +79,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         tree = locked.tree.digest
         needs_no_run = phase.tests == "none" and _is_past(state)
-        stale = "" if needs_no_run else _why_stale(state, phase, tree)
+        stale = "" if needs_no_run else _why_stale(state, phase, locked)
         if given.calls_person and (stale or state.exited):
             # It opens nothing, so nothing has to be tested for it: an agent that can't go on may always say so.
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
@@ -97,7 +98,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
                 root=str(project.root),
             )
         else:
-            measured = _require_fresh(state, phase, stale)
+            measured = _require_fresh(state, phase, stale, hint=hint_at_outputs(locked.changed_files))
             # A veto that waits in the file counts here as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             # Documents are no part of the tree: where no test is asked for, they are looked at again.
@@ -179,7 +180,7 @@ def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: i
     return replace(reading, file=waiting.identity)
 
 
-def _why_stale(state: State, phase: Phase, tree: str) -> str:
+def _why_stale(state: State, phase: Phase, task: Task) -> str:
     """Return why no iteration is left that a signal could speak of now; empty if there is one."""
     measured, last = state.measurement, state.last_run
     lost = [run.id for run in state.open_runs if not run.nested]
@@ -191,15 +192,18 @@ def _why_stale(state: State, phase: Phase, tree: str) -> str:
         return f"a run came after iteration {measured.iteration} ({last.kind})"
     if state.is_forked:
         return LATE
-    if tree != measured.tree:
-        return f"files have changed since iteration {measured.iteration}: nobody has tested them"
+    if task.tree.digest != measured.tree:
+        names = name_changed(task.changed_files)
+        changed = f"files have changed since iteration {measured.iteration}: nobody has tested them"
+        return f"{changed} ({names})" if names else changed
     return ""
 
 
-def _require_fresh(state: State, phase: Phase, stale: str) -> Measurement:
+def _require_fresh(state: State, phase: Phase, stale: str, *, hint: str) -> Measurement:
     """Return the iteration that a signal speaks of. Raises StaleSignalError if there is none any more."""
     if stale:
-        raise StaleSignalError(stale, remedy=f"pytest --phase={phase.name.lower()}, then signal again")
+        again = f"pytest --phase={phase.name.lower()}, then signal again"
+        raise StaleSignalError(stale, remedy="; ".join(filter(None, (again, hint))))
     assert state.measurement is not None, "else it is stale"
     return state.measurement
 

@@ -69,6 +69,8 @@ class RunSeen(Value):
     errors: str = ""
     #: Gate 1 is open: only the signal is missing.
     gate_is_open: bool = False
+    #: The tree that it began on: what it wrote itself is no attempt.
+    began: str = ""
     #: Somebody said that a person is needed.
     needs_person: bool = False
 
@@ -111,8 +113,10 @@ def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> B
         return breaker
     if run.gate_is_open or not run.obstacles:
         return _recovered(breaker, run)
-    if run.needs_person or run.tree == breaker.tree:
+    if run.needs_person:
         return breaker
+    if breaker.tree and breaker.tree in (run.began, run.tree):
+        return replace(breaker, tree=run.tree)
     obstacles = _hash(run.obstacles)
     gains = run.passing > breaker.best_passing
     is_new = obstacles not in breaker.seen

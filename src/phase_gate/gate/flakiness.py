@@ -45,9 +45,15 @@ class Flakiness(Value):
         return max(FEWEST, min(MOST, math.ceil(math.log(limit) / math.log(self.chance))))
 
 
-def after_run(flakiness: Flakiness, tree: str, *, is_green: bool) -> Flakiness:
-    """Return the counts after one more complete run."""
-    if tree != flakiness.tree:
+def after_run(flakiness: Flakiness, tree: str, *, is_green: bool, began: str = "") -> Flakiness:
+    """Return the counts after one more complete run.
+
+    :param tree: what it left.
+    :param began: what it began on: what it wrote itself is no change.
+    """
+    if flakiness.tree in (began, tree):
+        flakiness = replace(flakiness, tree=tree)
+    else:
         is_bad = flakiness.reds > 0
         flakiness = Flakiness(
             tree=tree,

@@ -111,6 +111,7 @@ def _see_run(judged: JudgedRun, evaluation: Evaluation) -> RunSeen:
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
     return RunSeen(
         tree=record.sources.tree,
+        began=judged.run.tree,
         obstacles=frozenset(tests | unmet),
         passing=len(outcomes.passing) if phase.tests == "passing" else 0,
         errors=fingerprint(record.session.messages.get(test_id, "") for test_id in outcomes.failing),

@@ -10,6 +10,9 @@ from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import Event, Freeze, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Streak, Undo
 from phase_gate.values import replace
 
+#: Reports that are remembered.
+_REPORTS = 50
+
 
 def remember(state: State, event: Event) -> Undo | None:
     """Return what a run that turns out to be void goes back to: the state before it began."""
@@ -40,7 +43,9 @@ def _run_started(state: State, event: Event) -> State:
     if run.nested:
         return state
     aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
-    return replace(state, rules=data["rules"], aim=aim)
+    # The newest ones: names that hold a time would grow without end.
+    reports = tuple(dict.fromkeys((*data.get("reports", ()), *state.reports)))[:_REPORTS]
+    return replace(state, rules=data["rules"], aim=aim, reports=reports)
 
 
 def _run_lost(state: State, event: Event) -> State:
@@ -126,7 +131,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         freeze=_freeze_after_run(state.freeze, data),
         outputs=data.get("outputs"),
         memory=replace(state.memory, run=data.get("remembered", {})),
-        flakiness=after_run(state.flakiness, data["tree"], is_green=data["green"] != Green.NOT_GREEN)
+        flakiness=after_run(state.flakiness, data["tree"], began=run.tree, is_green=data["green"] != Green.NOT_GREEN)
         if data.get("wants_green")
         else state.flakiness,
         trees=replace(

@@ -5,6 +5,7 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
@@ -13,12 +14,15 @@ from phase_gate.gate.forked import LATE
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.state import Json, State
 from phase_gate.gate.status import Status, show_next, show_verdict
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
     from phase_gate.workflow.settings import ExitMeaning
+
+#: Files that are named where several have changed.
+_NAMED = 3
 
 
 class Standing(Value):
@@ -62,6 +66,7 @@ def assess(
     *,
     tree: str,
     at: str,
+    changed: tuple[str, ...] = (),
     lost: tuple[str, ...] = (),
     gate_1_only: bool = False,
     begin: str = "pytest --phase=red",
@@ -71,6 +76,7 @@ def assess(
 
     :param tree: what the sources are now.
     :param at: the time: an open circuit cools down.
+    :param changed: the files that are not what the last run left, as far as that is known.
     :param lost: open runs that will never end.
     :param begin: what to type where nothing is recorded yet.
     :param again: what to type to have the present phase judged anew; a run of it where that is left out.
@@ -112,7 +118,7 @@ def assess(
         # It speaks of the code that the last green run tested, or of no code at all.
         left = state.trees.green if evaluation["metrics"].get("code_as_tested") else tree
     if tree != left:
-        return closed("stale", "files have changed since the last run", again)
+        return replace(closed("stale", say_changed(changed), again), next_hint=hint_at_outputs(changed))
     return by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
@@ -122,6 +128,24 @@ def is_person_called(state: State) -> bool:
     if evaluation is None or state.evaluation_is_stale or evaluation["phase"] != state.phase:
         return False
     return bool(evaluation["status"] == "needs-person")
+
+
+def name_changed(changed: Sequence[str]) -> str:
+    """Return the first of these files, and how many more there are."""
+    more = len(changed) - _NAMED
+    return ", ".join(changed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def say_changed(changed: Sequence[str]) -> str:
+    """Return that the last verdict speaks of other files, and of which."""
+    names = name_changed(changed)
+    return "files have changed since the last run" + (f": {names}" if names else "")
+
+
+def hint_at_outputs(changed: Sequence[str]) -> str:
+    """Return what to do where a tool writes one of these files; empty where all of them are code."""
+    data = next((path for path in changed if not path.endswith(".py")), None)
+    return "" if data is None else f"if a tool writes {data}, name it in .gitignore"
 
 
 def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:

@@ -215,6 +215,8 @@ class State(Value):
     outputs: str | None = None
     #: Files that runs have imported and that the tree does not show; their contents are part of it.
     beside: tuple[str, ...] = ()
+    #: Files that options of runs name as their reports; folders end with a slash. They are no part of the tree.
+    reports: tuple[str, ...] = ()
     signals_premature: int = 0
     #: The signal file that was read, refused or taken back last: it is never read again, should it still lie there.
     spent_signal: str | None = None

@@ -16,7 +16,6 @@ from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.pipeline.seen import fault_of, fingerprint
-from phase_gate.project import Project
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.yaml import read_document
 from phase_gate.task import Task
@@ -93,7 +92,7 @@ def show_votes(task: Task) -> VoteStanding:
     """Return how the votes stand."""
     state, workflow = task.state, task.rules
     phase, consensus = _asked(state, workflow)
-    on = _versions(task.project, workflow, pipeline_of(state), consensus)
+    on = _versions(task, workflow, pipeline_of(state), consensus)
     return _standing(state, workflow, phase, consensus, on)
 
 
@@ -105,7 +104,7 @@ def cast_vote(task: Task, ballot: Ballot) -> VoteStanding:
         pipeline = pipeline_of(state)
         workflow = task.after(change).rules
         phase, consensus = _asked(state, workflow)
-        on = _versions(task.project, workflow, pipeline, consensus)
+        on = _versions(task, workflow, pipeline, consensus)
         _refuse_other(ballot, phase, on)
         data = {
             "by": ballot.by,
@@ -133,12 +132,12 @@ def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
     return phase, consensus
 
 
-def _versions(project: Project, workflow: Workflow, pipeline: Pipeline, consensus: Consensus) -> dict[str, str]:
+def _versions(task: Task, workflow: Workflow, pipeline: Pipeline, consensus: Consensus) -> dict[str, str]:
     """Return the digests of what is voted on. Raises NotAllowedError for what does not count, whatever is voted."""
-    rules = rules_of(workflow)
+    project, rules = task.project, rules_of(workflow)
     found = {}
     # Whoever votes on a snapshot votes on the code that it shows.
-    tree = tree_of(project.take_tree().files, rules)
+    tree = tree_of(project.take_tree(reports=task.state.reports).files, rules)
     for name in consensus.on:
         seen = look_at(project.root, rules.artifacts[name])
         fault = fault_of(seen, rules.artifacts[name], old=pipeline.old.get(name, ()), tree=tree)

@@ -51,6 +51,9 @@ def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     signals.clear(finished.kind)
     if finished.kind is Kind.COMPLETE and not finished.is_green:
         last_files.save(run.store.folder, record.sources.files)
+    if finished.kind not in (Kind.VOID, Kind.NESTED):
+        sources = record.sources
+        last_files.save_left(run.store.folder, sources.tree, {**sources.files, **sources.beside})
     run.close()
     return finished
 

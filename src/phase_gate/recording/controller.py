@@ -59,6 +59,7 @@ class Controller(SessionRecorder):
             arguments=tuple(map(str, config.invocation_params.args)),
             signal=early.signal,
             run=early.origin.run,
+            reports=options.written,
         )
         run = RecordedRun(prepared.project, workflow, prepared.store, request)
         controller = cls(config, run, options)

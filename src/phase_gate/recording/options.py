@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -34,12 +35,15 @@ class Options(Value):
     confirming: tuple[int, int]
     #: The verify command of a task started it, and nobody typed a phase.
     verifies: bool = False
+    #: Files that options of pytest, of its plugins and of ours name as reports, from the root; folders with a slash.
+    written: tuple[str, ...] = ()
 
 
 def read_options(config: pytest.Config, project: Project) -> Options:
     """Return what this run is to do. Raises UsageError for words that are off."""
     option, defaults = config.option, project.configuration.run
     verifies = _is_verifying(config)
+    reports = choose_reports(option.phase_report, config.invocation_params.dir, project)
     return Options(
         phase=option.phase or "",
         verifies=verifies,
@@ -48,7 +52,8 @@ def read_options(config: pytest.Config, project: Project) -> Options:
         confirms=False if verifies else (defaults.confirm if option.phase_confirm is None else option.phase_confirm),
         exit_signal=_read_exit_signal(config),
         criteria=option.phase_criteria,
-        reports=choose_reports(option.phase_report, config.invocation_params.dir, project),
+        reports=reports,
+        written=find_written(config, project.root, reports),
         workflow=option.phase_workflow,
         confirming=_read_confirming(option.phase_confirming),
     )
@@ -66,6 +71,36 @@ def choose_reports(typed: Iterable[str] | None, here: Path, project: Project) ->
                 remedy=f"use one of: {', '.join(REPORT_SUFFIXES)}",
             )
     return reports
+
+
+#: Options of pytest and of its plugins that name a file to be written, and those that name a folder, by `dest`.
+_WRITES_FILE = (
+    *("xmlpath", "log_file", "report_log", "htmlpath", "json_report_file", "csv_path"),
+    *("md_report_output", "resultlog", "benchmark_json"),
+)
+_WRITES_FOLDER = ("allure_report_dir", "basetemp")
+#: Of pytest-cov: the kinds of reports that are folders.
+_COVERAGE_FOLDERS = ("html", "annotate")
+
+
+def find_written(config: pytest.Config, root: Path, reports: Iterable[Path]) -> tuple[str, ...]:
+    """Return the files below the root that the run writes because an option says so; folders with a slash."""
+    option = config.option
+    files: list[Any] = [getattr(option, name, None) for name in _WRITES_FILE]
+    folders: list[Any] = [getattr(option, name, None) for name in _WRITES_FOLDER]
+    coverage = getattr(option, "cov_report", None)
+    for kind, place in coverage.items() if isinstance(coverage, Mapping) else ():
+        (folders if kind in _COVERAGE_FOLDERS else files).append(place)
+    # Where an option opens the file by itself, the file knows its name.
+    named = [(getattr(file, "name", file), "") for file in files] + [(folder, "/") for folder in folders]
+    here = config.invocation_params.dir
+    places = [(here / os.path.expanduser(os.path.expandvars(name)), end) for name, end in named if _is_name(name)]
+    found = {relative_id(place, root) + end for place, end in (*places, *((path, "") for path in reports))}
+    return tuple(sorted(path for path in found if not path.startswith(("../", "./", "/"))))
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""
 
 
 def _is_verifying(config: pytest.Config) -> bool:

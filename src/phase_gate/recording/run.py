@@ -65,6 +65,8 @@ class Request(Value):
     run: str = ""
     #: What the start record says beside, or other than, what is so in this process: of shards that ran elsewhere.
     start_facts: Mapping[str, Any] = field(default_factory=dict)
+    #: Files that its options name as reports, from the root.
+    reports: tuple[str, ...] = ()
 
 
 class RecordedRun:
@@ -110,6 +112,11 @@ class RecordedRun:
     def state(self) -> State:
         return self.opened.state
 
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """The reports of this run and of those before it."""
+        return (*self.request.reports, *self.state.reports)
+
     def check_order(self, opened: Opened | None = None) -> None:
         """Look whether the phase may run now, before anything is written.
 
@@ -137,7 +144,7 @@ class RecordedRun:
         """Write the start record and hold the run's own lock from now on."""
         entry = self._entry
         assert entry is not None, "the order was checked"
-        self.tree = self.project.take_tree(beside=self.state.beside)
+        self.tree = self.project.take_tree(beside=self.state.beside, reports=self.reports)
         self._remember(self.state, entry)
         frozen = None if entry.phase.scope == "targets" else load_frozen(self.store.objects, self.state.freeze.current)
         if frozen is not None:
@@ -252,6 +259,7 @@ class RecordedRun:
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
             "criteria_given": self.criteria_given,
             "arguments": list(self.request.arguments),
+            "reports": list(self.request.reports),
             "pid": getpid(),
             "host": host_name(),
             "python": platform.python_version(),

@@ -152,7 +152,7 @@ def make_record(
     # In RED everything is frozen anew, whole.
     name = None if in_first_phase else looked.freeze.current
     frozen, frozen_at = load_frozen(run.store.objects, name), None if name is None else run.store.objects.kept_at(name)
-    after = project.take_tree()
+    after = project.take_tree(reports=run.reports)
     known = None if looked.snapshots.known is None else run.store.objects.load_inventory(looked.snapshots.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)
     selection = Selection(
@@ -189,7 +189,7 @@ def make_record(
             shown=after.shown,
             beside=after.beside,
             changed=changed_sources(run.tree, after),
-            changed_since=last_files.changed_since(run.store.folder, after.files),
+            changed_since=last_files.changed_since(run.store.folder, run.tree.files),
             is_as_in_red=not in_first_phase and is_as_in_red(project, run.store.objects, looked, run.tree, began=began),
         ),
         inventory=inventory,

@@ -20,11 +20,16 @@ from phase_gate.storage.tree.git import try_git
 from phase_gate.workflow.model_json import workflow_from_json
 
 
-def combine_run(project: Project, store: TaskStore, shards: Sequence[Shard], *, exit_signal: str | None) -> Finished:
-    """Record the run that these shards are. Raises ShardError, before anything is written, if they are none."""
+def combine_run(
+    project: Project, store: TaskStore, shards: Sequence[Shard], *, exit_signal: str | None, reports: tuple[str, ...]
+) -> Finished:
+    """Record the run that these shards are. Raises ShardError, before anything is written, if they are none.
+
+    :param reports: files from the root, and folders with a slash, that are no part of what was tested.
+    """
     facts = combine_shards(shards)
     first = shards[0]
-    _refuse_other_place(project, first)
+    _refuse_other_place(project, first, reports)
     _refuse_spent(store, shards)
     request = Request(
         phase=first.phase,
@@ -32,6 +37,7 @@ def combine_run(project: Project, store: TaskStore, shards: Sequence[Shard], *, 
         arguments=("phase-gate", "combine"),
         signal=read_signal_file(store.signal_file),
         start_facts=_start_facts(shards),
+        reports=reports,
     )
     run = RecordedRun(project, workflow_from_json(first.workflow), store, request)
     run.check_order()
@@ -54,7 +60,7 @@ def _start_facts(shards: Sequence[Shard]) -> Mapping[str, Any]:
     }
 
 
-def _refuse_other_place(project: Project, shard: Shard) -> None:
+def _refuse_other_place(project: Project, shard: Shard, reports: tuple[str, ...]) -> None:
     """Refuse shards that speak of other code than what lies here."""
     if shard.task != project.task:
         raise ShardError(
@@ -68,7 +74,7 @@ def _refuse_other_place(project: Project, shard: Shard) -> None:
             f"the shards ran on commit {shard.commit[:12] or 'none'}, and here is {here[:12] or 'none'}",
             remedy="check out the commit that they ran on",
         )
-    if project.take_tree().digest != shard.tree:
+    if project.take_tree(reports=reports).digest != shard.tree:
         raise ShardError(
             "the shards ran on other sources than what lies here",
             remedy="combine them in a clean checkout of the same commit, made as theirs was",

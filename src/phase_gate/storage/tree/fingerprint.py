@@ -1,6 +1,9 @@
 """Take the fingerprint of the sources: which files there are, and what is in them.
 
-With git, git looks: its index is a stat cache already. Without it we walk, with a stat cache of our own.
+With git, every file counts that it does not ignore, tracked or not: git's index is a stat cache already, and for the
+others we have one of our own. Documents and outputs of common tools do not count, by their names. Without git we walk,
+and take sources and configuration: nothing tells which other files belong to the project.
+
 Staging, committing and touching change nothing here; editing, renaming, adding and deleting do. A file's mode is not
 part of it: pytest imports files and runs none, and checkouts on other systems have other modes.
 """
@@ -14,18 +17,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
 from phase_gate.storage.tree.beside import take_beside
 from phase_gate.storage.tree.git import NoGitError
-from phase_gate.storage.tree.git_files import FILTERED_CACHE, take_git_files
+from phase_gate.storage.tree.git_files import take_git_files
+from phase_gate.storage.tree.outputs import is_output, is_source
 from phase_gate.storage.tree.walk import take_walked_files
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_PYTEST_CONFIGURATION = frozenset((*PYTEST_FILES, *PYTEST_SECTIONS))
 
 
 class Tree(Value, kw_only=False):
@@ -63,13 +64,17 @@ def take_tree(
     docs: Sequence[str] = DEFAULT_DOCS,
     always: Iterable[str] = (),
     beside: Iterable[str] = (),
+    reports: Iterable[str] = (),
+    new_data: bool = True,
     state_folder: Path | None = None,
     cache_file: Path | None = None,
 ) -> Tree:
     """Return the fingerprint of the sources below `root`.
 
-    :param always: paths relative to `root` that are part of it even if they are docs, untracked or ignored.
+    :param always: paths relative to `root` that are part of it even if they are docs, outputs or ignored.
     :param beside: paths relative to `root` of files that runs have imported: they count even if nothing shows them.
+    :param reports: paths relative to `root` of files that runs write by their options, or of folders with a slash.
+    :param new_data: whether files count that git does not track and that are no sources.
     :param cache_file: what a walk remembers, and beside it what git can't; its folder is made if it lies in a state
         folder that is there.
     """
@@ -78,12 +83,19 @@ def take_tree(
     wanted = {name for name in map(posixpath.normpath, always) if not is_state(name)}
     is_doc = compile_globs(docs)
 
+    is_report = _report_matcher(reports)
+
     def keep(path: str) -> bool:
-        return path in wanted or not (is_doc(path) or is_state(path))
+        return path in wanted or not (is_doc(path) or is_state(path) or is_output(path) or is_report(path))
+
+    def keep_new(path: str) -> bool:
+        return keep(path) and (new_data or path in wanted or path.endswith(".py"))
 
     try:
-        filtered = None if cache_file is None else cache_file.with_name(FILTERED_CACHE)
-        found = take_git_files(top, keep, wanted, cache_file=filtered, state_folder=state_folder)
+        cache_folder = None if cache_file is None else cache_file.parent
+        found = take_git_files(
+            top, keep, wanted, keep_new=keep_new, cache_folder=cache_folder, state_folder=state_folder
+        )
         tree = Tree(f"git:{_digest(found.files)}", found.files, submodules=found.submodules)
     except NoGitError:
         files = take_walked_files(top, keep, wanted, cache_file=cache_file, state_folder=state_folder)
@@ -113,7 +125,7 @@ def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
 
     If the trees were taken in two ways (git broke in between), that is all of them: doubt closes the gate.
     """
-    return tuple(sorted(path for path in before.files if _is_source(path) and _differs(path, before, after)))
+    return tuple(sorted(path for path in before.files if is_source(path) and _differs(path, before, after)))
 
 
 def describe_difference(before: Mapping[str, str], after: Mapping[str, str]) -> Difference:
@@ -123,10 +135,6 @@ def describe_difference(before: Mapping[str, str], after: Mapping[str, str]) -> 
         removed=tuple(sorted(before.keys() - after.keys())),
         changed=tuple(sorted(path for path in before.keys() & after.keys() if before[path] != after[path])),
     )
-
-
-def _is_source(path: str) -> bool:
-    return path.endswith(".py") or posixpath.basename(path) in _PYTEST_CONFIGURATION
 
 
 def _differs(path: str, before: Tree, after: Tree) -> bool:
@@ -148,6 +156,13 @@ def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]
         return path.startswith(inside)
 
     return is_state
+
+
+def _report_matcher(reports: Iterable[str]) -> Callable[[str], bool]:
+    names = frozenset(reports)
+    folders = tuple(name for name in names if name.endswith("/"))
+    # An option that names a source would hide it.
+    return lambda path: (path in names or path.startswith(folders)) and not is_source(path)
 
 
 def compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:

@@ -1,8 +1,9 @@
-"""List the files that git tracks, and the untracked sources, each with its content id.
+"""List the files that git does not ignore, tracked or not, each with its content id.
 
 git's index is a stat cache already, so a clean folder costs one process. Only what git is in doubt about is hashed, as
-`git add` would do it: staging and committing change no id. Files behind filters that the repository brings along are
-hashed by their own bytes, always: the index has what the filter made of them, and we do not run it to compare.
+`git add` would do it: staging and committing change no id. What git does not track yet is hashed once, and remembered.
+Files behind filters that the repository brings along are hashed by their own bytes, always: the index has what the
+filter made of them, and we do not run it to compare.
 
 Two limits of git's. It compares times by whole seconds, so an edit that keeps the size, sets the old mtime again and
 falls into the very second of the file's last change goes unseen until the file changes again. And where a file with
@@ -13,6 +14,7 @@ a file looks like one more edit.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.storage.tree.filtered_files import find_filtered, in_batches
 from phase_gate.storage.tree.git import NoGitError, foreign_filters, is_linked_worktree, run_git
+from phase_gate.storage.tree.outputs import find_untracked_outputs
 from phase_gate.storage.tree.stat_cache import StatCache
 from phase_gate.values import Value
 
@@ -27,12 +30,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: In the folder of caches: what is remembered of files behind filters.
+#: In the folder of caches: what is remembered of files behind filters, and of files that are not as the index has them.
 FILTERED_CACHE = "filtered.json"
+CHANGED_CACHE = "changed.json"
+#: Larger files that git does not track are told by size and time: hashing one would be felt.
+LARGE = 64 * 1024 * 1024
 #: Bytes that are read at once where we hash: files behind filters are the large ones.
 _PART = 1 << 20
 #: `-v` is `-t` that shows assume-unchanged entries in lower case: git does not look at those, so we have to.
 GIT_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
+
+
+class _Caches(Value, kw_only=False):
+    filtered: StatCache
+    changed: StatCache
+
+    @classmethod
+    def open(cls, folder: Path | None) -> _Caches:
+        names = (FILTERED_CACHE, CHANGED_CACHE)
+        return cls(*(StatCache(None if folder is None else folder / name) for name in names))
+
+    def save(self, state_folder: Path | None) -> None:
+        self.filtered.save(state_folder)
+        self.changed.save(state_folder)
 
 
 class GitFiles(Value, kw_only=False):
@@ -45,6 +65,7 @@ class GitFiles(Value, kw_only=False):
 class _Listing(Value, kw_only=False):
     indexed: dict[str, str]  # path -> content id, as git sees it
     doubtful: set[str]  # whose content has to be looked at
+    untracked: set[str]  # not in the index
     nested: set[str]  # folders with an index of their own
     submodules: set[str]  # those of them that are submodules
     filtered: set[str]  # not in doubt, but git has them as a filter made them, and we do not run it
@@ -56,21 +77,24 @@ def take_git_files(
     keep: Callable[[str], bool],
     wanted: set[str],
     *,
-    cache_file: Path | None = None,
+    keep_new: Callable[[str], bool],
+    cache_folder: Path | None = None,
     state_folder: Path | None = None,
 ) -> GitFiles:
     """Return the files with their content ids; NoGitError if git knows nothing of the folder.
 
     :param wanted: paths that are part of it even if git does not list them.
-    :param cache_file: what is remembered of files that git can't tell about.
+    :param keep_new: as `keep`, of files that git does not track.
+    :param cache_folder: where is remembered what git can't tell.
     """
     listing = _list_with_git(top)
-    if not (listing.indexed or listing.doubtful or listing.nested or listing.filtered):
+    if not (listing.indexed or listing.doubtful or listing.untracked or listing.nested or listing.filtered):
         raise NoGitError  # wholly ignored, e.g. a scratch folder: git would never see an edit there
     files: dict[str, str] = {}
-    cache = StatCache(cache_file)
-    _take_listing(top, "", listing, keep, wanted - listing.indexed.keys() - listing.filtered, files, cache)
-    cache.save(state_folder)
+    caches = _Caches.open(cache_folder)
+    wanted = wanted - listing.indexed.keys() - listing.untracked - listing.filtered
+    _take_listing(top, "", listing, (keep, keep_new), wanted, files, caches)
+    caches.save(state_folder)
     return GitFiles(files, tuple(sorted(listing.submodules)))
 
 
@@ -80,7 +104,7 @@ def take_filtered_files(top: str, *, cache_file: Path, state_folder: Path) -> di
     if not foreign:
         return {}
     listing = _list_with_git(top)
-    paths = listing.filtered | find_filtered(top, foreign, listing.doubtful)
+    paths = listing.filtered | find_filtered(top, foreign, listing.doubtful | listing.untracked)
     cache = StatCache(cache_file)
     files = dict(_hash_with_cache(top, "", sorted(paths), listing.id_length, cache))
     cache.save(state_folder)
@@ -99,26 +123,30 @@ def _take_listing(
     folder: str,
     prefix: str,
     listing: _Listing,
-    keep: Callable[[str], bool],
+    keeps: tuple[Callable[[str], bool], Callable[[str], bool]],
     wanted: set[str],
     files: dict[str, str],
-    cache: StatCache,
+    caches: _Caches,
 ) -> None:
+    keep, keep_new = keeps
     files.update((prefix + path, blob) for path, blob in listing.indexed.items() if keep(prefix + path))
-    doubtful = {path for path in listing.doubtful if keep(prefix + path)} | wanted
-    hashed = _hash_with_git(folder, sorted(doubtful), listing.id_length)
-    files.update((prefix + path, blob) for path, blob in hashed)
-    filtered = sorted(path for path in listing.filtered if keep(prefix + path))
-    hashed = _hash_with_cache(folder, prefix, filtered, listing.id_length, cache)
-    files.update((prefix + path, blob) for path, blob in hashed)
+    untracked = {path for path in listing.untracked if keep_new(prefix + path)}
+    large = dict(_tell_large(folder, untracked))
+    files.update((prefix + path, told) for path, told in large.items())
+    doubtful = {path for path in listing.doubtful if keep(prefix + path)}
+    filtered = {path for path in listing.filtered if keep(prefix + path)}
+    for paths, cache in ((doubtful | wanted | (untracked - large.keys()), caches.changed), (filtered, caches.filtered)):
+        hashed = _hash_with_cache(folder, prefix, sorted(paths), listing.id_length, cache)
+        files.update((prefix + path, blob) for path, blob in hashed)
     for path in listing.nested:
         below = os.path.join(folder, path)
-        _take_listing(below, f"{prefix}{path}/", _list_with_git(below), keep, set(), files, cache)
+        _take_listing(below, f"{prefix}{path}/", _list_with_git(below), keeps, set(), files, caches)
 
 
 def _list_with_git(folder: str) -> _Listing:
     indexed: dict[str, str] = {}
     doubtful: set[str] = set()
+    untracked: set[str] = set()
     nested: set[str] = set()
     submodules: set[str] = set()
     absent: set[str] = set()
@@ -130,8 +158,8 @@ def _list_with_git(folder: str) -> _Listing:
             if rest.endswith("/"):  # a clone; but a worktree is this very project once more, with other work in it
                 if not is_linked_worktree(os.path.join(folder, rest)):
                     nested.add(rest.rstrip("/"))
-            elif rest.endswith(".py"):
-                doubtful.add(rest)
+            else:
+                untracked.add(rest)
             continue
         meta, _, path = rest.partition("\t")
         mode, blob, _stage = meta.split(" ")
@@ -148,15 +176,26 @@ def _list_with_git(folder: str) -> _Listing:
     id_length = max(map(len, indexed.values()), default=40)
     for path in doubtful:
         indexed.pop(path, None)  # modified entries are listed twice, as cached ones first
+    untracked -= find_untracked_outputs(untracked, itertools.chain(indexed, doubtful))
     filtered = find_filtered(folder, foreign_filters(folder), indexed.keys() - absent)
     for path in filtered:
         del indexed[path]
-    return _Listing(indexed, doubtful, nested | submodules, submodules, filtered, id_length)
+    return _Listing(indexed, doubtful, untracked, nested | submodules, submodules, filtered, id_length)
 
 
 def is_repository(folder: str) -> bool:
     """Tell whether a submodule is there. A link in its place is none: it may lead back to where we come from."""
     return os.path.lexists(os.path.join(folder, ".git")) and not os.path.islink(folder)
+
+
+def _tell_large(folder: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for path in paths:
+        try:
+            status = os.lstat(os.path.join(folder, path))
+        except OSError:
+            continue
+        if status.st_size > LARGE:
+            yield path, f"size:{status.st_size}:{status.st_mtime_ns}"
 
 
 def _hash_with_cache(

@@ -1,4 +1,4 @@
-"""Files that the tree does not have: data that git does not track yet, and texts that count as docs."""
+"""Files that the tree may not have: data beside tests whatever it is called, and texts that count as docs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from pathlib import Path
 
 from phase_gate.storage.tree.git import try_git
 from phase_gate.storage.tree.git_files import UNREADABLE, hash_files
+from phase_gate.storage.tree.outputs import is_no_data
 from phase_gate.storage.tree.walk import MAX_LOOKED_AT, refuse_to_walk, walk
-
-#: Outputs of Python, pytest and editors, wherever they lie.
-_NOT_DATA = frozenset({"__pycache__", ".pytest_cache", ".phase-gate", ".hypothesis", ".mypy_cache", ".ruff_cache"})
 
 
 def take_data(
@@ -33,7 +31,7 @@ def take_data(
     else:
         names = sorted(path.relative_to(root).as_posix() for path in _walk_data(root, existing) if path.is_file())
     wanted = [
-        name for name in names if not _is_output(name) and not (root / name).is_relative_to(state_folder) and keep(name)
+        name for name in names if not is_no_data(name) and not (root / name).is_relative_to(state_folder) and keep(name)
     ]
     if listed is not None:
         return hash_files(str(root), wanted)
@@ -51,7 +49,7 @@ def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -
     """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
 
     def is_wanted(name: str) -> bool:
-        return keep(name) and not _is_output(name) and not (root / name).is_relative_to(state_folder)
+        return keep(name) and not is_no_data(name) and not (root / name).is_relative_to(state_folder)
 
     listed = try_git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard")
     if listed is None:
@@ -67,16 +65,6 @@ def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
         if number >= MAX_LOOKED_AT:
             raise refuse_to_walk(str(root), f"{MAX_LOOKED_AT:,} files and folders beside its tests")
         yield path
-
-
-def _is_output(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return (
-        bool(_NOT_DATA & set(path.split("/")))
-        or name.endswith((".pyc", ".pyo", ".swp", ".swo", "~"))
-        or name.startswith((".#", "#"))
-        or name == ".DS_Store"
-    )
 
 
 def _hash_file(file: Path) -> str:

@@ -1,0 +1,111 @@
+"""Which files no verdict is about, although git does not ignore them: outputs of common tools, known by their names.
+
+A name says the same whether git tracks the file or not, so `git add` changes nothing. Python files and pytest's
+configuration are never outputs, whatever they are called; only an environment, which others installed, has them, too.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
+
+_PYTEST_CONFIGURATION = frozenset((*PYTEST_FILES, *PYTEST_SECTIONS))
+
+#: Folders of Python, pytest and their like: no test has its data there, wherever they lie.
+_CACHES = frozenset(
+    (
+        *("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".cache", ".benchmarks"),
+        *(".ipynb_checkpoints", ".phase-gate", "phase-gate-shards"),
+    )
+)
+#: Folders of coverage, editors and agents.
+_TOOLS = frozenset(("htmlcov", ".idea", ".vscode", ".vs", ".fleet", ".claude", ".codex", ".cursor", ".gemini"))
+#: Environments, and what is built: while git tracks nothing in them.
+_ENVIRONMENTS = frozenset((".tox", ".nox", ".venv", "venv", "node_modules", "site-packages", ".eggs"))
+_BUILT = frozenset(("build", "dist", "_build"))
+#: Here a log or a report may be what a test compares with.
+_TEST_FOLDERS = frozenset(("test", "tests"))
+
+#: What interpreters, editors and desktops leave beside a file.
+_LEFTOVERS = re.compile(r".*\.(?:pyc|pyo|swp|swo)|.*~|\.#.*|#.*|\.DS_Store|Thumbs\.db|desktop\.ini", re.S).fullmatch
+#: What coverage and pytest's plugins keep for themselves.
+_RECORDS = re.compile(r"\.coverage(?:\..*)?|.*\.py,cover|\.testmondata.*|\.report\.json|\.dmypy\.json", re.S).fullmatch
+#: Reports and logs.
+_REPORTS = re.compile(
+    r"coverage\.(?:xml|json|lcov)|lcov\.info|junit(?:[-_.].*)?\.xml|TEST-.*\.xml|nosetests\.xml|.*\.log|nohup\.out",
+    re.S,
+).fullmatch
+
+
+def is_source(path: str) -> bool:
+    """Tell whether it is a Python file, or one that may configure pytest."""
+    return path.endswith(".py") or posixpath.basename(path) in _PYTEST_CONFIGURATION
+
+
+def is_output(path: str) -> bool:
+    """Tell whether a file is a tool's output by its name, tracked or not."""
+    folder, _, name = path.rpartition("/")
+    is_in_tools, is_in_tests = _look_at_folder(folder)
+    if not (is_in_tools or _LEFTOVERS(name) or _RECORDS(name) or (not is_in_tests and _REPORTS(name))):
+        return False
+    return not is_source(path)
+
+
+def is_no_data(path: str) -> bool:
+    """Tell whether a file beside tests is nothing that they could use: what is left when pytest or an editor was there.
+
+    A log may well be what a test compares with.
+    """
+    folder, _, name = path.rpartition("/")
+    return not _CACHES.isdisjoint(folder.split("/")) or _LEFTOVERS(name) is not None or _RECORDS(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def _look_at_folder(folder: str) -> tuple[bool, bool]:
+    parts = folder.split("/")
+    is_in_tools = any(part in _CACHES or part in _TOOLS or part.endswith(".egg-info") for part in parts)
+    return is_in_tools, not _TEST_FOLDERS.isdisjoint(parts)
+
+
+def find_untracked_outputs(untracked: Iterable[str], tracked: Iterable[str]) -> set[str]:
+    """Return the files in environments, and in folders of what is built, as long as git tracks nothing in those.
+
+    Of what is built, Python files count: a package may be called `build`.
+    """
+    by_folder: dict[str, list[str]] = {}
+    for path in untracked:
+        by_folder.setdefault(path.rpartition("/")[0], []).append(path)
+    environments = {folder for folder, paths in by_folder.items() if f"{folder}/pyvenv.cfg" in paths}
+    environments |= {folder.removesuffix("/conda-meta") for folder in by_folder if folder.endswith("/conda-meta")}
+    places = {folder: _find_places(folder, environments) for folder in by_folder}
+    if not any(places.values()):
+        return set()
+    known = {above for folder in {path.rpartition("/")[0] for path in tracked} for above in _folders_to(folder)}
+    found: set[str] = set()
+    for folder, kinds in places.items():
+        unknown = [is_environment for place, is_environment in kinds.items() if place not in known]
+        if unknown:
+            found.update(path for path in by_folder[folder] if any(unknown) or not is_source(path))
+    return found
+
+
+def _find_places(folder: str, environments: Collection[str]) -> dict[str, bool]:
+    """Return the folders on the way that are environments, or hold what is built, and whether they are the first."""
+    found = {}
+    for place in _folders_to(folder):
+        name = place.rpartition("/")[2]
+        if place in environments or name in _ENVIRONMENTS:
+            found[place] = True
+        elif name in _BUILT:
+            found[place] = False
+    return found
+
+
+def _folders_to(folder: str) -> list[str]:
+    """Return the folder and all above it, the top itself left out."""
+    parts = folder.split("/") if folder else []
+    return ["/".join(parts[: index + 1]) for index in range(len(parts))]

@@ -1,0 +1,150 @@
+"""Which files do not count although git does not ignore them: by their names, tracked or not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from phase_gate.storage.tree import git_files
+from phase_gate.storage.tree.fingerprint import describe_difference, take_tree
+from phase_gate.storage.tree.git_files import CHANGED_CACHE
+from phase_gate.storage.tree.outputs import find_untracked_outputs, is_output
+from phase_gate.storage.tree.stat_cache import RACY_NS
+from tests.storage.repositories import commit_all, git, posix_only, write, write_project
+
+OUTPUTS = (
+    *(".coverage", ".coverage.host.1.2", "htmlcov/index.html", "coverage.xml", "coverage.json", "coverage.lcov"),
+    *("junit.xml", "junit-3.11.xml", "reports/TEST-a.xml", "app.log", "logs/app.log", "src/app.py,cover"),
+    *(".idea/workspace.xml", ".vscode/settings.json", ".claude/settings.local.json", ".testmondata", ".report.json"),
+    *("__pycache__/a.pyc", ".pytest_cache/v/lastfailed", ".mypy_cache/3.11/a.json", ".hypothesis/examples/a"),
+    *("a.egg-info/PKG-INFO", "src/.app.py.swp", "src/app.py~", ".DS_Store", "tests/.coverage"),
+    "phase-gate-shards/shard.json",
+)
+FILES = (
+    *("data.csv", "src/rates.toml", ".env", "junit.py", "junit.xsd", "coverage.py", ".coveragerc", "catalog", "blog"),
+    # A test may compare with it.
+    *("tests/data/expected.log", "test/coverage.xml"),
+    # No name makes a source, or a setting of pytest's, an output.
+    *(".idea/conftest.py", "htmlcov/code.py", "__pycache__/a.py", ".claude/hooks/look.py", ".vscode/pytest.ini"),
+    "a.egg-info/pyproject.toml",
+)
+
+
+@pytest.mark.parametrize("path", OUTPUTS)
+def test_an_output(path: str) -> None:
+    assert is_output(path)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_that_counts(path: str) -> None:
+    assert not is_output(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "tracked", "counts"),
+    [
+        pytest.param(".venv/lib/a.py", "app.py", False, id="an-environment"),
+        pytest.param("env/lib/a.py", "app.py", False, id="an-environment-by-its-mark"),
+        pytest.param("node_modules/a/package.json", "app.py", False, id="packages-of-another-language"),
+        pytest.param("build/lib/a.json", "app.py", False, id="what-is-built"),
+        pytest.param("build/lib/a.py", "app.py", True, id="python-that-is-built"),
+        pytest.param("src/build/a.json", "src/build/main.py", True, id="a-package-called-build"),
+        pytest.param("src/build/lib/a.json", "src/build/main.py", True, id="deep-in-such-a-package"),
+        pytest.param("src/build/.venv/a.py", "src/build/main.py", False, id="an-environment-in-such-a-package"),
+        pytest.param("venv/a.py", "venv/b.py", True, id="sources-in-a-folder-called-venv"),
+        pytest.param("data/a.csv", "app.py", True, id="any-other-folder"),
+        pytest.param("a.csv", "build/app.py", True, id="the-top"),
+    ],
+)
+def test_folders_that_git_does_not_track(path: str, tracked: str, counts: bool) -> None:
+    assert (path not in find_untracked_outputs([path, "env/pyvenv.cfg"], [tracked])) is counts
+
+
+# --- with real repositories
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = write_project(tmp_path / "repo")
+    git(folder, "init", "-q")
+    commit_all(folder)
+    return folder
+
+
+@pytest.mark.processes
+def test_outputs_change_nothing_written_staged_or_committed(repo: Path) -> None:
+    before = take_tree(repo)
+    for path in OUTPUTS:
+        write(repo / path, "1")
+    assert describe_difference(before.files, take_tree(repo).files).added == ()
+    git(repo, "add", "-A", "-f")
+    assert take_tree(repo) == before
+    for path in OUTPUTS:
+        write(repo / path, "2")
+    assert take_tree(repo) == before
+
+
+@pytest.mark.processes
+def test_reports_that_options_name(repo: Path) -> None:
+    reports = ("out/../report.xml", "results/", "src/", "report.xml")
+    before = take_tree(repo, reports=reports)
+    for path in ("report.xml", "results/a.json", "results/deep/b.json"):
+        write(repo / path, "1")
+    assert take_tree(repo, reports=reports) == before
+    commit_all(repo)
+    assert take_tree(repo, reports=reports) == before
+    write(repo / "src/app.py", "a = 1\n")
+    assert take_tree(repo, reports=("src/app.py", *reports)) != before, "an option hides no source"
+
+
+@pytest.mark.processes
+def test_without_git_it_is_sources_and_configuration(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    before = take_tree(tmp_path)
+    write(tmp_path / "data.csv", "1")
+    assert take_tree(tmp_path) == before
+    write(tmp_path / "settings.toml", "a = 1")
+    assert take_tree(tmp_path) != before
+
+
+# --- what it costs
+
+
+@posix_only
+@pytest.mark.processes
+def test_what_git_does_not_track_is_read_once(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_git: Callable[[str], Path]
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    for number in range(30):
+        write(repo / f"data/{number}.csv", str(number))
+    write(repo / "src/app.py", "a = 1\n")
+    later = time.time_ns() + RACY_NS
+    monkeypatch.setattr("phase_gate.storage.tree.stat_cache._now_ns", lambda: later)
+    calls = fake_git('exec "$REAL" "$@"')
+
+    def take() -> tuple[str, int]:
+        write(calls, "")
+        tree = take_tree(repo, state_folder=state, cache_file=state / "cache" / "tree.json")
+        return tree.digest, calls.read_text().count("hash-object")
+
+    first, hashed = take()
+    assert hashed == 1, "all of them at once"
+    assert take() == (first, 0)
+    assert len(json.loads((state / "cache" / CHANGED_CACHE).read_bytes())["files"]) == 31
+    write(repo / "data/7.csv", "8")
+    assert take()[1] == 1
+
+
+@pytest.mark.processes
+def test_a_large_file_is_told_by_size_and_time(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_files, "LARGE", 10)
+    file = write(repo / "model.bin", b"x" * 11)
+    assert take_tree(repo).files["model.bin"] == f"size:11:{file.stat().st_mtime_ns}"
+    write(repo / "small.bin", b"x" * 10)
+    assert len(take_tree(repo).files["small.bin"]) == 40
