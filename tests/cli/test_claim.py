@@ -115,8 +115,8 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
     code, found = claim(green, SURE)
     row = next(each for each in found["indicator_rows"] if each["name"] == "tests pass")
     assert (code, row["present"]) == (10, None)
-    assert row["detail"] == "unknown: files have changed since the last run: calc.py"
-    assert found["reason"] == "files have changed since the last run: calc.py: run the tests"
+    assert row["detail"] == "unknown: files have changed since the last run (calc.py)"
+    assert found["reason"] == "files have changed since the last run (calc.py): run the tests"
 
 
 @pytest.mark.parametrize(

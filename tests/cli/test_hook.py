@@ -193,7 +193,7 @@ def test_until(begin: Begin, hook: Hook, story: str, expected: str) -> None:
 def test_files_that_changed_since_are_not_tested(begin: Begin, hook: Hook) -> None:
     desk = begin("green-exited")
     desk.edit_source()
-    assert stop(desk, hook) == ("block", "files have changed since the last run: calc.py")
+    assert stop(desk, hook) == ("block", "files have changed since the last run (calc.py)")
 
 
 def test_a_run_that_is_going_on(begin: Begin, hook: Hook) -> None:

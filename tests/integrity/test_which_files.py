@@ -140,13 +140,13 @@ def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Sample) -> None:
     assert stale.has("nobody has tested them (data.csv)", "if a tool writes data.csv, name it in .gitignore")
     checked = once.gate("check")
     assert checked.code == 10
-    assert checked.has("files have changed since the last run: data.csv", ".gitignore")
+    assert checked.has("files have changed since the last run (data.csv)", ".gitignore")
     assert once.pytest("--phase=green").code == 1, "the test that reads it fails"
 
 
 def test_many_files_are_counted_not_named(once: Sample) -> None:
     once.write({f"{name}.txt": "" for name in "abcdef"})
-    assert once.gate("check").has("files have changed since the last run: a.txt, b.txt, c.txt and 3 more")
+    assert once.gate("check").has("files have changed since the last run (a.txt, b.txt, c.txt and 3 more)")
 
 
 def test_without_what_the_last_run_left_nothing_is_named(once: Sample) -> None:

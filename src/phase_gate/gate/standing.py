@@ -139,7 +139,7 @@ def name_changed(changed: Sequence[str]) -> str:
 def say_changed(changed: Sequence[str]) -> str:
     """Return that the last verdict speaks of other files, and of which."""
     names = name_changed(changed)
-    return "files have changed since the last run" + (f": {names}" if names else "")
+    return "files have changed since the last run" + (f" ({names})" if names else "")
 
 
 def hint_at_outputs(changed: Sequence[str]) -> str:
