@@ -129,6 +129,23 @@ def test_a_person_can_be_called_at_any_time(begin: Begin, happens: Callable[[Des
     assert desk.error("signal", "--reason", "done")[:2] == (13, "stale-signal"), "and nothing else becomes possible"
 
 
+@pytest.mark.parametrize(
+    ("waiting", "is_kept"),
+    [
+        pytest.param("exit_signal: true\n", False, id="done-is-spent-with-it"),
+        pytest.param("exit_signal: false\n", False, id="so-is-a-veto"),
+        pytest.param("exit_signal: maybe\n", True, id="a-malformed-one-waits-for-its-author"),
+    ],
+)
+def test_a_call_wins_over_what_waits(begin: Begin, waiting: str, is_kept: bool) -> None:
+    desk = begin("green")
+    desk.edit_source()
+    (desk.folder / "exit-signal.yaml").write_text(waiting)
+    evaluation = desk.json("signal", "--blocked", "--reason", "no access")
+    assert (evaluation["status"], evaluation["reason"]) == ("needs-person", "needs a person (blocked): no access")
+    assert (desk.folder / "exit-signal.yaml").exists() is is_kept
+
+
 def test_a_call_stands_until_something_runs(begin: Begin) -> None:
     desk = begin("green")
     assert desk.gate("signal", "--blocked", "--reason", "no access").code == 10

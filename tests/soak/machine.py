@@ -302,7 +302,7 @@ class GateMachine(RuleBasedStateMachine):
                 highest[state.cycle, entries] = event.data["iteration"]
             elif event.kind == "evaluated":
                 verdict = event.data["evaluation"]
-                highest[state.cycle, entries] = max(highest.get((state.cycle, entries), 0), verdict["iteration"])
+                highest[state.cycle, entries] = max(highest.get((state.cycle, entries), 0), verdict["iteration"] or 0)
                 both = verdict["gate_1"]["satisfied"] and verdict["gate_2"]["satisfied"]
                 is_open = verdict["breaker"]["state"] == "open"
                 assert verdict["can_exit"] == (both and not is_open), "both gates, in this iteration"

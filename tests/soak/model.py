@@ -193,13 +193,25 @@ class Model:
     def signal(self, answer: str) -> int:
         if self.phase is None or (self.exited and answer == "done"):
             return NOT_ALLOWED
-        if self.phase == "DOCUMENT" and self.measured_green is None:
+        needs_no_run = self.phase == "DOCUMENT" and self.measured_green is None
+        is_past = not needs_no_run and (self.measured_green is None or self.ran_since or self.tree != self.left)
+        if answer == "blocked" and (is_past or self.exited):
+            return self.call_person()
+        if needs_no_run:
             self.iteration += 1
             self.judge(self.strictest(answer), gate_1=False, without_run=True)
             return CLOSED
-        if self.measured_green is None or self.ran_since or self.tree != self.left:
+        if is_past:
             return NOT_ALLOWED
         return OPEN if self.judge(self.strictest(answer), gate_1=self.gate_1()).can_exit else CLOSED
+
+    def call_person(self) -> int:
+        """Say at any time that a person is needed: it opens nothing, and takes no exit back."""
+        assert self.phase is not None
+        self.verdict, self.is_stale = Verdict(self.phase, gate_1=False, can_exit=False, without_run=True), False
+        self.spent += 1
+        self.waiting = None
+        return CLOSED
 
     def withdraw(self) -> int:
         if self.waiting is None:

@@ -83,7 +83,8 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
         if given.calls_person and (stale or state.exited):
             # It opens nothing, so nothing has to be tested for it: an agent that can't go on may always say so.
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
-            reading = reading if reading.calls_person else replace(given, file=reading.file)
+            if not reading.calls_person:
+                reading = replace(given, file="" if reading.answer == "malformed" else reading.file)
             evaluation = evaluate_call(state, workflow, phase, reading, why=stale, at=change.at, root=str(project.root))
         elif needs_no_run:
             reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
@@ -122,7 +123,7 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
                 look=look_for(locked),
             )
         )
-    if reading.answer != "malformed":
+    if waiting is None or not waiting.is_malformed:
         remove_signal_file(store.signal_file)
     return evaluation, task.after(change)
 
@@ -174,7 +175,7 @@ def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: i
     if waiting is None:
         return ABSENT
     if waiting.signal is None:
-        answer: Literal["refused", "malformed"] = "refused" if waiting.contradicts else "malformed"
+        answer: Literal["refused", "malformed"] = "malformed" if waiting.is_malformed else "refused"
         return Reading(answer=answer, problem=waiting.problem, file=waiting.identity)
     reading = read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
     return replace(reading, file=waiting.identity)

@@ -39,6 +39,10 @@ class SignalFile(Value):
     #: True if it could not even be read: nothing is known of it, and it is left alone.
     is_unreadable: bool = False
 
+    @property
+    def is_malformed(self) -> bool:
+        return self.signal is None and not self.contradicts
+
 
 def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | None:
     """Return what stands there, None if nothing does. Never raises for what is in it.
