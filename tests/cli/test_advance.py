@@ -38,6 +38,17 @@ def test_a_phase_without_tests_is_evaluated_each_time(begin: Begin) -> None:
     assert desk.json("status")["iteration"] == 2
 
 
+@pytest.mark.parametrize("words", [("advance",), ("signal", "--reason", "written")], ids=lambda words: words[0])
+def test_a_lost_run_is_past_once_the_phase_is_judged_again(begin: Begin, words: tuple[str, ...]) -> None:
+    desk = begin("notes")
+    desk.lose_run()
+    assert desk.json("status")["status"] == "stale"
+    desk.gate(*words)
+    status = desk.json("status")
+    assert (status["open_runs"], status["status"]) == ([], "waiting" if words == ("advance",) else "open")
+    assert [run["kind"] for run in desk.json("history")["runs"]][-1] == "lost"
+
+
 def test_a_waiting_signal_is_read_and_spent(begin: Begin) -> None:
     desk = begin("notes")
     desk.gate("signal", "--next", "--reason", "written", "--by", "ann")

@@ -36,9 +36,10 @@ def run(call: Call) -> Answer:
     require_task(task)
     measured, remembered = measure_now(task), remember_next(task)
     with task.transaction() as change:
+        store.refuse_while_running(change.opened.state)
+        store.close_lost(change)
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"
-        store.refuse_while_running(change.opened.state)
         if state.is_stuck:
             raise stuck_error(state)
         if state.phase == DONE:

@@ -228,12 +228,9 @@ class RecordedRun:
         return self._exit_memory
 
     def _report_lost(self, change: Transaction) -> None:
-        for lost in self.store.lost_runs(change.state):
-            run = change.state.open_run(lost)
-            began = "" if run is None else f", which began at {run.at},"
-            change.record(Event(kind="run-lost", data={"run": lost}))
-            self.store.forget_mark(lost)  # it counts for nothing anyway
-            self.warnings.append(f"run {lost[:8]}{began} was lost: it never ended, so the streak starts anew")
+        for run in self.store.close_lost(change):
+            began = f"run {run.id[:8]}, which began at {run.at},"
+            self.warnings.append(f"{began} was lost: it never ended, so the streak starts anew")
 
     def _report_forked(self, change: Transaction) -> None:
         for event in change.events:

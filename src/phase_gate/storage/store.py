@@ -18,7 +18,7 @@ from typing import Any
 from phase_gate.errors import NotAllowedError, StorageError, TamperedError, TaskNameError
 from phase_gate.gate.codec import state_to_json
 from phase_gate.gate.events import apply
-from phase_gate.gate.state import SCHEMA, Event, State
+from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
     REAL,
@@ -174,6 +174,14 @@ class TaskStore:
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free: they will never end."""
         return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
+
+    def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
+        """Record that the open runs which will never end are lost; return them."""
+        lost = tuple(run for run in map(change.state.open_run, self.lost_runs(change.state)) if run is not None)
+        for run in lost:
+            change.record(Event(kind="run-lost", data={"run": run.id}))
+            self.forget_mark(run.id)  # it counts for nothing anyway
+        return lost
 
     def refuse_while_running(self, state: State) -> None:
         """Refuse to speak about a run that has not ended."""
