@@ -132,7 +132,10 @@ def test_honest_commands_are_left_alone(verify: str) -> None:
     assert lint_command(task(verify)) == ()
 
 
-@pytest.mark.parametrize("verify", ["tsc --noEmit && npm test", "A=1 pytest tests/a.py", "! grep -q TODO a"])
+@pytest.mark.parametrize(
+    "verify",
+    ["A=1 pytest tests/a.py", "! grep -q TODO a", "cd web && npm test", "pytest a.py && CI=1 npm test", "a $X && b"],
+)
 def test_signs_for_a_shell_need_one(verify: str) -> None:
     assert "needs-shell" in slugs(verify, shell=False)
     assert "needs-shell" not in slugs(verify)
@@ -184,14 +187,23 @@ def test_what_no_shell_reads_is_refused(verify: str) -> None:
 
 def test_the_messages_name_what_to_do() -> None:
     assert [each.text for each in lint_command(task("pytest tests/a.py || true"))] == [
-        "'||' is more than one command or an && list: put it into a script, and run that"
+        "'||' is more than one command or an && list, and a failure could get lost in it"
     ]
     assert [each.text for each in lint_command(task("exit 0"))] == [
         "`exit 0` ends the same whatever the code does: name a test, or another check"
     ]
-    assert [each.text for each in lint_command(task("a && b", shell=False))] == [
-        "'&&' is for a shell: have one run it, or write one plain command"
-    ]
+    (opinion,) = lint_command(task("cd web && npm test -- a", shell=False))
+    assert opinion.text == "'cd' is for a shell, and none runs it"
+    for way in ("sh check.sh", "shell: true", '<verify shell="true">'):
+        assert way in opinion.remedy
+    (opinion,) = lint_command(task("pytest tests/a.py | tail", shell=False))
+    assert "sh check.sh" in opinion.remedy
+    assert "shell: true" not in opinion.remedy, "that would be refused as well"
+
+
+def test_an_and_list_needs_no_shell() -> None:
+    assert lint_command(task("tsc --noEmit && npm test -- planner", shell=False)) == ()
+    assert slugs("ls && echo done", shell=False) == ["proves-nothing"]
 
 
 @pytest.mark.parametrize(("slug", "example"), [(slug, each) for slug, rule in RULES.items() for each in rule.examples])

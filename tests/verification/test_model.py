@@ -19,7 +19,7 @@ from phase_gate.verification.show import progress_bar
 from phase_gate.verification.spec import TaskSpec
 from tests.verification.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken, task
 
-#: What the document draws, with the ways to and from BLOCKED, and to SKIPPED.
+#: What the document draws, with the ways to and from BLOCKED, to SKIPPED, and back from APPROVED before its commit.
 DRAWN = {
     ("PENDING", "EXECUTING"),
     ("EXECUTING", "VERIFYING"),
@@ -32,6 +32,7 @@ DRAWN = {
     ("REJECTED", "EXECUTING"),
     ("EXECUTING", "BLOCKED"),
     ("BLOCKED", "EXECUTING"),
+    ("APPROVED", "REJECTED"),
     *((status, "SKIPPED") for status in Status if status not in ("APPROVED", "SKIPPED")),
 }
 

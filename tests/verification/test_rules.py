@@ -135,7 +135,7 @@ def test_the_table_of_retries_is_the_documents() -> None:
 @pytest.mark.parametrize(
     ("kind", "tree", "is_refused"),
     [
-        pytest.param(X, "T", True, id="execution-on-the-same-files"),
+        pytest.param(X, "T", False, id="execution-on-the-same-files"),
         pytest.param(V, "T", True, id="verify-on-the-same-files"),
         pytest.param(R, "T", True, id="rejection-on-the-same-files"),
         pytest.param(M, "T", False, id="malformed-on-the-same-files"),
@@ -149,8 +149,15 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
     if not is_refused:
         refuse_unchanged(verification, tree)
         return
-    with pytest.raises(NotAllowedError, match="no file has changed"):
+    with pytest.raises(NotAllowedError, match="no file has changed") as caught:
         refuse_unchanged(verification, tree)
+    assert "phase-gate verify resume --task task-3-create-plannerid" in caught.value.remedy
+    refuse_unchanged(replace(verification, resumed_at=at(30)), tree)
+
+
+def test_a_verify_command_that_never_started_is_run_again_on_the_same_files() -> None:
+    verification = task(taken(), began(), reported(), failed(V, step=2, started=False))
+    refuse_unchanged(verification, "T")
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])

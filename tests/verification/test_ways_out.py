@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from tests.conformance.verifying import Gate
-from tests.support import Sample
+from tests.conformance.verifying import RIGHT, TASK, WRONG, Gate, python
+from tests.support import Ran, Sample
+
+PERSON = ("--reason", "the registry is back", "--by", "mara")
 
 
 @pytest.fixture
@@ -22,3 +26,294 @@ def test_git_sees_nothing_of_the_state_folder(gate: Gate) -> None:
     gate.start()
     assert (gate.root / ".phase-gate" / "STATE.md").exists()
     assert gate.sample.git("status", "--porcelain") == ""
+
+
+# --- a verify program that is not there
+
+
+@pytest.mark.parametrize(
+    "verify",
+    [
+        pytest.param("no-such-program --run planner", id="alone"),
+        pytest.param(f"{python('check.py')} && no-such-program planner", id="second-step"),
+        pytest.param("/no/such/place/check planner", id="absolute"),
+    ],
+)
+def test_a_program_that_is_not_there_is_refused_at_the_start(gate: Gate, verify: str) -> None:
+    ran = gate.start(verify=verify)
+    assert ran.code == 13
+    assert ran.has("there is no program", "install it")
+    assert gate.json("verify", "status")["tasks"] == []
+
+
+def test_a_program_that_the_task_makes_is_not_missed_and_fails_where_it_never_came(gate: Gate) -> None:
+    gate.start(verify="./check.sh", files=["check.sh"])
+    for number in (1, 2, 3):
+        assert gate.executor().code == 0, "it may have been mended outside of the files"
+        ran = gate.verify()
+        assert ran.code == (10 if number < 3 else 12)
+        assert ran.has("VERIFY_FAILURE: `./check.sh` could not be started: No such file or directory")
+    assert gate.failures == ["VERIFY_FAILURE"] * 3
+    assert ran.has("Next     phase-gate verify resume --reason")
+
+
+def test_a_program_that_came_later_is_run(gate: Gate) -> None:
+    gate.start(verify="./check.sh", files=["check.sh"])
+    gate.executor()
+    assert gate.verify().code == 10
+    gate.sample.write({"check.sh": f"#!/bin/sh\nexec {python('check.py')}\n"})
+    os.chmod(gate.root / "check.sh", 0o755)
+    gate.executor()
+    assert gate.verify().code == 0
+
+
+# --- a file that the task does not list
+
+
+def stray(gate: Gate) -> Ran:
+    """A task that waits for its verify command, with a file changed that it does not list."""
+    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "notes.txt": "1\n", "planner.py": WRONG})
+    gate.sample.commit_all()
+    gate.start()
+    gate.sample.write({"planner.py": RIGHT, "notes.txt": "2\n"})
+    return gate.executor()
+
+
+def test_an_unlisted_file_is_said_with_both_ways_out(gate: Gate) -> None:
+    for ran in (stray(gate), gate.verify()):
+        assert ran.has(
+            "files-listed: 1 file(s) changed that the task does not list (notes.txt)",
+            f"phase-gate waive files-listed --task {TASK} --reason",
+            "phase-gate verify start --task-file FILE --reason",
+        )
+    assert gate.state == "VERIFYING"
+
+
+def test_a_person_waives_an_unlisted_file(gate: Gate) -> None:
+    stray(gate)
+    gate.sample.write({"notes.txt": "3\n"})
+    assert gate.verify().code == 10
+    waived = gate.call("waive", "files-listed", "--task", TASK, "--reason", "it belongs to it", "--by", "mara")
+    assert waived.code == 0
+    assert waived.has(f"next: phase-gate verify status --task {TASK}")
+    assert gate.verify().code == 0
+    assert gate.review().code == 0
+
+
+def test_a_waiver_covers_no_other_file(gate: Gate) -> None:
+    stray(gate)
+    assert gate.call("waive", "files-listed", "--task", TASK, "--reason", "it is", "--by", "mara").code == 0
+    gate.sample.write({"more.py": "x = 1\n"})
+    ran = gate.verify()
+    assert ran.code == 10
+    assert ran.has("more.py")
+
+
+def test_a_person_lists_the_file_in_the_middle_of_the_attempt(gate: Gate) -> None:
+    stray(gate)
+    listed = {"files": ["planner.py", "notes.txt"]}
+    assert gate.start(**listed).code == 2, "without a reason"
+    assert gate.start("--reason", "it belongs to it", "--by", "mara", **listed).code == 0
+    assert gate.state == "VERIFYING"
+    assert gate.verify().code == 0
+    assert gate.review().code == 0
+
+
+def test_a_list_that_changes_under_review_is_verified_anew(gate: Gate) -> None:
+    gate.reviewing()
+    assert gate.start("--reason", "more", "--by", "mara", files=["planner.py", "notes.txt"]).code == 0
+    assert gate.state == "REJECTED"
+    assert gate.status()["previous_failures"][-1]["counts"] is False
+    assert gate.executor().code == 0
+    assert gate.verify().code == 0
+    assert gate.review().code == 0
+
+
+def test_another_verify_command_is_no_other_list_of_files(gate: Gate) -> None:
+    gate.start()
+    gate.executor()
+    ran = gate.start("--reason", "more", "--by", "mara", verify=python("check.py planner"))
+    assert ran.code == 13
+    assert ran.has(f"phase-gate verify abandon --task {TASK} --reason")
+    assert gate.call("verify", "abandon", "--task", TASK, "--reason", "another command").code == 0
+    assert gate.start("--reason", "more", "--by", "mara", verify=python("check.py planner")).code == 0
+
+
+# --- mended outside of the files
+
+
+def test_an_execution_failure_may_be_mended_outside_of_the_files(gate: Gate) -> None:
+    gate.start()
+    gate.executor(gate.result("failure"))
+    assert gate.executor().code == 0
+
+
+def test_a_person_says_that_something_else_was_mended(gate: Gate) -> None:
+    gate.start(verify=python('-c \'import os, check; assert os.path.exists("/dev/null/x") or os.environ["UP"]\''))
+    gate.executor()
+    assert gate.verify().code == 10
+    refused = gate.executor()
+    assert refused.code == 13
+    assert refused.has("no file has changed", f"phase-gate verify resume --task {TASK} --reason")
+    assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
+    gate.sample.environment.setenv("UP", "1")
+    assert gate.executor().code == 0
+    assert gate.verify().code == 0
+    assert gate.call("verify", "resume", "--task", TASK, *PERSON).has("does not wait for a person")
+
+
+# --- an attempt that is ended on purpose
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2], ids=["EXECUTING", "VERIFYING", "REVIEWING"])
+def test_an_attempt_can_be_abandoned_and_begins_anew(gate: Gate, steps: int) -> None:
+    gate.start()
+    for step in (gate.executor, gate.verify)[:steps]:
+        assert step().code == 0
+    assert gate.call("verify", "abandon", "--task", TASK).code == 2, "without a reason"
+    ran = gate.call("verify", "abandon", "--task", TASK, "--reason", "the plan has changed")
+    assert ran.code == 0
+    (failure,) = gate.status()["previous_failures"]
+    assert (failure["counts"], "the plan has changed" in failure["error"]) == (False, True)
+    assert gate.call("verify", "feedback").has("the plan has changed")
+    for step in (gate.executor, gate.verify, gate.review):
+        assert step().code == 0
+    assert gate.status()["attempt"] == 2
+
+
+def test_an_approved_task_whose_commit_a_hook_changed_can_be_abandoned(gate: Gate) -> None:
+    gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": WRONG})
+    gate.sample.commit_all()
+    for key in ("user.name", "user.email"):
+        gate.sample.git("config", key, "dev@example.org")
+    hook = gate.root / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho '# formatted' >> planner.py\ngit add planner.py\n", encoding="utf-8")
+    hook.chmod(0o755)
+    gate.start()
+    gate.sample.write(planner=RIGHT)
+    for step in (gate.executor, gate.verify, gate.review):
+        assert step().code == 0
+    refused = gate.call("verify", "commit")
+    assert refused.code != 0
+    assert refused.has("a hook of git changed what was approved", f"phase-gate verify abandon --task {TASK} --reason")
+    assert gate.call("verify", "abandon", "--task", TASK, "--reason", "the hook formats it").code == 0
+    assert gate.state == "REJECTED"
+    hook.unlink()
+    for step in (gate.executor, gate.verify, gate.review):
+        assert step().code == 0
+    assert gate.call("verify", "commit").code == 0
+    late = gate.call("verify", "abandon", "--task", TASK, "--reason", "never mind")
+    assert late.code == 13
+    assert late.has("was committed as")
+
+
+def test_what_does_not_go_on_can_not_be_abandoned(gate: Gate) -> None:
+    gate.start()
+    gate.executor(gate.result("failure"))
+    ran = gate.call("verify", "abandon", "--task", TASK, "--reason", "never mind")
+    assert ran.code == 13
+    assert ran.has("no attempt of", f"phase-gate verify feedback --task {TASK}")
+
+
+# --- what is said
+
+
+def test_a_malformed_verdict_is_told_with_its_line(gate: Gate) -> None:
+    gate.reviewing()
+    ran = gate.review("verdict: LGTM\nconfidence: HIGH\n")
+    assert ran.code == 10
+    assert ran.has(
+        "Verdict  MALFORMED: verdict.yaml:1:10: verdict can't be 'LGTM'; use one of: APPROVED, REJECTED",
+        "phase-gate workflow schema verdict",
+        f"phase-gate verify review FILE --by NAME --task {TASK}",
+    )
+    assert gate.review().code == 0
+
+
+def test_the_feedback_keeps_the_exit_code_when_the_next_attempt_begins(gate: Gate) -> None:
+    gate.sample.write(planner=WRONG)
+    gate.start()
+    gate.executor()
+    gate.verify()
+    assert gate.call("verify", "start", "--task", TASK).code == 0
+    assert gate.call("verify", "feedback", "--task", TASK).has("Exit code: 1")
+
+
+def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
+    gate.sample.write({"first.py": "print('first', flush=True)\n", "planner.py": WRONG})
+    gate.start(verify=" && ".join(map(python, ("first.py", "check.py", '-c \'open("last", "w")\''))))
+    gate.executor()
+    ran = gate.verify()
+    assert ran.code == 10
+    assert ran.has("check.py` (step 2 of 3) ended with 1")
+    assert not (gate.root / "last").exists()
+    gate.sample.write(planner=RIGHT)
+    gate.executor()
+    assert gate.verify().code == 0
+    output = gate.json("verify", "result", "--task", TASK)["gate_result"]["verify"]["output"]
+    assert output.splitlines() == ["first", "5 tests passed"]
+    assert (gate.root / "last").exists()
+
+
+@pytest.mark.parametrize(
+    ("verify", "ways"),
+    [
+        ("cd src && make check", ("sh check.sh", "shell: true", '<verify shell="true">')),
+        ("make check | tail", ("sh check.sh",)),
+    ],
+)
+def test_what_needs_a_shell_is_told_where_to_put_it(gate: Gate, verify: str, ways: tuple[str, ...]) -> None:
+    ran = gate.start(verify=verify)
+    assert ran.code == 13
+    assert ran.has(*ways)
+
+
+# --- lists
+
+
+def two(gate: Gate, **second: object) -> list[dict[str, object]]:
+    return [
+        gate.task(name="Task 1: First", files=["first.py"], depends_on=["Task 2: Second"]),
+        gate.task(name="Task 2: Second", files=["planner.py"], **second),
+    ]
+
+
+def test_start_takes_the_next_task_whose_dependencies_are_finished(gate: Gate) -> None:
+    assert gate.call("verify", "start").has("there is no task yet", "phase-gate verify start --task-file FILE")
+    assert gate.start(document=two(gate)).has("next: phase-gate verify start")
+    assert gate.call("verify", "start").has("Task 2: Second (task-2-second), attempt 1")
+    refused = gate.call("verify", "start")
+    assert refused.code == 13
+    assert refused.has("phase-gate verify status --task task-2-second")
+    assert gate.executor(gate.result(task_name="Task 2: Second")).code == 0
+    gate.verify()
+    assert gate.review(gate.verdict(task_name="Task 2: Second")).code == 0
+    assert gate.call("verify", "start").has("Task 1: First (task-1-first), attempt 1")
+
+
+def test_a_task_that_depends_on_another_says_which_to_begin(gate: Gate) -> None:
+    gate.start(document=two(gate))
+    ran = gate.call("verify", "start", "--task", "Task 1")
+    assert ran.code == 13
+    assert ran.has("phase-gate verify start --task task-2-second")
+
+
+def test_a_list_without_waves_halts_and_goes_on(gate: Gate) -> None:
+    names = [f"Task {number}: Part" for number in range(1, 5)]
+    tasks = [gate.task(name=name, files=[f"part_{number}.py"]) for number, name in enumerate(names)]
+    assert gate.start(document=tasks).code == 0
+    ended = [gate.executor(gate.result("failure", task_name=name)) for name in names[:3]]
+    assert [ran.code for ran in ended] == [10, 10, 12]
+    assert ended[-1].has("Level    3: the list is halted", "Next     phase-gate verify resume --reason")
+    assert gate.call("verify", "start").has("phase-gate verify resume --reason")
+    assert gate.call("verify", "status").has("next: phase-gate verify resume --reason")
+    assert gate.call("verify", "resume", *PERSON).has("the list goes on, by mara")
+    assert gate.executor(gate.result(task_name=names[3])).code == 0
+    assert gate.call("verify", "resume", *PERSON).has("is not halted")
+
+
+def test_a_blocked_task_sends_to_what_blocks_it(gate: Gate) -> None:
+    gate.start(document=[gate.task(), gate.task(name="Task 2: Second", files=["second.py"])])
+    blocked = gate.result("blocked", blocked_by="Task 2: Second")
+    assert gate.executor(blocked).code == 12
+    assert gate.call("verify", "feedback").has("queue it first", "next: phase-gate verify start --task task-2-second")

@@ -27,11 +27,11 @@ def force(call: Call) -> Answer:
     )
 
 
-def _named(call: Call, question: str = "which task?", remedy: str = "add --task NAME") -> TaskSession:
+def _named(call: Call) -> TaskSession:
     board = open_board(call)
     task = board.named()
     if task is None:
-        raise UsageError(question, remedy=remedy)
+        raise UsageError("which task?", remedy="add --task NAME")
     return board.session(task)
 
 
@@ -44,10 +44,14 @@ def _answer_override(done: Overridden) -> Answer:
 
 def resume(call: Call) -> Answer:
     given = call.arguments
-    if given.wave is not None:
-        resumed = resume_wave(open_board(call), given.wave, call.person())
-        rows = (f"wave {given.wave} goes on, by {given.by}: {given.reason}", "  next: phase-gate verify status")
-        document = {"wave": given.wave, "resumed": list(resumed), "by": given.by, "reason": given.reason}
+    board = open_board(call)
+    task = board.named()
+    if given.wave is not None or task is None:
+        wave = given.wave or ""
+        resumed = resume_wave(board, wave, call.person())
+        shown = f"wave {wave}" if wave else "the list"
+        rows = (f"{shown} goes on, by {given.by}: {given.reason}", "  next: phase-gate verify status")
+        document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
         return Answer(text=show_rows(rows), document=document)
-    status = resume_task(_named(call, "resume what?", "--task NAME, or --wave NAME"), call.person())
+    status = resume_task(board.session(task), call.person())
     return answer_status(status, more={"resumed_by": given.by, "reason": given.reason})

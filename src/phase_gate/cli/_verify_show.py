@@ -19,7 +19,7 @@ from phase_gate.verification.feedback import find_dependency
 from phase_gate.verification.model import FINISHED, Status, Verification
 from phase_gate.verification.overview import state_file
 from phase_gate.verification.result import evidence_chain, gate_result, is_complete
-from phase_gate.verification.rules import late
+from phase_gate.verification.rules import late, resume_command
 from phase_gate.verification.show import failure_rows, stats_rows, step_rows, task_rows
 from phase_gate.verification.stats import failures_to_json, stats_to_json
 from phase_gate.visible import show_rows
@@ -39,9 +39,8 @@ def status(call: Call) -> Answer:
         )
     rows = [*task_rows(overview.rows), "", *stats_rows(overview)]
     rows += _audits(board)
-    following = overview.current or next((row for row in overview.rows if row.status not in FINISHED), None)
-    if following is not None:
-        rows.append(f"  next: phase-gate verify status --task {following.task}")
+    if overview.next_command:
+        rows.append(f"  next: {overview.next_command}")
     document = {
         "tasks": [spell_out(row) for row in overview.rows],
         "gate_stats": stats_to_json(overview),
@@ -134,8 +133,24 @@ def feedback(call: Call) -> Answer:
         return Answer(text=text, document=document)
     if not text:
         return Answer(text=f"{session.task}: there is nothing to mend", document=document)
-    following = f"phase-gate verify executor FILE --task {session.task}"
-    return Answer(text=f"{text}\n\n  next: {following}", document=document)
+    return Answer(text=f"{text}\n\n  next: {_after(session, verification, board)}", document=document)
+
+
+def _after(session: TaskSession, verification: Verification, board: TaskBoard) -> str:
+    """Return what to type when the feedback was read."""
+    escalation = session.status(verification).escalation
+    if escalation.level > 2:
+        return resume_command(verification.spec.wave)
+    if escalation.level == 2:
+        return f'phase-gate verify resume --task {session.task} --reason "..." --by NAME'
+    if verification.status is Status.BLOCKED:
+        row = board.overview.row(find_dependency(verification, board.overview).task)
+        if row is not None and row.status not in FINISHED:
+            act = "start" if row.status is Status.PENDING else "status"
+            return f"phase-gate verify {act} --task {row.task}"
+    if verification.status is Status.REVIEWING:
+        return f"phase-gate verify review FILE --by NAME --task {session.task}"
+    return f"phase-gate verify executor FILE --task {session.task}"
 
 
 def _changed_since(session: TaskSession, verification: Verification) -> list[str]:

@@ -16,7 +16,7 @@ from phase_gate.gate.evaluation import evaluation_to_json
 from phase_gate.project import Project, who_am_i
 from phase_gate.verification.board import Attachment, TaskBoard, TaskStatus
 from phase_gate.verification.judging import advise_task
-from phase_gate.verification.model import NOT_PASSED, Status
+from phase_gate.verification.model import IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.verification.show import step_rows
 from phase_gate.visible import show_rows
 
@@ -39,13 +39,11 @@ def open_board(call: Call) -> TaskBoard:
 
 
 def start(call: Call) -> Answer:
-    from phase_gate.verification.start import StartOptions, begin, choose_specs, take_tasks
+    from phase_gate.verification.start import StartOptions, begin, choose_specs, find_next, take_tasks
 
     given, board = call.arguments, open_board(call)
     if given.task_file is None:
-        if not given.task:
-            raise UsageError("which task?", remedy="phase-gate verify start --task-file FILE, or --task NAME")
-        return answer_status(begin(board.session(board.find(given.task))))
+        return answer_status(begin(board.session(board.named() or find_next(board))))
     from phase_gate.verification.task_files import read_task_file
 
     specs = choose_specs(
@@ -76,7 +74,7 @@ def _answer_taken(taken: Sequence[TakenTask]) -> Answer:
         rows.append(f"{task}  {verification.status}{'' if each.is_new else ' (it was there already)'}")
         rows += [f"  flagged: {flag}" for flag in verification.flags]
     pending = [each.status.task for each in taken if each.status.verification.status is Status.PENDING]
-    following = f"phase-gate verify start --task {pending[0]}" if pending else "phase-gate verify status"
+    following = "phase-gate verify start" if pending else "phase-gate verify status"
     document = {"tasks": [each.status.document for each in taken]}
     return Answer(text=show_rows([*rows, f"  next: {following}"]), document=document)
 
@@ -130,12 +128,21 @@ def commit(call: Call) -> Answer:
 
     board = open_board(call)
     done = commit_task(board.session(board.named() or find_committable(board)), message=call.arguments.message)
-    following = advise_task(done.status.verification).next_step
+    following = board.overview.next_command or advise_task(done.status.verification).next_step
     rows = [f"{done.status.task}: committed as {done.commit[:10]}", *(f"  {name}" for name in done.files)]
     return Answer(
         text=show_rows([*rows, f"  next: {following}"]),
         document={**done.status.document, "commit_sha": done.commit, "committed_files": list(done.files)},
     )
+
+
+def abandon(call: Call) -> Answer:
+    from phase_gate.verification.override import abandon_attempt
+
+    board = open_board(call)
+    session = board.session(board.named() or board.waiting(IN_PROGRESS, "its end"))
+    status = abandon_attempt(session, reason=call.arguments.reason or "", by=call.by())
+    return answer_step(status, code=exit_codes.OPEN)
 
 
 # --- what is handed in

@@ -11,18 +11,25 @@ from phase_gate.gate.overrides import WORD
 
 #: Actions in the order of the steps: where each is, and its one line.
 ACTIONS: dict[str, tuple[str, str]] = {
-    "start": ("_verify_steps.start", "Take tasks from a file, or begin an attempt of one that waits"),
+    "start": (
+        "_verify_steps.start",
+        "Take tasks from a file, or begin an attempt of one; by itself, of the next",
+    ),
     "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
     "run": ("_verify_steps.run", "Step 2: run the task's verify command"),
     "bundle": ("_verify_steps.bundle", "Print what the reviewer looks at"),
     "review": ("_verify_steps.review", "Step 3: give the reviewer's verdict"),
     "commit": ("_verify_steps.commit", "Commit the files of an approved task, and nothing else"),
+    "abandon": ("_verify_steps.abandon", "End an attempt on purpose, with a reason"),
     "status": ("_verify_show.status", "Say where a task stands, or all of them"),
     "stats": ("_verify_show.stats", "Show the statistics of all tasks"),
     "failures": ("_verify_show.failures", "List what failed, the latest first"),
     "feedback": ("_verify_show.feedback", "Print the text for the next attempt"),
     "result": ("_verify_show.result", "Print the result of the gate with its evidence chain"),
-    "resume": ("_verify_overrides.resume", "Go on after a halt: a person, with a reason"),
+    "resume": (
+        "_verify_overrides.resume",
+        "Go on after a halt, or on the same files: a person, with a reason",
+    ),
     "skip": ("_verify_overrides.skip", "Complete a task unverified: a person, with a kind and a reason"),
     "force": ("_verify_overrides.force", "Complete a task against everything: a person, with a word"),
 }
@@ -56,7 +63,9 @@ def _none(parser: argparse.ArgumentParser) -> None:
 
 def _start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--task-file", metavar="FILE", help="one task or several, as XML or YAML (phase-gate workflow schema task)"
+        "--task-file",
+        metavar="FILE",
+        help="tasks as XML or YAML (phase-gate workflow schema task), or a PLAN.md with them",
     )
     parser.add_argument("--wave", metavar="NAME", help="the group that the tasks run with; three that fail halt it")
     for step, words in (("executor", "the executor"), ("verify", "the verify command"), ("review", "the reviewer")):
@@ -93,13 +102,20 @@ def _feedback(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", action="store_true", help="the text alone, to be piped into an agent")
 
 
+def _abandon(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
+    parser.add_argument("--by", metavar="NAME", help="who ends it; the user's name by default")
+
+
 def _person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
     parser.add_argument("--by", metavar="NAME", help="who answers for it")
 
 
 def _resume(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--wave", metavar="NAME", help="the halted wave; else the task")
+    parser.add_argument(
+        "--wave", metavar="NAME", help="the halted wave; without it and --task, the tasks that have no wave"
+    )
     _person(parser)
 
 
@@ -119,6 +135,7 @@ _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run,
     "review": _review,
     "commit": _commit,
+    "abandon": _abandon,
     "feedback": _feedback,
     "resume": _resume,
     "skip": _skip,

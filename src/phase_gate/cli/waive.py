@@ -9,6 +9,7 @@ from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.codec import each_from_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.findings import Finding
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event, State
 from phase_gate.visible import show_rows
 
@@ -41,11 +42,17 @@ def run(call: Call) -> Answer:
         text=show_rows(
             (
                 f"{call.arguments.guard} is waived for {len(covered)} finding(s), {until}",
-                "  next: pytest --phase=auto, or phase-gate signal",
+                f"  next: {_following(task.state, project.task)}",
             )
         ),
         document=data,
     )
+
+
+def _following(state: State, task: str) -> str:
+    if VERIFICATION in state.parts:
+        return f"phase-gate verify status --task {task}"
+    return "pytest --phase=auto, or phase-gate signal"
 
 
 def _present_findings(state: State, guard: str) -> list[str]:

@@ -56,7 +56,7 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo status check explain signal report history declare withdraw advance rewind baseline waive breaker force claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_commands demo status check explain signal report history declare withdraw advance rewind baseline waive breaker force claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
 set -g _shtab_phase_gate_opts_with_value --agent --by --days --dir --exit --exit-signal --keep --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --root --style --task --task-file --threshold --timeout --timeout-executor --timeout-review --timeout-verify --title --type --values --verifier --wave --word -m -o
 
 complete -c phase-gate -e
@@ -221,12 +221,12 @@ complete -c phase-gate -n '_shtab_phase_gate_using verify' -s h -l help -d 'show
 complete -c phase-gate -n '_shtab_phase_gate_using verify' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using verify' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using verify' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
-complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a start -d 'Take tasks from a file, or begin an attempt of one that waits.'
+complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a start -d 'Take tasks from a file, or begin an attempt of one; by itself, of the next.'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l task -xka "(_phase_gate_values tasks)" -d 'which task, by name or folder'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l dir -xka "(__fish_complete_directories)" -d 'other state folder'
-complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l task-file -xka "(__fish_complete_path (commandline -ct))" -d 'one task or several, as XML or YAML (phase-gate workflow schema task)'
+complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l task-file -xka "(__fish_complete_path (commandline -ct))" -d 'tasks as XML or YAML (phase-gate workflow schema task), or a PLAN.md with them'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l wave -x -d 'the group that the tasks run with; three that fail halt it'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l timeout-executor -x -d 'seconds for the executor'
 complete -c phase-gate -n '_shtab_phase_gate_using verify start' -l timeout-verify -x -d 'seconds for the verify command'
@@ -265,6 +265,13 @@ complete -c phase-gate -n '_shtab_phase_gate_using verify commit' -l json -d 'an
 complete -c phase-gate -n '_shtab_phase_gate_using verify commit' -l task -xka "(_phase_gate_values tasks)" -d 'which task, by name or folder'
 complete -c phase-gate -n '_shtab_phase_gate_using verify commit' -l dir -xka "(__fish_complete_directories)" -d 'other state folder'
 complete -c phase-gate -n '_shtab_phase_gate_using verify commit' -l message -s m -x -d 'the first line of the message; the task'"'"'s name by default'
+complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a abandon -d 'End an attempt on purpose, with a reason.'
+complete -c phase-gate -n '_shtab_phase_gate_using verify abandon' -s h -l help -d 'show this help message and exit'
+complete -c phase-gate -n '_shtab_phase_gate_using verify abandon' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using verify abandon' -l task -xka "(_phase_gate_values tasks)" -d 'which task, by name or folder'
+complete -c phase-gate -n '_shtab_phase_gate_using verify abandon' -l dir -xka "(__fish_complete_directories)" -d 'other state folder'
+complete -c phase-gate -n '_shtab_phase_gate_using verify abandon' -l reason -x -d 'why, in a sentence'
+complete -c phase-gate -n '_shtab_phase_gate_using verify abandon' -l by -x -d 'who ends it; the user'"'"'s name by default'
 complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a status -d 'Say where a task stands, or all of them.'
 complete -c phase-gate -n '_shtab_phase_gate_using verify status' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using verify status' -l json -d 'answer as JSON'
@@ -291,12 +298,12 @@ complete -c phase-gate -n '_shtab_phase_gate_using verify result' -s h -l help -
 complete -c phase-gate -n '_shtab_phase_gate_using verify result' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using verify result' -l task -xka "(_phase_gate_values tasks)" -d 'which task, by name or folder'
 complete -c phase-gate -n '_shtab_phase_gate_using verify result' -l dir -xka "(__fish_complete_directories)" -d 'other state folder'
-complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a resume -d 'Go on after a halt: a person, with a reason.'
+complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a resume -d 'Go on after a halt, or on the same files: a person, with a reason.'
 complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l task -xka "(_phase_gate_values tasks)" -d 'which task, by name or folder'
 complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l dir -xka "(__fish_complete_directories)" -d 'other state folder'
-complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l wave -x -d 'the halted wave; else the task'
+complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l wave -x -d 'the halted wave; without it and --task, the tasks that have no wave'
 complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l reason -x -d 'why, in a sentence'
 complete -c phase-gate -n '_shtab_phase_gate_using verify resume' -l by -x -d 'who answers for it'
 complete -c phase-gate -n '_shtab_phase_gate_using verify; and test $_shtab_phase_gate_npos -eq 0' -a skip -d 'Complete a task unverified: a person, with a kind and a reason.'

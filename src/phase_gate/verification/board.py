@@ -25,7 +25,7 @@ from phase_gate.verification.judging import TaskChanges, judge
 from phase_gate.verification.model import FINISHED, PHASE, Check, FailureType, Status, Verification, find_verification
 from phase_gate.verification.overview import load_overview, state_file, write_state_file
 from phase_gate.verification.result import status_to_json
-from phase_gate.verification.rules import Escalation, escalate
+from phase_gate.verification.rules import Escalation, escalate, resume_command
 from phase_gate.verification.spec import TaskSpec, task_slug
 from phase_gate.verification.stats import Overview
 from phase_gate.verification.texts import TextChange, read_changes
@@ -122,9 +122,14 @@ class TaskBoard:
         known = ", ".join((begin or tasks)[:10])
         raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
 
-    def waiting(self, statuses: Collection[Status], what: str) -> str:
-        """Return the one task in one of these statuses, where the call names none."""
-        found = [row.task for row in self.overview.rows if row.status in statuses]
+    def waiting(self, statuses: Collection[Status], what: str, *, first: Collection[Status] = ()) -> str:
+        """Return the one task in one of these statuses, where the call names none.
+
+        :param first: if one alone is in one of these, that one is meant.
+        """
+        found = [row.task for row in self.overview.rows if row.status in first]
+        if len(found) != 1:
+            found = [row.task for row in self.overview.rows if row.status in statuses]
         if len(found) == 1:
             return found[0]
         unfinished = [row.task for row in self.overview.rows if row.status not in FINISHED]
@@ -204,9 +209,7 @@ class TaskSession:
         wave = verification.spec.wave
         why = self.board.overview.halted(wave)
         if why:
-            raise NotAllowedError(
-                why, remedy=f'look into it, then: phase-gate verify resume --wave {wave} --reason "..." --by NAME'
-            )
+            raise NotAllowedError(why, remedy=f"look into it, then: {resume_command(wave)}")
 
     # --- changing ------------------------------------------------------------------------------------------------
 
@@ -239,8 +242,12 @@ class TaskSession:
         tree: Tree,
         lines: tuple[str, ...] = (),
         counts: bool = True,
+        check: Check | None = None,
     ) -> None:
-        """Record that the attempt failed, with the files as they are."""
+        """Record that the attempt failed, with the files as they are.
+
+        :param check: the run of the verify command that it failed with.
+        """
         failure = {
             "type": str(kind),
             "step": step,
@@ -248,6 +255,8 @@ class TaskSession:
             "lines": [line[:300] for line in lines],
             "tree": tree.digest,
             "counts": counts,
+            "exit_code": None if check is None else check.exit_code,
+            "started": check is None or check.how != "not-started",
         }
         files = self.store.keep("files", dict(tree.files))
         change.record(Event(kind="attempt-failed", data={"failure": failure, "files": files}))

@@ -80,7 +80,7 @@ def _commit(session: TaskSession, current: Verification, message: str | None) ->
     if tree.digest != current.verified_tree:
         raise StaleSignalError(
             "files were changed after the approval: they are not what was verified",
-            remedy="take the change back; or give the new work a task of its own",
+            remedy=f"take the change back, or have it verified anew: {_abandon(session)}",
         )
     paths = _changed(root, current)
     if not paths:
@@ -105,9 +105,13 @@ def _commit(session: TaskSession, current: Verification, message: str | None) ->
         raise StaleSignalError(
             f"a hook of git changed what was approved ({', '.join(changed) or 'the files themselves'}); the commit was"
             " taken back",
-            remedy="let the executor run what the hook runs, then report and verify again",
+            remedy=f"let the executor run what the hook runs, then: {_abandon(session)}",
         )
     return commit
+
+
+def _abandon(session: TaskSession) -> str:
+    return f'phase-gate verify abandon --task {session.task} --reason "..."'
 
 
 def _nothing_left(session: TaskSession, current: Verification, tree: Tree) -> NotAllowedError:

@@ -28,7 +28,7 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
         problem = error
     session = board.session(_which(board, result))
     verification = session.verification()
-    if result is not None and task_slug(result.task_name) != session.task:
+    if result is not None and result.task_name and task_slug(result.task_name) != session.task:
         raise NotAllowedError(
             f"{report.name} speaks of {result.task_name!r}, and the task is {verification.spec.name!r}",
             remedy="hand in the report of this task, or name the other one with --task",
@@ -57,9 +57,9 @@ def _which(board: TaskBoard, result: ExecutorResult | None) -> str:
     named = board.named()
     if named is not None:
         return named
-    if result is not None:
+    if result is not None and result.task_name:
         return board.find(result.task_name)
-    return board.waiting(_WAITS, "an executor's report")
+    return board.waiting(_WAITS, "an executor's report", first=(Status.EXECUTING,))
 
 
 def _report(
@@ -131,5 +131,8 @@ def _refuse_dependencies(session: TaskSession, verification: Verification) -> No
         row = rows.get(name)
         if row is None or row.status not in FINISHED:
             state = "is not known" if row is None else f"is {row.status}"
-            remedy = "phase-gate verify start --task-file FILE, with that task" if row is None else "do that one first"
+            remedy = "phase-gate verify start --task-file FILE, with that task"
+            if row is not None:
+                act = "start" if row.status is Status.PENDING else "status"
+                remedy = f"do that one first: phase-gate verify {act} --task {row.task}"
             raise NotAllowedError(f"{session.task} depends on {name!r}, which {state}", remedy=remedy)

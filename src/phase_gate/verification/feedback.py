@@ -11,38 +11,19 @@ from collections.abc import Iterable
 from phase_gate.gate.runs import count
 from phase_gate.values import Value
 from phase_gate.verification.model import STEPS, Failure, FailureType, Status, Verification
+from phase_gate.verification.named_failures import LINES
 from phase_gate.verification.rules import needs_manual_review, retries_left
 from phase_gate.verification.stats import Overview
 from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS
-
-#: Lines that the text shows: the rest is in the log.
-LINES = 10
-
-#: Lines in which test runners and compilers say what failed, best first.
-_SAYS_FAILURE = (
-    re.compile(r"^(?:FAILED|ERROR) \S+"),
-    re.compile(r"^\s*(?:--- FAIL|FAIL[: ]|not ok |✕|✗|×|● )"),
-    re.compile(r"^(?:E  |\S+(?:Error|Exception)\b)"),
-    re.compile(r"(?:^|[\s:])(?:error|fatal|failed|failure|panicked|assertion)\b", re.IGNORECASE),
-)
-
-
-def first_failures(output: str, limit: int = LINES) -> tuple[str, ...]:
-    """Return the first lines that say what failed; the last lines, if none does."""
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
-    for pattern in _SAYS_FAILURE:
-        found = [line.strip() for line in lines if pattern.search(line)]
-        if found:
-            return tuple(line[:300] for line in dict.fromkeys(found))[:limit]
-    return tuple(line.strip()[:300] for line in lines[-3:])
 
 
 class Dependency(Value):
     """What a blocked task waits for, and whether that is done."""
 
     name: str
-    #: Its status; empty if no such task is known.
+    #: Its status, and its folder; empty if no such task is known.
     status: str = ""
+    task: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -73,7 +54,7 @@ def find_dependency(verification: Verification, overview: Overview) -> Dependenc
         named = next(iter((*said, *open_ones, *verification.spec.depends_on)), "")
     for row in others:
         if named and (named in (row.name, row.task) or _speaks_of(row.name, named)):
-            return Dependency(name=row.name, status=row.status)
+            return Dependency(name=row.name, status=row.status, task=row.task)
     return Dependency(name=named)
 
 
@@ -119,8 +100,7 @@ def _execution(verification: Verification, last: Failure, overview: Overview) ->
 
 
 def _verify(verification: Verification, last: Failure, overview: Overview) -> str:
-    check = verification.check
-    code = "none" if check is None or check.exit_code is None else str(check.exit_code)
+    code = "none" if last.exit_code is None else str(last.exit_code)
     listed = "\n".join(f"- {line}" for line in last.lines or (last.error,))
     return (
         f"VERIFICATION FAILED:\nCommand: {verification.spec.verify}\nExit code: {code}\n\nFAILURES:\n{listed}\n\n"

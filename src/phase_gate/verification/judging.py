@@ -5,6 +5,8 @@ Pure. Gate 1 is what executor and verify command gave in this attempt, Gate 2 th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from phase_gate.gate.advice import Advice
 from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.findings import Finding, cap_findings
@@ -13,11 +15,15 @@ from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
+from phase_gate.gate.waivers import covered_by
 from phase_gate.values import Value, replace
 from phase_gate.verification.model import FailureType, Status, Verification, find_verification
 from phase_gate.verification.rules import escalate, retries_left
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
+
+#: The guard of what a task may change.
+FILES_LISTED = "files-listed"
 
 
 class TaskChanges(Value):
@@ -95,10 +101,7 @@ def judge(
 
 
 def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
-    found = [
-        Finding(slug="files-listed", tier="hard", file=path, detail="it changed, and the task does not list it")
-        for path in changes.unlisted or ()
-    ]
+    found = _unlisted(changes)
     check = verification.check
     if check is not None:
         found += [
@@ -113,6 +116,19 @@ def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]
             detail = f"verified was {check.after[:16]}, there is {changes.tree[:16]}"
             found.append(Finding(slug="verify-fresh", tier="hard", detail=detail))
     return found
+
+
+def is_unlisted(state: State, changes: TaskChanges, *, at: str) -> bool:
+    """Tell whether a file was changed that the task does not list, and that no waiver covers."""
+    found = cap_findings(_unlisted(changes))
+    return bool(found) and not covered_by(state.overrides.waivers, FILES_LISTED, found, at=at)
+
+
+def _unlisted(changes: TaskChanges) -> list[Finding]:
+    return [
+        Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, and the task does not list it")
+        for path in changes.unlisted or ()
+    ]
 
 
 def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
@@ -153,12 +169,12 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
     """Return reason and next step for a task as it stands."""
     task, status = verification.spec.slug, verification.status
     if status is Status.PENDING:
-        return Advice("waiting", "it waits for its executor", "", command("verify executor FILE", task))
+        return Advice("waiting", "it waits for its executor", command("verify start", task))
     if status is Status.EXECUTING:
         reason = f"attempt {verification.attempt}: it waits for the executor's report"
         return Advice("waiting", reason, "", command("verify executor FILE", task))
     if status is Status.VERIFYING:
-        return _verifying(verification)
+        return _verifying(verification, evaluation)
     if status is Status.REVIEWING:
         return _reviewing(verification, evaluation)
     if status is Status.BLOCKED:
@@ -175,9 +191,13 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
     return _failed(verification)
 
 
-def _verifying(verification: Verification) -> Advice:
-    check = verification.check
+def _verifying(verification: Verification, evaluation: Evaluation | None) -> Advice:
+    check, unlisted = verification.check, None
     following = command("verify run", verification.spec.slug)
+    if evaluation is not None:
+        unlisted = _unmet_guard(evaluation, verification.spec.slug, (FILES_LISTED,))
+    if unlisted is not None:
+        return unlisted
     if check is None:
         return Advice("waiting", "the executor reports success; the verify command has to show it", following)
     if check.how == "running":
@@ -188,17 +208,36 @@ def _verifying(verification: Verification) -> Advice:
 
 def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Advice:
     task = verification.spec.slug
-    if evaluation is not None and not evaluation.gate_1.is_open:
-        for guard in evaluation.gate_1.guards:
-            if not guard.passes:
-                named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
-                shown = f" ({', '.join(named[:3])})" if named else ""
-                return Advice("closed", f"{guard.name}: {guard.detail}{shown}", "", guard.remedy)
+    unmet = None if evaluation is None else _unmet_guard(evaluation, task)
+    if unmet is not None:
+        return unmet
+    last, again = verification.last_failure, command("verify review FILE --by NAME", task)
+    if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
+        reason = f"{last.type}: {_first_line(last.error)}; the other two steps stand"
+        return Advice("waiting", reason, "", f"write it as `phase-gate workflow schema verdict` says, then {again}")
     return Advice(
         "waiting",
         f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
         command("verify bundle", task),
     )
+
+
+def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Advice | None:
+    """Return what the first unmet guard says, or the first of these; None if there is none."""
+    for guard in evaluation.gate_1.guards:
+        if guard.passes or (names and guard.name not in names):
+            continue
+        named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
+        shown = f" ({', '.join(named[:3])})" if named else ""
+        hint = guard.remedy
+        if guard.name == FILES_LISTED:
+            person = '--reason "..." --by NAME'
+            hint = (
+                f"take the change back; or a person lets it pass: phase-gate waive {FILES_LISTED} --task {task}"
+                f" {person}, or lists the file: phase-gate verify start --task-file FILE {person}"
+            )
+        return Advice("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
+    return None
 
 
 def holds_back(verification: Verification) -> str:

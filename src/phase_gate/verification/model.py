@@ -48,7 +48,8 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.FAILED: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.REJECTED: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.BLOCKED: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    Status.APPROVED: frozenset(),
+    # Only where somebody abandons it before its commit.
+    Status.APPROVED: frozenset({Status.REJECTED}),
     Status.SKIPPED: frozenset(),
 }
 
@@ -144,6 +145,10 @@ class Failure(Value):
     tree: str = ""
     #: The first lines that tell what failed.
     lines: tuple[str, ...] = ()
+    #: What the verify command ended with; None where it did not end, or was not run.
+    exit_code: int | None = None
+    #: False for a verify command that could not even be started.
+    started: bool = True
     #: False for what is no failure of the work: it waits for another task, or the files moved on.
     counts: bool = True
     #: True once a later attempt came past this step; and what mended it.

@@ -13,7 +13,7 @@ from phase_gate.storage.store import Transaction
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.judging import advise_task
-from phase_gate.verification.model import FINISHED
+from phase_gate.verification.model import FINISHED, IN_PROGRESS, PHASE, FailureType, Status
 from phase_gate.verification.rules import escalate
 
 #: What a verify step may be skipped for; everything else is no reason.
@@ -77,18 +77,49 @@ def _take_out(
 
 
 def resume_task(session: TaskSession, person: Person) -> TaskStatus:
-    """Let a task go on that waits for a person."""
-    if escalate(session.verification()).level < 2:
+    """Let a task go on that waits for a person, or whose last failure was mended outside of its files."""
+    verification = session.verification()
+    last = verification.last_failure
+    is_open = last is not None and last.counts and not last.recovered and last.at > verification.resumed_at
+    if escalate(verification).level < 2 and not (is_open and verification.status not in FINISHED):
         raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
     return session.end_step(_record(session, "task-resumed", person))
+
+
+def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus:
+    """End an attempt on purpose: it counts as no failure, and the next one begins anew."""
+    if not reason.strip():
+        raise UsageError("an attempt is abandoned for a reason", remedy='add --reason "..."')
+    with session.store.transaction() as change:
+        session.close_lost(change)
+        current = require_verification(change.state, session.task)
+        if current.commit:
+            raise NotAllowedError(
+                f"{session.task} was committed as {current.commit[:10]}", remedy="give the new work a task of its own"
+            )
+        if current.status not in (*IN_PROGRESS, Status.APPROVED):
+            following = advise_task(current).next_step
+            raise NotAllowedError(f"no attempt of {session.task} goes on: it is {current.word}", remedy=following)
+        if current.status is Status.APPROVED:
+            data: dict[str, Any] = {"phase": PHASE, "how": "rewind", "remembered": {}, "run": None}
+            change.record(Event(kind="phase-entered", data=data))
+        tree = session.tree(current.spec)
+        error = f"abandoned by {by}: {reason.strip()}"
+        session.fail(change, FailureType.EXECUTION_FAILURE, step=current.step, error=error, tree=tree, counts=False)
+        current = require_verification(change.state, session.task)
+        evaluation = session.judge(change, session.changes(change.state, current, tree))
+    return session.end_step(change, evaluation)
 
 
 def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
     """Let a halted wave go on. Returns the tasks that failed in it."""
     wave = board.overview.wave(name)
     if wave is None or not wave.is_halted:
-        known = "is not known" if wave is None else "is not halted"
-        raise NotAllowedError(f"wave {name} {known}", remedy="phase-gate verify stats")
+        known = "is not known" if wave is None and name else "is not halted"
+        shown = f"wave {name}" if name else "the list of tasks without a wave"
+        raise NotAllowedError(
+            f"{shown} {known}", remedy="phase-gate verify stats; for one task: phase-gate verify resume --task NAME"
+        )
     for row in board.overview.rows:
         if row.task in wave.failing:
             _record(board.session(row.task), "wave-resumed", person, wave=name)

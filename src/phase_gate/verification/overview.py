@@ -36,7 +36,7 @@ from phase_gate.verification.stats import (
 
 _CACHE = "verification.json"
 #: Of the cache: another one is not read.
-_SCHEMA = 1
+_SCHEMA = 2
 #: The stamp of a task that has neither file.
 _GONE = [0, 0]
 
@@ -182,6 +182,10 @@ def render_state(overview: Overview, verification_of: Callable[[str], Verificati
             f"Warning: {len(rows)} of {overview.total} tasks did not pass the gate; {forced} of them were forced.",
             _yaml({"tasks": rows}),
         ]
+    concerns = [{"task": row.name, "status": row.word, "because": list(row.weak_because)} for row in overview.rows]
+    concerns = [row for row in concerns if row["because"]]
+    if concerns:
+        parts += ["## Concerns", _yaml({"concerns": concerns})]
     failures = overview.failures[:RECENT]
     if failures:
         parts += ["## Failure log", _yaml({"recent_failures": failures_to_json(failures)})]

@@ -12,6 +12,7 @@ from typing import get_args
 from phase_gate.errors import DocumentError, MalformedResultError
 from phase_gate.rules.fields import Fields, is_null, shorten
 from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence, read_document
+from phase_gate.values import replace
 from phase_gate.verification.spec import (
     Answer,
     Claimed,
@@ -45,8 +46,8 @@ def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
     claimed = fields.mapping("verification") if is_success else fields.mapping("verification", None)
     result = ExecutorResult(
         status=status,
-        task_name=fields.text("task_name"),
-        files_modified=fields.text_list("files_modified") if is_success else fields.text_list("files_modified", ()),
+        task_name=fields.text("task_name", ""),
+        files_modified=fields.text_list("files_modified", ()),
         verification=None if claimed is None else _read_claimed(claimed),
         done_criteria_met=fields.boolean("done_criteria_met")
         if is_success
@@ -54,6 +55,9 @@ def read_executor_result(text: str | bytes, name: str) -> ExecutorResult:
         **{key: _optional(fields, key) for key in ("evidence", "error", "blocked_by", "resolution", "by")},
     )
     fields.finish()
+    if result.verification is not None and not result.evidence:
+        # As in the source document's own examples: what the command printed is what shows it.
+        result = replace(result, evidence=result.verification.output_summary)
     _check_result(result, fields)
     return result
 
@@ -89,7 +93,7 @@ def read_verdict(text: str | bytes, name: str) -> Verdict:
     fields = _open(text, name)
     verdict = Verdict(
         verdict=fields.choice("verdict", _ANSWERS),
-        task_name=fields.text("task_name"),
+        task_name=fields.text("task_name", ""),
         confidence=fields.choice("confidence", _CONFIDENCES),
         findings=fields.text_list("findings"),
         recommendation=fields.choice("recommendation", _RECOMMENDATIONS),

@@ -30,7 +30,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
         problem = error
     session = board.session(_which(board, verdict))
     looked = session.verification()
-    if verdict is not None and task_slug(verdict.task_name) != session.task:
+    if verdict is not None and verdict.task_name and task_slug(verdict.task_name) != session.task:
         raise NotAllowedError(
             f"{attachment.name} speaks of {verdict.task_name!r}, and the task is {looked.spec.name!r}",
             remedy="hand in the verdict on this task, or name the other one with --task",
@@ -66,7 +66,7 @@ def _which(board: TaskBoard, verdict: Verdict | None) -> str:
     named = board.named()
     if named is not None:
         return named
-    if verdict is not None:
+    if verdict is not None and verdict.task_name:
         return board.find(verdict.task_name)
     return board.waiting((Status.REVIEWING,), "a verdict")
 

@@ -5,6 +5,7 @@ Pure, with the time as an argument: the tables of the document, and what follows
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -40,7 +41,10 @@ RETRIES: Mapping[FailureType, Retry] = {
 }
 
 #: What may be tried again although no file has changed.
-ON_SAME_FILES = frozenset({FailureType.TIMEOUT, FailureType.MALFORMED, FailureType.BLOCKED})
+ON_SAME_FILES = frozenset(
+    # What an executor could not do may be mended outside of the files: a package is installed, a service started.
+    {FailureType.EXECUTION_FAILURE, FailureType.TIMEOUT, FailureType.MALFORMED, FailureType.BLOCKED}
+)
 
 #: Failures of one task, verdicts against it, time-outs, and failing tasks of a wave, after which a person is asked.
 FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
@@ -144,13 +148,22 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
     last = verification.last_failure
     if last is None or last.recovered or not last.counts or last.type in ON_SAME_FILES or tree != last.tree:
         return
-    if last.type is FailureType.VERIFY_FAILURE and verification.spec.flaky:
+    if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or not last.started):
         return
+    if last.at <= verification.resumed_at:
+        return  # a person says that it was mended elsewhere
     task = verification.spec.slug
     raise NotAllowedError(
         f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
-        remedy=f"mend it first: phase-gate verify feedback --task {task}",
+        remedy=f"mend it first: phase-gate verify feedback --task {task}; or, if it was mended outside of the files,"
+        f' a person says so: phase-gate verify resume --task {task} --reason "..." --by NAME',
     )
+
+
+def resume_command(wave: str) -> str:
+    """Return what a person types to let a halted wave go on; the tasks without one are a wave, too."""
+    named = f" --wave {shlex.quote(wave)}" if wave else ""
+    return f'phase-gate verify resume{named} --reason "..." --by NAME'
 
 
 def refuse_escalated(verification: Verification) -> None:

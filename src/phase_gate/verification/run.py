@@ -18,9 +18,10 @@ from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.values import Value, replace
 from phase_gate.verification.altered_tests import DOUBTFUL, WORDS, find_altered_tests
 from phase_gate.verification.board import TaskSession, TaskStatus, check_event, require_verification
-from phase_gate.verification.feedback import first_failures
-from phase_gate.verification.judging import TaskChanges
+from phase_gate.verification.commands import steps_of
+from phase_gate.verification.judging import TaskChanges, is_unlisted
 from phase_gate.verification.model import PHASE, Check, FailureType, Status, Verification
+from phase_gate.verification.named_failures import first_failures
 from phase_gate.verification.rules import check_limit, time_left
 from phase_gate.verification.weigh import weigh
 
@@ -55,15 +56,15 @@ def run_verify(session: TaskSession, display: Display, *, timeout: float | None 
     :param timeout: seconds for this run; None: the task's.
     """
     verify = _VerifyRun(session, display)
-    begun = verify.begin(timeout)
-    if begun is not None:
-        return VerifyRunResult(status=begun)
+    refused = verify.begin(timeout)
+    if refused is not None:
+        return VerifyRunResult(status=refused, has_ended=False)
     try:
         verify.execute()
         status = verify.end()
     finally:
         verify.release()
-    has_ended = verify.check.how not in ("interrupted", "not-started")
+    has_ended = verify.check.how != "interrupted"
     return VerifyRunResult(status=status, log=verify.log_name, has_ended=has_ended)
 
 
@@ -79,6 +80,9 @@ class _VerifyRun:
         )
         self.output = ""
         self.flags: list[str] = []
+        self.steps = steps_of(self.verification.spec)
+        #: The step that it came to.
+        self.step = 0
         self._lock: RunLock | None = None
         self._serial = 0
 
@@ -93,7 +97,7 @@ class _VerifyRun:
     # --- before --------------------------------------------------------------------------------------------------
 
     def begin(self, timeout: float | None) -> TaskStatus | None:
-        """Write the start record; returns where the task stands if there is no time left to begin at all."""
+        """Write the start record; returns where the task stands if it can't begin."""
         session, store = self.session, self.session.store
         with store.transaction() as change:
             session.close_lost(change)
@@ -101,22 +105,19 @@ class _VerifyRun:
             self._refuse(current)
             session.refuse_halted(current)
             changes = session.changes(change.state, current, self.before)
-            if changes.unlisted:
-                raise NotAllowedError(
-                    f"{session.task} changed files that it does not list:"
-                    f" {', '.join(changes.unlisted[:5])} (files-listed)",
-                    remedy="take the change back, or let a person list the file:"
-                    ' phase-gate verify start --task-file FILE --reason "..." --by NAME',
-                )
+            evaluation = None
             left = time_left(current, change.at)
-            if left > 0:
+            if is_unlisted(change.state, changes, at=change.at):
+                # Judged, so that a person can waive what was found.
+                evaluation = session.judge(change, changes)
+            elif left > 0:
                 limit = min(current.limits["verify"] if timeout is None else check_limit("verify", timeout), left)
                 self._record_start(change, limit)
             else:
                 error = "the gate has 1800 s in all, and they are over"
                 session.fail(change, FailureType.TIMEOUT, step=2, error=error, tree=self.before)
                 evaluation = session.judge(change, changes)
-        if left <= 0:
+        if evaluation is not None:
             return session.end_step(change, evaluation)
         self._serial = store.look().serial
         return None
@@ -159,7 +160,7 @@ class _VerifyRun:
             ended = self._run_once()
             if ended.how == "ended" and ended.code == 0:
                 self.flags.append(f"flaky: it ended with {first} first, and passed when it was run once more")
-        self.output = _read(ended.output)
+        self.output, self.step = _read(ended.output), ended.step
         self.check = replace(
             self.check,
             how=ended.how,
@@ -181,8 +182,10 @@ class _VerifyRun:
             "PHASE_GATE_DIR": str(project.state_folder.absolute()),
             "PHASE_GATE_PHASE": PHASE.lower(),
         }
+        first, *rest = self.steps
         ended = run_process(
-            check.command,
+            first,
+            then=rest,
             shell=self.verification.spec.shell,
             cwd=project.root,
             environment=environment,
@@ -246,18 +249,23 @@ class _VerifyRun:
 
     def _fail(self, after: Tree, change: Transaction) -> None:
         check, session = self.check, self.session
-        command = check.command if len(check.command) <= 60 else f"{check.command[:59]}…"
+        command = self.steps[self.step] if self.step or check.exit_code else check.command
+        command = command if len(command) <= 60 else f"{command[:59]}…"
         lines = first_failures(self.output)
         if check.how == "timed-out":
-            session.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines)
+            session.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines, check=check)
+        elif check.how == "not-started":
+            error = f"`{command}` could not be started: {check.why}"
+            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines, check=check)
         elif check.how == "ended" and check.problems:
             said = tuple(text for _, text in check.problems)
             error = f"`{command}` ended with 0 and proves nothing: {said[0]}"
-            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=said)
+            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=said, check=check)
         elif check.how == "ended" and check.exit_code != 0:
             first = f": {lines[0]}" if lines else ""
-            error = f"`{command}` ended with {check.exit_code}{first}"
-            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines)
+            place = f" (step {self.step + 1} of {len(self.steps)})" if len(self.steps) > 1 else ""
+            error = f"`{command}`{place} ended with {check.exit_code}{first}"
+            session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines, check=check)
 
     def release(self) -> None:
         if self._lock is not None:

@@ -13,7 +13,7 @@ from phase_gate.gate.runs import count
 from phase_gate.verification.judging import advise_task, weak_notes
 from phase_gate.verification.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.verification.result import architect_status, executor_status, verify_status
-from phase_gate.verification.rules import Escalation
+from phase_gate.verification.rules import Escalation, resume_command
 from phase_gate.verification.stats import RECENT, Overview, TaskRow
 
 _CELLS = 8
@@ -83,7 +83,7 @@ def task_rows(rows: Iterable[TaskRow]) -> list[str]:
     return [
         f"{row.task:{width}}  {row.word:{states}}  step {row.step}/3  {count(row.attempt, 'attempt')}"
         + (f"  wave {row.wave}" if row.wave else "")
-        + ("  weak" if row.is_weak and row.status is Status.APPROVED else "")
+        + ("  weak" if row.is_weak else "")
         + (f"  {row.commit[:10]}" if row.commit else "")
         for row in rows
     ]
@@ -156,7 +156,7 @@ def step_rows(
     advice = advise_task(verification) if evaluation is None else evaluation
     following = advice.next_step
     if escalation.level > 2:
-        following = f'phase-gate verify resume --wave {verification.spec.wave} --reason "..." --by NAME'
+        following = resume_command(verification.spec.wave)
     return [*rows, f"Verdict  {advice.verdict}", f"Next     {following}"]
 
 

@@ -80,7 +80,8 @@ class ExecutorResult(Value):
     """Step 1: what the executor reports."""
 
     status: ExecutorStatus
-    task_name: str
+    #: Empty in a short form: then the task has to be clear otherwise.
+    task_name: str = ""
     files_modified: tuple[str, ...] = ()
     #: None where it does not say that it ran the command; with success it has to.
     verification: Claimed | None = None
@@ -100,10 +101,10 @@ class Verdict(Value):
     """Step 3: what the reviewer decides."""
 
     verdict: Answer
-    task_name: str
     confidence: Confidence
     findings: tuple[str, ...]
     recommendation: Recommendation
+    task_name: str = ""
     concerns: tuple[str, ...] = ()
     #: Concerns that have to be gone before it may pass.
     blockers: tuple[str, ...] = ()

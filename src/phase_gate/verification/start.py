@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
@@ -22,10 +21,19 @@ from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.verification.changes import head_of, remember_files
+from phase_gate.verification.commands import find_missing_program, pytest_arguments
 from phase_gate.verification.executor import begin_attempt
 from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.model import FINISHED, PHASE, WORKFLOW, Status, Verification, find_verification
-from phase_gate.verification.rules import set_limits
+from phase_gate.verification.model import (
+    FINISHED,
+    PHASE,
+    WORKFLOW,
+    FailureType,
+    Status,
+    Verification,
+    find_verification,
+)
+from phase_gate.verification.rules import resume_command, set_limits
 from phase_gate.verification.spec import TaskSpec
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.model_json import workflow_to_json
@@ -66,11 +74,11 @@ def choose_specs(specs: Sequence[TaskSpec], *, file: str, task: str | None, wave
 
 def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOptions) -> list[TakenTask]:
     """Take tasks; one that comes alone and waits for no other begins at once."""
-    flags = {spec.slug: _lint(spec) for spec in specs}
+    flags = {spec.slug: _lint(spec, board.project.environment) for spec in specs}
     for wave in dict.fromkeys(spec.wave for spec in specs):
         why = board.overview.halted(wave)
         if why:
-            raise NotAllowedError(why, remedy=f'phase-gate verify resume --wave {wave} --reason "..." --by NAME')
+            raise NotAllowedError(why, remedy=resume_command(wave))
     sessions = [board.session(spec.slug) for spec in specs]
     taken = [_take(session, spec, flags[spec.slug], options) for session, spec in zip(sessions, specs, strict=True)]
     board.forget()
@@ -86,19 +94,41 @@ def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOption
     ]
 
 
+def find_next(board: TaskBoard) -> str:
+    """Return the next task of the list whose dependencies are finished. Raises NotAllowedError where none is left."""
+    overview = board.overview
+    if overview.next_task is not None:
+        return overview.next_task.task
+    if not overview.rows:
+        raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
+    unfinished = [row for row in overview.rows if row.status not in FINISHED]
+    if not unfinished:
+        raise NotAllowedError("every task is finished", remedy="phase-gate verify status")
+    raise NotAllowedError(
+        f"no task is left that could begin: {unfinished[0].task} is {unfinished[0].word}",
+        remedy=overview.next_command or f"phase-gate verify status --task {unfinished[0].task}",
+    )
+
+
 def begin(session: TaskSession) -> TaskStatus:
     """Begin an attempt before its executor reports: from now on the clock runs."""
     return session.end_step(_begin_attempt(session))
 
 
-def _lint(spec: TaskSpec) -> tuple[str, ...]:
+def _lint(spec: TaskSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return what is flagged about a task. Raises NotAllowedError for a verify command that proves nothing."""
     opinions = (*lint_command(spec), *lint_done(spec))
     refused = [each for each in opinions if each.kind == "refused"]
     if refused:
         raise NotAllowedError(
             f"{spec.name}: {refused[0].text} ({refused[0].slug})",
-            remedy="write a verify command that fails as long as the task is not done, like pytest tests/test_it.py",
+            remedy=refused[0].remedy
+            or "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py",
+        )
+    if program := find_missing_program(spec, environment):
+        raise NotAllowedError(
+            f"{spec.name}: there is no program {program!r} here, and the verify command can't run without it",
+            remedy="install it, or write a verify command that can be run here; then the same command again",
         )
     if any(word.partition("=")[0] in ("--phase", "--phase-task", "--phase-dir") for word in _words(spec.verify)):
         raise NotAllowedError(
@@ -132,7 +162,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     looked = find_verification(session.state())
     if looked is not None and looked.spec == spec and looked.limits == limits:
         return False
-    _refuse_change(session, looked)
+    _refuse_change(session, looked, spec)
     tree = session.tree(spec)
     state = session.state()
     context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
@@ -141,8 +171,10 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     workflow = verification_workflow(session.project)
     phase = workflow.first
     with session.store.transaction() as change:
+        if looked is not None:
+            session.close_lost(change)
         before = find_verification(change.state)
-        _refuse_change(session, before)
+        _refuse_change(session, before, spec)
         data = {
             "spec": to_json(spec),
             "limits": limits,
@@ -166,12 +198,15 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
         if data["amends"]:
             _amend(options.person, change)
         change.record(Event(kind="task-taken", data=data))
+        if before is not None and before.status is Status.REVIEWING:
+            error = "stale: the task's list of files was changed after the verify run"
+            session.fail(change, FailureType.VERIFY_FAILURE, step=3, error=error, tree=tree, counts=False)
         if known is not None:
             change.record(Event(kind="known-taken", data={"known": known}))
     return before is None
 
 
-def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
+def _refuse_change(session: TaskSession, looked: Verification | None, spec: TaskSpec) -> None:
     if looked is None:
         state = session.state()
         if state.phase is not None:
@@ -181,10 +216,11 @@ def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
         return
     if looked.status in FINISHED:
         raise NotAllowedError(f"{session.task} is {looked.word} already", remedy="give the task another name")
-    if looked.status in (Status.VERIFYING, Status.REVIEWING):
+    is_reported = looked.status in (Status.VERIFYING, Status.REVIEWING)
+    if is_reported and replace(spec, files=looked.spec.files) != looked.spec:
         raise NotAllowedError(
-            f"{session.task} is {looked.status}: its text can't change in the middle of an attempt",
-            remedy="let the attempt end first: phase-gate verify status",
+            f"{session.task} is {looked.status}: what was reported was another task",
+            remedy=f'end the attempt first: phase-gate verify abandon --task {session.task} --reason "..."',
         )
 
 
@@ -211,23 +247,6 @@ def _open_dependencies(board: TaskBoard, spec: TaskSpec) -> list[str]:
 
 
 # --- what a verify command selects before the work begins, where it is pytest itself: the task's known tests
-
-
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?", re.IGNORECASE)
-
-
-def pytest_arguments(spec: TaskSpec) -> list[str] | None:
-    """Return the words of a command that is one call of pytest; None for every other one."""
-    try:
-        words = shlex.split(spec.verify)
-    except ValueError:
-        return None
-    if not words or spec.shell:
-        return None
-    name = PurePath(words[0].replace("\\", "/")).name
-    if name in ("pytest", "py.test", "pytest.exe"):
-        return words
-    return words if _PYTHON.fullmatch(name) and words[1:3] == ["-m", "pytest"] else None
 
 
 def collect_known(

@@ -11,6 +11,7 @@ from typing import Any
 from phase_gate.gate.runs import count
 from phase_gate.values import Value, replace
 from phase_gate.verification.model import (
+    FINISHED,
     IN_PROGRESS,
     NOT_PASSED,
     Failure,
@@ -18,10 +19,14 @@ from phase_gate.verification.model import (
     Verification,
 )
 from phase_gate.verification.result import skip_to_json
-from phase_gate.verification.rules import WAVE
+from phase_gate.verification.rules import WAVE, resume_command
 
 #: Failures that the log of all tasks shows.
 RECENT = 10
+
+
+#: What has to be tried again before anything else is begun.
+_WAITING = (Status.FAILED, Status.REJECTED)
 
 
 class TaskRow(Value):
@@ -37,13 +42,18 @@ class TaskRow(Value):
     files: tuple[str, ...] = ()
     attachments: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
-    is_weak: bool = False
+    #: Why a pass is a weak one, or would be: concerns of the reviewer, flakiness, and the like.
+    weak_because: tuple[str, ...] = ()
     commit: str = ""
     last_step_at: str = ""
     wave_resumed_at: str = ""
     failures: tuple[Failure, ...] = ()
     #: The entry of a task that a person took out of the gate.
     skip: Mapping[str, Any] | None = None
+
+    @property
+    def is_weak(self) -> bool:
+        return self.status is Status.APPROVED and bool(self.weak_because)
 
 
 class Untrusted(Value):
@@ -70,7 +80,8 @@ class Wave(Value):
     def why(self) -> str:
         if not self.is_halted:
             return ""
-        return f"wave {self.name} is halted: {count(len(self.failing), 'task')} failed ({', '.join(self.failing)})"
+        named = f"wave {self.name}" if self.name else "the list"
+        return f"{named} is halted: {count(len(self.failing), 'task')} failed ({', '.join(self.failing)})"
 
 
 class Overview(Value):
@@ -112,7 +123,7 @@ class Overview(Value):
 
     @property
     def weak(self) -> int:
-        return sum(row.status is Status.APPROVED and row.is_weak for row in self.rows)
+        return sum(row.is_weak for row in self.rows)
 
     @property
     def pass_rate(self) -> str | None:
@@ -162,7 +173,9 @@ class Overview(Value):
     @property
     def waves(self) -> tuple[Wave, ...]:
         names = dict.fromkeys((*(row.wave for row in self.rows), *(each.wave for each in self.untrusted)))
-        return tuple(self._wave(name) for name in names if name)
+        waves = (self._wave(name) for name in names)
+        # Tasks without a wave are one, too; as long as it goes on, that is nothing to tell.
+        return tuple(wave for wave in waves if wave.name or wave.is_halted)
 
     def _wave(self, name: str) -> Wave:
         rows = [row for row in self.rows if row.wave == name]
@@ -185,8 +198,31 @@ class Overview(Value):
 
     def halted(self, wave: str) -> str:
         """Say why a wave is halted; empty if it is not."""
-        found = self.wave(wave) if wave else None
+        found = self.wave(wave)
         return "" if found is None else found.why
+
+    @property
+    def next_task(self) -> TaskRow | None:
+        """The first task of the list that waits for nothing but its executor."""
+        finished = {row.name for row in self.rows if row.status in FINISHED}
+        for row in self.rows:
+            if row.status is Status.PENDING and finished.issuperset(row.depends_on) and not self.halted(row.wave):
+                return row
+        return None
+
+    @property
+    def next_command(self) -> str:
+        """What to type where one task is finished, or none is meant; empty where all are finished."""
+        for wave in self.waves:
+            if wave.is_halted:
+                return resume_command(wave.name)
+        following = self.current or next((row for row in self.rows if row.status in _WAITING), None)
+        if following is not None:
+            return f"phase-gate verify status --task {following.task}"
+        if self.next_task is not None:
+            return "phase-gate verify start"
+        stuck = next((row for row in self.rows if row.status not in FINISHED), None)
+        return "" if stuck is None else f"phase-gate verify status --task {stuck.task}"
 
 
 def _by_time(row: TaskRow) -> tuple[str, str]:
@@ -206,7 +242,7 @@ def row_of(task: str, verification: Verification) -> TaskRow:
         files=spec.files,
         attachments=verification.attachments,
         depends_on=spec.depends_on,
-        is_weak=bool(verification.weak_because),
+        weak_because=verification.weak_because,
         commit=verification.commit,
         last_step_at=verification.last_step_at,
         wave_resumed_at=verification.wave_resumed_at,

@@ -1,4 +1,4 @@
-"""Read verify tasks: the XML form of its document, or YAML."""
+"""Read verify tasks: the XML form of its document, alone or in a plan, or YAML."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from phase_gate.rules.yaml import (
     read_document,
 )
 from phase_gate.verification.lint.shell import MAX_LENGTH
+from phase_gate.verification.plans import SHARED, read_plan
 from phase_gate.verification.spec import TaskSpec
 from phase_gate.verification.task_xml import XmlElement, read_xml
 from phase_gate.workflow.settings import MAX_TIMEOUTS
 
+#: How the name of a plan ends.
+_MARKDOWN = (".md", ".markdown")
 #: A name is a heading, not a text.
 MAX_NAME = 200
-#: What tasks of one file may share, said once above them.
-_SHARED = ("wave", "phase", "plan")
 #: Elements whose items stand apart: by commas, by lines, or each in an element of its own.
 _ITEMS: Mapping[str, str] = {"files": "file", "depends_on": "task"}
 
@@ -48,10 +49,13 @@ def read_task_file(path: Path, name: str | None = None) -> tuple[TaskSpec, ...]:
 
 
 def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
-    """Return the tasks of a text: XML if it begins with `<`, else YAML. Raises TaskFileError."""
+    """Return the tasks of a text: a plan by its name, XML if it begins with `<`, else YAML. Raises TaskFileError."""
     try:
         source = decode_text(text, name=name, limit=MAX_BYTES)
-        if source.lstrip().startswith("<"):
+        if name.lower().endswith(_MARKDOWN):
+            plan = read_plan(source, name)
+            nodes = [_share(each, plan.shared) for each in _from_xml(plan.xml, name)]
+        elif source.lstrip().startswith("<"):
             nodes = _from_xml(source, name)
         else:
             nodes = _from_yaml(read_document(source, name=name, limit=MAX_BYTES), name)
@@ -79,7 +83,7 @@ def _read_task(fields: Fields) -> TaskSpec:
         depends_on=fields.text_list("depends_on", (), or_one=True),
         flaky=_read_flaky(fields),
         timeouts=_read_timeouts(fields.mapping("timeouts", None)),
-        **{key: fields.text(key, "") for key in _SHARED},
+        **{key: fields.text(key, "") for key in SHARED},
     )
     # As plans mark what a machine may do alone; anything else asks for a person, and is no task of this gate.
     fields.choice("type", ("auto",), "auto")
@@ -152,8 +156,8 @@ def _from_yaml(node: YamlNode, name: str) -> list[YamlMapping]:
     if isinstance(node, YamlMapping) and any(key.text == "tasks" for key, _ in node.entries):
         fields = Fields(node, file=name, error=TaskFileError)
         listed = fields.node_of("tasks")
-        shared = tuple(entry for entry in node.entries if entry[0].text in _SHARED)
-        for key in _SHARED:
+        shared = tuple(entry for entry in node.entries if entry[0].text in SHARED)
+        for key in SHARED:
             fields.node_of(key)
         fields.finish()
         assert listed is not None
@@ -199,7 +203,7 @@ def _find_tasks(
         if element.tag == "task":
             yield element, shared
             continue
-        own = tuple(entry for entry in _attributes(element) if entry[0].text in _SHARED)
+        own = tuple(entry for entry in _attributes(element) if entry[0].text in SHARED)
         names = {key.text for key, _ in own}
         yield from _find_tasks(element.children, (*own, *(each for each in shared if each[0].text not in names)))
 

@@ -9,7 +9,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -48,6 +48,8 @@ class Ended(Value):
     is_kept: bool = True
     #: The signal that interrupted us; 0 if none did.
     interrupted_by: int = 0
+    #: Which of several commands was the last one that ran, counted from 0.
+    step: int = 0
 
 
 def say_nothing(seconds: float) -> None:
@@ -66,6 +68,7 @@ def run_process(
     stream: BinaryIO | None = None,
     tick: Callable[[float], None] = say_nothing,
     is_apart: bool = True,
+    then: Sequence[str] = (),
 ) -> Ended:
     """Run the command to its end, whatever that is. A signal to us ends it, too, and is left to the caller then.
 
@@ -75,11 +78,50 @@ def run_process(
     :param limit: bytes that each file keeps, half of them from the beginning and half from the end.
     :param stream: where the output is shown while it comes.
     :param tick: called several times a second with the seconds since the start.
+    :param then: commands that follow, in the same files and the same time: each if the one before ended with 0.
     """
     files = _Files(log, limit, is_apart=is_apart)
+    began = time.monotonic()
+    commands = (command, *then)
+    step = 0
+    while True:
+        one = _run_one(
+            commands[step],
+            shell=shell,
+            cwd=cwd,
+            environment=environment,
+            stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
+            files=files,
+            stream=stream,
+            wait=lambda watch: watch.wait(began, timeout, tick),
+        )
+        if one.how != "ended" or one.code != 0 or step == len(then):
+            return files.close(one, seconds=time.monotonic() - began, step=step)
+        step += 1
+
+
+class _One(Value):
+    """How one of the commands ended."""
+
+    how: How
+    code: int | None = None
+    problem: str = ""
+    interrupted_by: int = 0
+
+
+def _run_one(
+    command: str,
+    *,
+    shell: bool,
+    cwd: Path,
+    environment: Mapping[str, str],
+    stderr: int,
+    files: _Files,
+    stream: BinaryIO | None,
+    wait: Callable[[_Watch], How],
+) -> _One:
     mark = os.urandom(16).hex()
     marks = ":".join(filter(None, (environment.get(MARK), mark)))
-    began = time.monotonic()
     with Interrupts() as interrupts, adopting_orphans():
         before = find_children()
         try:
@@ -90,27 +132,25 @@ def run_process(
                 env={**environment, MARK: marks},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
+                stderr=stderr,
                 # A session of its own: what it started goes with it when its time is over.
                 start_new_session=True,
             )
         except (OSError, ValueError, IndexError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            return files.close(code=None, how="not-started", seconds=time.monotonic() - began, problem=why)
+            return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
         tree = ProcessTree(process.pid, mark=mark, before=before)
         watch = _Watch(process, tree, files, find_secrets(environment), Screen(stream), interrupts)
         try:
             try:
-                how = watch.wait(began, timeout, tick)
+                how = wait(watch)
             finally:
                 watch.end_rest()
         except BaseException:  # by tick: nobody gets an answer, and yet nothing is left open
             files.finish()
             raise
-        return files.close(
-            code=process.returncode if how == "ended" else None,
+        return _One(
             how=how,
-            seconds=time.monotonic() - began,
+            code=process.returncode if how == "ended" else None,
             problem=watch.problem,
             interrupted_by=interrupts.number if how == "interrupted" else 0,
         )
@@ -136,13 +176,13 @@ class _Files:
         for each in (self._all, *self._alone):
             each.finish()
 
-    def close(self, *, problem: str, code: int | None, how: How, seconds: float, interrupted_by: int = 0) -> Ended:
+    def close(self, one: _One, *, seconds: float, step: int) -> Ended:
         self.finish()
         lost = next((each.problem for each in (self._all, *self._alone) if each.problem), "")
-        problems = (problem, f"its output could not be kept: {lost}" if lost else "")
+        problems = (one.problem, f"its output could not be kept: {lost}" if lost else "")
         return Ended(
-            code=code,
-            how=how,
+            code=one.code,
+            how=one.how,
             seconds=seconds,
             output=self._all.path,
             stdout=self._alone[0].path if self._alone else None,
@@ -150,7 +190,8 @@ class _Files:
             problem="; ".join(filter(None, problems)),
             left_out=self._all.left_out,
             is_kept=not lost,
-            interrupted_by=interrupted_by,
+            interrupted_by=one.interrupted_by,
+            step=step,
         )
 
 

@@ -21,6 +21,12 @@ from phase_gate.verification.spec import TaskSpec
 __all__ = ["RULES", "Opinion", "count_tests_said", "lint_command", "lint_done"]
 
 
+#: Commands that are no programs, and that the next step would see nothing of.
+_BUILT_IN = frozenset({".", "alias", "cd", "eval", "exec", "export", "popd", "pushd", "set", "source", "unset"})
+#: Where to put what is no plain command.
+_SCRIPT = "put it into a script that the task's reviewer can read, and run that: sh check.sh"
+_SHELL = f'{_SCRIPT}; or let a shell run it: shell: true in YAML, <verify shell="true"> in XML'
+
 #: A shell that runs a shell, and so on.
 _MAX_DEPTH = 5
 
@@ -33,13 +39,11 @@ def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
     except ShellTextError as error:
         return (say("not-readable", f"{error}: write it as you would type it"),)
     except NeedsScriptError as error:
-        text = f"{_one_line(str(error))!r} is more than one command or an && list: put it into a script, and run that"
-        return (say("needs-script", text),)
+        text = f"{_one_line(str(error))!r} is more than one command or an && list, and a failure could get lost in it"
+        return (say("needs-script", text, _SCRIPT),)
     found: list[Opinion] = []
     if not spec.shell and (sign := _sign_for_shell(commands)):
-        found.append(
-            say("needs-shell", f"{_one_line(sign)!r} is for a shell: have one run it, or write one plain command")
-        )
+        found.append(say("needs-shell", f"{_one_line(sign)!r} is for a shell, and none runs it", _SHELL))
     checks = [program for program in programs if program.kind == "check"]
     if not checks:
         found.append(_why_nothing(programs))
@@ -54,9 +58,13 @@ def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
 
 def _sign_for_shell(commands: list[tuple[Word, ...]]) -> str:
     """Return what only a shell understands; empty if there is nothing of the kind."""
-    if len(commands) > 1:
-        return "&&"
-    return commands[0][0].text if commands[0][0].is_prefix else ""
+    for words in commands:
+        if words[0].is_prefix or (words[0].text in _BUILT_IN and not words[0].is_quoted):
+            return words[0].text
+        # Of one command alone every word means itself, as people are used to from other runners.
+        if len(commands) > 1 and (odd := next((word for word in words if not word.is_literal), None)) is not None:
+            return odd.text
+    return ""
 
 
 def _programs(commands: list[tuple[Word, ...]], in_shell: bool, depth: int = 0) -> Iterator[Program]:
@@ -152,6 +160,8 @@ class Opinion(Value):
     kind: Literal["refused", "flagged"]
     slug: str
     text: str
+    #: What to do, where that is not plain from the text.
+    remedy: str = ""
 
 
 class Rule(Value):
@@ -185,8 +195,8 @@ RULES: Mapping[str, Rule] = {
     ),
     "needs-shell": Rule(
         kind="refused",
-        meaning="only a shell understands it, and none runs it",
-        examples=("tsc --noEmit && npm test", "CI=1 npm test"),
+        meaning="only a shell understands it, and none runs it. Put it into a script, or say `shell: true`",
+        examples=("CI=1 npm test", "cd web && npm test"),
     ),
     "not-readable": Rule(
         kind="refused", meaning="a shell would not understand it, either", examples=("pytest 'a", "pytest && ")
@@ -209,6 +219,6 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def say(slug: str, text: str) -> Opinion:
+def say(slug: str, text: str, remedy: str = "") -> Opinion:
     """Return the opinion of that rule."""
-    return Opinion(kind=RULES[slug].kind, slug=slug, text=text)
+    return Opinion(kind=RULES[slug].kind, slug=slug, text=text, remedy=remedy)
