@@ -882,6 +882,18 @@ def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
 
 
 @pytest.mark.criterion("PG-17")
+def test_rules_that_can_not_be_read_are_named_and_nothing_else(pipe: Pipe) -> None:
+    pipe.at("ARCHITECTURE")
+    pipe.prepare()
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {no_such_thing: 50}\n"})
+    verdict = pipe.look()
+    assert unmet(verdict) == ["rules-kept"]
+    assert "no_such_thing" in details(verdict, "rules-kept")
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION})
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+@pytest.mark.criterion("PG-17")
 def test_another_workflow_in_the_call_does_not_replace_the_pipeline(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
     weak = "workflow: weak\nphases:\n  QA_VALIDATION:\n    gate_1: {name: Weak, condition: tests_total >= 0}\n"

@@ -206,7 +206,9 @@ def change_the_ini(craft: Craft, random: Random) -> bool:
 
 @action(weight=1)
 def change_the_rules(craft: Craft, random: Random) -> bool:
-    return craft.session.write(CONFIGURATION, craft.configuration + "parameters: {required_green_runs: 3}\n")
+    """Change a number; some workflows have no such number."""
+    number = random.choice(["required_green_runs: 3", "required_green_runs: 3", "required_voters: 1"])
+    return craft.session.write(CONFIGURATION, f"{craft.configuration}parameters: {{{number}}}\n")
 
 
 # --- files beside them -------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ _COMMAND = re.compile(r"\b(?:phase-gate|pytest) [^;`]+")
 _WHERE = ("phase", "cycle", "iteration", "status", "reason", "next_command", "next_hint", "problem", "remedy")
 
 _EDIT = "an edit"
+#: The slug of a refusal that asks for an edit.
+_BAD_CONFIGURATION = "bad-configuration"
 
 Json = dict[str, Any]
 
@@ -80,7 +82,9 @@ class Finisher:
         if seen != self._seen:
             self._seen = seen
             self._tried.clear()
-        if _EDIT in self._tried or not self._edit(look):
+        if f"[{_BAD_CONFIGURATION}]" in self._said and self.craft.mend_settings():
+            self._said = ""
+        elif _EDIT in self._tried or not self._edit(look):
             self._type(look)
         elif look["status"] == "needs-person":
             self._type(look)  # "pytest --phase=red, after correcting the test" is one thing to do

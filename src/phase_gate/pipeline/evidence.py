@@ -89,6 +89,8 @@ def _rules(project: SeenProject) -> Measured:
     findings = [
         hard("rules-kept", name, "is not what it was when the pipeline began") for name in project.changed_rules
     ]
+    if project.rules_problem:
+        findings.append(hard("rules-kept", "phase-gate.yaml", project.rules_problem))
     return Measured(metrics={"pipeline_rules_changed": len(findings)}, findings=tuple(findings))
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.pipeline.artifacts import digest_file, look_at
@@ -69,6 +70,7 @@ def look_at_project(context: EvidenceContext, view: PipelineView) -> SeenProject
     drift = None
     if DRIFT in view.phase.raises and rules.drift is not None:
         drift = look_for_drift(context, rules.drift, view.pipeline.base, left_out(context, rules))
+    changed, problem = _changed_rules(view)
     return SeenProject(
         artifacts={
             name: look_at(context.root, artifact) if name in wanted else SeenArtifact()
@@ -76,7 +78,8 @@ def look_at_project(context: EvidenceContext, view: PipelineView) -> SeenProject
         },
         constitution={path: digest_file(context.root / path) for path in rules.constitution},
         tree=tree_of(view.tree_files(), rules),
-        changed_rules=_changed_rules(view),
+        changed_rules=changed,
+        rules_problem=problem,
         drift=drift,
     )
 
@@ -94,10 +97,15 @@ def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _changed_rules(view: PipelineView) -> tuple[str, ...]:
+def _changed_rules(view: PipelineView) -> tuple[tuple[str, ...], str]:
+    """Return the names of the rules that have changed, and why the present ones can't be read."""
     then: Mapping[str, str] = view.load(view.pipeline.rules)["names"]
-    now = view.name_rules()
-    return tuple(sorted(name for name in {*then, *now} if then.get(name) != now.get(name)))
+    try:
+        now = view.name_rules()
+    except (ConfigurationError, WorkflowError, ConditionError) as error:
+        # The pipeline goes by the rules that it began with: everything else can still be looked at.
+        return (), f"can't be read: {error.problem}; {error.remedy}"
+    return tuple(sorted(name for name in {*then, *now} if then.get(name) != now.get(name))), ""
 
 
 # --- what git shows since the plan was approved: configuration files that changed, and how many lines did

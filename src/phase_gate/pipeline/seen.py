@@ -42,6 +42,8 @@ class SeenProject(Value):
     tree: str
     #: Rules that are not what they were when the cycle began.
     changed_rules: tuple[str, ...] = ()
+    #: Why the present rules can't be read; empty where they can.
+    rules_problem: str = ""
     #: None: nobody can tell.
     drift: Drifted | None = None
 
