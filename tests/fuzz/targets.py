@@ -126,7 +126,12 @@ def _claim(data: bytes) -> None:
     read = read_claim_text([_text(data)])
     said = read_blocks(read)
     decision = decide(
-        said, sentences(read), ClaimContext(at="2026-01-01T00:00:00Z"), ExitGate(), ConfidenceRules(), Threshold()
+        said,
+        sentences(read, said.reasons),
+        ClaimContext(at="2026-01-01T00:00:00Z"),
+        ExitGate(),
+        ConfidenceRules(),
+        Threshold(),
     )
     assert not decision.passed or said.explicit is True
     json.dumps(decision_to_json(decision))
