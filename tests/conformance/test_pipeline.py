@@ -883,7 +883,7 @@ def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
 
 @pytest.mark.criterion("PG-17")
 def test_rules_that_can_not_be_read_are_named_and_nothing_else(pipe: Pipe) -> None:
-    pipe.at("ARCHITECTURE")
+    pipe.at("INTAKE")
     pipe.prepare()
     pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {no_such_thing: 50}\n"})
     verdict = pipe.look()
