@@ -207,6 +207,19 @@ def test_an_approved_task_whose_commit_a_hook_changed_can_be_abandoned(gate: Gat
     assert late.has("was committed as")
 
 
+@pytest.mark.parametrize("versioned", [True, False], ids=["no-change", "no-git"])
+def test_an_approval_with_nothing_to_commit_stands(gate: Gate, versioned: bool) -> None:
+    if versioned:
+        gate.sample.write({".gitignore": "*.yaml\n__pycache__/\n"})
+        gate.sample.commit_all()
+    gate.approved()
+    gate.start(document=gate.task(name="Task 4: Other", files=["other.py"], depends_on=["Task 5: Later"]))
+    gate.start(document=gate.task(name="Task 5: Later", files=["later.py"]))
+    ran = gate.call("verify", "commit", "--task", TASK)
+    assert ran.code == 13
+    assert ran.has("the approval stands: phase-gate verify status --task task-5-later")
+
+
 def test_what_does_not_go_on_can_not_be_abandoned(gate: Gate) -> None:
     gate.start()
     gate.executor(gate.result("failure"))

@@ -75,6 +75,11 @@ def _refuse(session: TaskSession, current: Verification) -> None:
 def _commit(session: TaskSession, current: Verification, message: str | None) -> str:
     """Commit the task's files that changed, as they were approved. Returns the commit's id."""
     root = session.project.root
+    if try_git(root, "rev-parse", "--git-dir") is None:
+        following = session.board.overview.next_command or "phase-gate verify status"
+        raise NotAllowedError(
+            f"{root.name} is no git repository: nothing can be committed", remedy=f"the approval stands: {following}"
+        )
     before = head_of(root)
     tree = session.tree(current.spec)
     if tree.digest != current.verified_tree:
@@ -116,14 +121,13 @@ def _abandon(session: TaskSession) -> str:
 
 def _nothing_left(session: TaskSession, current: Verification, tree: Tree) -> NotAllowedError:
     changes = session.changes(session.state(), current, tree)
+    stands = f"the approval stands: {session.board.overview.next_command or 'phase-gate verify status'}"
     if not changes.commits:
-        return NotAllowedError(
-            f"git sees no change in the files of {session.task}", remedy="they are committed already: git log tells"
-        )
+        return NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
     again = f"{changes.undo} keeps the files and takes that back; then phase-gate verify commit" if changes.undo else ""
     return NotAllowedError(
         f"{session.task} was committed before it was approved, as {changes.commits_shown}",
-        remedy=f"{again}; or leave it as it is" if again else "leave it as it is: the approval stands",
+        remedy=f"{again}; or leave it as it is, {stands}" if again else f"leave it as it is, {stands}",
     )
 
 
