@@ -16,7 +16,7 @@ from phase_gate.storage.store import DEFAULT_TASK, TaskStore, task_folder
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.storage.tree.untracked import list_files, take_contents, take_data
 from phase_gate.values import Value
-from phase_gate.workflow.names import look_command, run_command
+from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import (
     DEFAULT_WORKFLOW,
     FILE_NAME,
@@ -82,7 +82,7 @@ class Project(Value):
         except PhaseGateError:
             return run_command("auto", self.task)  # a plugin may know it
         needs_no_tests = workflow.pipeline is not None and workflow.first.tests == "none"
-        return look_command(self.task) if needs_no_tests else run_command("auto", self.task)
+        return step_command("auto", self.task, takes_run=not needs_no_tests)
 
     @property
     def folder(self) -> Path:

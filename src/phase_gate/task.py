@@ -9,11 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any
 
 from phase_gate.errors import PhaseGateError, TamperedError
 from phase_gate.gate.parts import parts_of
-from phase_gate.gate.standing import Standing, assess
+from phase_gate.gate.standing import Standing, WayOn, assess
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.last_files import changed_since_left
@@ -22,7 +21,7 @@ from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.workflow.model import Workflow
-from phase_gate.workflow.names import look_command, run_command
+from phase_gate.workflow.names import step_command
 
 
 class Task:
@@ -122,23 +121,31 @@ class Task:
             changed=() if self.state.phase is None else self.changed_files,
             lost=self.lost_runs,
             gate_1_only=gate_1_only,
-            **self._next_commands(),
+            begin="" if self.state.phase is not None else self.project.begin_command,
+            way_on=self._find_way_on,
         )
 
-    def _next_commands(self) -> dict[str, Any]:
-        """Return what to type where nothing is recorded yet, or, by rules that are kept, to be judged again."""
-        if self.state.phase is None:
-            return {"begin": self.project.begin_command}
+    def _find_way_on(self) -> WayOn:
+        return WayOn(self.way_on, self.takes_run)
+
+    @property
+    def way_on(self) -> str:
+        """What to type to have the present phase judged again."""
+        return step_command(self._phase_to_type, self.state.task, takes_run=self.takes_run)
+
+    @property
+    def _phase_to_type(self) -> str:
+        # Rules that are kept need not be those that `auto` would look into.
+        return str(self.state.phase) if any(part.rules(value) for part, value in parts_of(self.state)) else "auto"
+
+    @functools.cached_property
+    def takes_run(self) -> bool:
+        """Whether the present phase is judged by a run of the tests."""
         try:
-            if self._kept_rules is None:
-                return {}
-            phase = self._kept_rules.phase(self.state.phase)
+            phase = self.rules.phase(self.state.phase or "")
         except PhaseGateError:
             phase = None  # the command that judges it says what is wrong; this is a hint
-        needs_no_tests = phase is None or phase.tests == "none"
-        return {
-            "again": look_command(self.state.task) if needs_no_tests else run_command(self.state.phase, self.state.task)
-        }
+        return not self.state.parts if phase is None else phase.tests != "none"
 
 
 def take_listed_tree(project: Project, files: Iterable[str]) -> Tree:

@@ -86,7 +86,9 @@ def test_no_other_signal_opens_it(begin: Begin, content: str, answer: str, stays
             "GREEN has not exited (Gate 1 is open; Gate 2 waits for the exit signal)",
             id="before-the-signal",
         ),
-        pytest.param("green-once", "phase-order", "GREEN has not exited (one more green run", id="before-the-gate"),
+        pytest.param(
+            "green-once", "phase-order", "GREEN has not exited (needs one more green run", id="before-the-gate"
+        ),
     ],
 )
 def test_not_before_its_time(begin: Begin, story: str, slug: str, problem: str) -> None:

@@ -58,7 +58,11 @@ def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
     assert ran.code == 12
     assert ran.has("2 passed", "Gate 1  All tests passing (stable)", "halt: the circuit is open")
     assert stuck.json("status")["exited"] is False
-    assert stuck.gate("signal", "--reason", "done now").code == 10
+    ran = stuck.gate("signal", "--reason", "done now")
+    assert ran.code == 12
+    said = " ".join(ran.out.split())
+    assert "Both gates would be open, but GREEN does not exit: signal again once the circuit is closed" in said
+    assert "has exited" not in said
 
 
 def test_pytests_own_failure_is_not_hidden(stuck: Desk) -> None:
@@ -148,6 +152,7 @@ def test_a_skip_is_a_forced_exit(stuck: Desk) -> None:
     ran = at_terminal(stuck, *SKIP)
     assert ran.code == 0, ran.err
     assert "GREEN was skipped by ann (forced): the vendor's sandbox is down" in ran.out
+    assert "next: pytest --phase=red  # starts the next cycle; REFACTOR asks for what GREEN did not reach" in ran.out
     status = stuck.json("status")
     assert (status["exited"], status["forced_exit"]) == (True, True)
     assert status["evaluation"]["forced_exit"] is True

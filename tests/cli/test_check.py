@@ -38,7 +38,7 @@ def test_whether_the_phase_may_end(begin: Begin, story: str, both: int, gate_1: 
         pytest.param(Desk.lose_run, "run feedface began and never ended", id="a-run-was-lost"),
         pytest.param(
             lambda desk: desk.sample.pytest("--phase=green", "-k", "add"),
-            "a run came after the last verdict (partial): it has to be made anew",
+            "a run came after the last verdict (partial): only a complete run makes a new one",
             id="a-narrow-run-came-after",
         ),
         pytest.param(

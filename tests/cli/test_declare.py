@@ -110,9 +110,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones(begin: Begin) -> None:
     ("story", "arguments", "code", "problem"),
     [
         pytest.param(
-            "green", ("tests_failing=0",), 13, "tests_failing is measured, nobody declares it", id="what-is-measured"
+            "green", ("tests_failing=0",), 13, "tests_failing is measured, not declared", id="what-is-measured"
         ),
-        pytest.param("green", ("iteration=5",), 13, "iteration is measured, nobody declares it", id="an-iteration"),
+        pytest.param("green", ("iteration=5",), 13, "iteration is measured, not declared", id="an-iteration"),
         pytest.param("green", ("no_such=1",), 13, "'no_such' is not a fact of workflow tdd", id="an-unknown-name"),
         pytest.param("green", ("../x=1",), 13, "'../x' is not a fact of workflow tdd", id="a-path"),
         pytest.param("green", ("=true",), 13, "'' is not a fact of workflow tdd", id="no-name"),

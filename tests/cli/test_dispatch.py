@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from phase_gate import __version__
 from phase_gate.cli import COMMANDS, FEATURES
-from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli._dispatch import build_full_parser, call_in
+from phase_gate.errors import UsageError
 from tests.cli.conftest import Begin
 from tests.support import Sample
 
@@ -152,8 +154,24 @@ def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin
     ran = begin("").gate(typed)
     assert (ran.code, ran.err) == (
         2,
-        f"phase-gate: there is no command {typed!r} [bad-usage]\n  try: phase-gate {meant} --help\n",
+        f"phase-gate: there is no command {typed!r}: did you mean {meant}? [bad-usage]\n"
+        f"  try: phase-gate {meant} --help\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("verify", "strt"), "there is no command 'strt' in phase-gate verify: did you mean start?"),
+        (("pipeline", "recvr"), "there is no command 'recvr' in phase-gate pipeline: did you mean recover?"),
+        (("breaker", "rest"), "there is no action 'rest' in phase-gate breaker: did you mean reset?"),
+        (("signal", "--reson", "x"), "unrecognized arguments: --reson x: did you mean --reason?"),
+    ],
+)
+def test_a_misspelled_action_or_option_is_asked_back(tmp_path: Path, words: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call_in(tmp_path, list(words), environment={}, interactive=False)
+    assert caught.value.problem == problem
 
 
 @pytest.mark.parametrize("name", COMMANDS)

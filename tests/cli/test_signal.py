@@ -74,9 +74,9 @@ def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said:
 
 
 STALE: dict[str, tuple[str, Callable[[Desk], object]]] = {
-    "after-an-edit": ("files have changed since iteration 2: nobody has tested them (calc.py)", Desk.edit_source),
+    "after-an-edit": ("files have changed since iteration 2: no run has tested them (calc.py)", Desk.edit_source),
     "after-a-new-test": (
-        "files have changed since iteration 2: nobody has tested them (test_more.py)",
+        "files have changed since iteration 2: no run has tested them (test_more.py)",
         lambda desk: desk.sample.write(test_more="def test_more():\n    assert False\n"),
     ),
     "after-a-narrow-run": (
@@ -306,9 +306,14 @@ def test_a_malformed_file_closes_the_gate_and_waits_for_its_author(begin: Begin)
     desk = begin("green")
     desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
     ran = desk.gate("signal", "--reason", "done")
-    assert ran.code == 10
-    assert ran.has("exit-signal.yaml:1:14: exit_signal is 'yes'")
+    assert ran.code == 13
+    assert ran.has(
+        "exit-signal.yaml:1:14: exit_signal is 'yes'; write exit_signal: true, false, blocked or test-wrong, exactly",
+        "try: phase-gate withdraw  # takes it back, then signal again",
+    )
     assert (desk.folder / "exit-signal.yaml").read_text(encoding="utf-8") == "exit_signal: yes\n"
+    assert desk.gate("withdraw").code == 0
+    assert desk.gate("signal", "--reason", "done").code == 0
 
 
 def test_a_done_in_the_file_does_not_wait_for_the_next_phase(begin: Begin) -> None:

@@ -22,7 +22,7 @@ def test_a_waiting_signal_is_taken_back(begin: Begin, story: str) -> None:
 def test_a_malformed_one_too(begin: Begin) -> None:
     desk = begin("green")
     desk.sample.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
-    assert desk.gate("withdraw").out == "signal malformed is taken back\n"
+    assert desk.gate("withdraw").out == "signal malformed is taken back\n  next: phase-gate status\n"
     assert not (desk.folder / "exit-signal.yaml").exists()
 
 

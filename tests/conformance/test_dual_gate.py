@@ -38,7 +38,7 @@ from tests.support import Ran, Sample
 
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
-ONE_MORE = "one more green run on this tree is needed: run again"
+ONE_MORE = "needs one more green run with no file changes"
 
 # --- DG-01 -------------------------------------------------------------------------------------------------------
 
@@ -616,7 +616,7 @@ def run_into_an_interrupt(sample: Sample) -> None:
 @pytest.mark.parametrize(
     ("happens", "problem"),
     [
-        pytest.param(edit_the_code, "files have changed since iteration 1: nobody has tested them", id="an-edit"),
+        pytest.param(edit_the_code, "files have changed since iteration 1: no run has tested them", id="an-edit"),
         pytest.param(run_a_part, "a run came after iteration 1 (partial)", id="a-partial-run"),
         pytest.param(run_into_an_interrupt, "a run came after iteration 1 (incomplete)", id="an-incomplete-run"),
     ],
@@ -629,7 +629,7 @@ def test_what_happens_after_an_iteration_makes_its_signal_stale(
     happens(sample)
     signal = command(sample, "signal", "--reason", "they fail")
     assert signal.code == 13
-    assert signal.has(problem, "[stale-signal]", "try: pytest --phase=red, then signal again")
+    assert signal.has(problem, "[stale-signal]", "try: pytest --phase=red  # then signal again")
     assert status(sample)["exited"] is False
     assert not [line for line in ledger(sample) if line["kind"] == "phase-exited"]
 
@@ -1367,7 +1367,8 @@ def wrong_test(sample: Sample) -> Ran:
             malformed_signal,
             10,
             ["Gate 2  Explicit exit signal", "malformed"],
-            "Gate 1 is open, but the exit signal is malformed: exit-signal.yaml:1:14: exit_signal is 'sure'",
+            "Gate 1 is open, but the exit signal is malformed: exit-signal.yaml:1:14: exit_signal is 'sure'; "
+            "write exit_signal: true, false, blocked or test-wrong, exactly",
             id="malformed-signal",
         ),
         pytest.param(

@@ -79,7 +79,7 @@ def test_first_cycle(example: Example) -> None:
 
     example.copy("first-cycle/green")
     example.type("pytest --phase=green", ends_with=10)
-    assert example.reason() == "one more green run on this tree is needed: run again"
+    assert example.reason() == "needs one more green run with no file changes"
     example.type("pytest --phase=green")
     example.type("phase-gate signal --reason 'four years, twice'")
     assert example.reason() == "both gates are open: GREEN has exited"

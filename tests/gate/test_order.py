@@ -84,7 +84,7 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
             id="it-says-what-the-last-verdict-missed",
         ),
         pytest.param(
-            at("RED", evaluation=verdict("RED"), evaluation_is_stale=True),
+            at("RED", iteration=1, evaluation=verdict("RED"), evaluation_is_stale=True),
             "green",
             "GREEN can't begin: RED has not exited (a run came after its last verdict)",
             "pytest --phase=red",
@@ -115,14 +115,14 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
             at("REFACTOR"),
             "green",
             "GREEN lies before REFACTOR, where the task is",
-            'phase-gate rewind GREEN --reason "..."',
+            'phase-gate rewind green --reason "..."',
             id="any-other-earlier-phase-needs-rewind",
         ),
         pytest.param(
             at("REFACTOR", exited=True),
             "green",
             "GREEN lies before REFACTOR, where the task is",
-            'phase-gate rewind GREEN --reason "..."',
+            'phase-gate rewind green --reason "..."',
             id="after-the-exit-as-well",
         ),
         pytest.param(
@@ -136,7 +136,7 @@ def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
             at(DONE, exited=True),
             "auto",
             "the cycle is done: auto does not start a new one by itself",
-            "pytest --phase=red starts the next cycle",
+            "pytest --phase=red  # starts the next cycle",
             id="auto-at-done-is-refused",
         ),
         pytest.param(
@@ -176,14 +176,14 @@ def test_refused(state: State, requested: str, problem: str, remedy: str) -> Non
             at("GREEN"),
             "red",
             "GREEN has not ended the cycle, and workflow strict does not go back by option",
-            'phase-gate rewind RED --reason "..."',
+            'phase-gate rewind red --reason "..."',
             id="so-is-rewinding-by-option",
         ),
         pytest.param(
             at("DOCUMENT", exited=True),
             "red",
             "DOCUMENT has not ended the cycle, and workflow strict does not go back by option",
-            'phase-gate rewind RED --reason "..."',
+            'phase-gate rewind red --reason "..."',
             id="an-exited-phase-that-may-not-end-the-cycle-does-not-end-it",
         ),
     ],
@@ -228,7 +228,7 @@ def test_a_last_phase_that_has_exited_offers_the_next_cycle() -> None:
     # Only reachable where a workflow was changed under the task: an exit to DONE moves the task to DONE.
     with pytest.raises(PhaseOrderError) as caught:
         decide_entry(at("GREEN", exited=True), _with_next(TDD, "GREEN", DONE), "document")
-    assert caught.value.remedy == "pytest --phase=red starts the next cycle"
+    assert caught.value.remedy == "pytest --phase=red  # starts the next cycle"
 
 
 def _with_next(workflow: Workflow, name: str, following: str) -> Workflow:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.standing import assess
-from phase_gate.gate.state import NEW_STATE, OpenRun, RunSummary, State, Trees
+from phase_gate.gate.standing import WayOn, assess
+from phase_gate.gate.state import NEW_STATE, Fact, OpenRun, Overrides, RunSummary, State, Trees
+from phase_gate.gate.waivers import Waiver
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
 
@@ -26,12 +27,15 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **fields: Any) -> dic
         "next_command": "pytest --phase=refactor",
         "next_hint": "",
         "metrics": {},
+        "timestamp": AT,
         **fields,
     }
 
 
-EXITED = replace(NEW_STATE, phase="GREEN", exited=True, trees=Trees(last=TREE), evaluation=verdict())
+EXITED = replace(NEW_STATE, phase="GREEN", iteration=2, exited=True, trees=Trees(last=TREE), evaluation=verdict())
 GOING_ON = OpenRun(id="0123456789ab", phase="GREEN", at="now", tree=TREE)
+LATER = "2026-01-01T00:00:01.000Z"
+CLOSED = replace(EXITED, exited=False, evaluation=verdict(can_exit=False, gate_1=False, status="closed"))
 WITHOUT_RUN = verdict(phase="DOCUMENT", run=None, metrics={"code_as_tested": True})
 DOCUMENT = replace(
     NEW_STATE, phase="DOCUMENT", trees=Trees(last="partial-run-left", green=TREE), evaluation=WITHOUT_RUN
@@ -66,7 +70,7 @@ def test_an_exited_phase_holds() -> None:
         pytest.param(
             replace(EXITED, evaluation_is_stale=True),
             TREE,
-            "a run came after the last verdict: it has to be made anew",
+            "a run came after the last verdict: only a complete run makes a new one",
             "pytest --phase=auto",
             id="something-happened-since",
         ),
@@ -77,7 +81,7 @@ def test_an_exited_phase_holds() -> None:
                 last_run=RunSummary(id="r2", kind="partial", phase="GREEN", at="now"),
             ),
             TREE,
-            "a run came after the last verdict (partial): it has to be made anew",
+            "a run came after the last verdict (partial): only a complete run makes a new one",
             "pytest --phase=auto",
             id="a-partial-run-came-since",
         ),
@@ -89,7 +93,7 @@ def test_an_exited_phase_holds() -> None:
             ),
             TREE,
             "a forked child came back into pytest when its run had ended, after the last verdict:"
-            " it has to be made anew",
+            " only a complete run makes a new one",
             "pytest --phase=auto",
             id="a-forked-child-came-back-late",
         ),
@@ -113,7 +117,7 @@ def test_an_exited_phase_holds() -> None:
         pytest.param(
             replace(EXITED, task="login", open_runs=(), evaluation_is_stale=True),
             TREE,
-            "a run came after the last verdict: it has to be made anew",
+            "a run came after the last verdict: only a complete run makes a new one",
             "pytest --phase=auto --phase-task=login",
             id="the-next-command-names-the-task",
         ),
@@ -142,6 +146,39 @@ def test_an_exited_phase_holds() -> None:
             id="gate-1-is-closed",
         ),
         pytest.param(
+            replace(CLOSED, facts=(Fact(name="refactoring_complete", value=True, reason="r", by="Ada", at=LATER),)),
+            TREE,
+            "refactoring_complete was declared after the last verdict, which does not know of it",
+            "pytest --phase=auto",
+            id="after-a-declaration-a-run-is-missing",
+        ),
+        pytest.param(
+            replace(
+                CLOSED,
+                overrides=Overrides(
+                    waivers=(Waiver(guard="tests-kept", findings=("f",), reason="r", by="Ada", at=LATER),)
+                ),
+            ),
+            TREE,
+            "tests-kept was waived after the last verdict, which does not know of it",
+            "pytest --phase=auto",
+            id="so-it-is-after-a-waiver",
+        ),
+        pytest.param(
+            replace(EXITED, evaluation=verdict(can_exit=False, status="halted", reason="the circuit is open")),
+            TREE,
+            "the circuit is half-open: the next complete run on changed files decides",
+            "pytest --phase=auto",
+            id="and-once-the-circuit-was-reset",
+        ),
+        pytest.param(
+            replace(EXITED, exited=False, iteration=0, evaluation_is_stale=True),
+            TREE,
+            "no complete run in GREEN yet",
+            "pytest --phase=auto",
+            id="a-phase-that-was-rewound-has-no-verdict",
+        ),
+        pytest.param(
             DOCUMENT,
             "tree-2",
             "files have changed since the last run",
@@ -154,6 +191,12 @@ def test_closed(state: State, tree: str, reason: str, following: str) -> None:
     standing = assess(state, tree=tree, at=AT)
     assert (standing.is_open, standing.exit_code) == (False, 10)
     assert (standing.reason, standing.next_step) == (reason, following)
+
+
+def test_a_phase_without_tests_is_looked_at_and_not_run() -> None:
+    state = replace(EXITED, phase="DOCUMENT", exited=False, evaluation_is_stale=True)
+    standing = assess(state, tree=TREE, at=AT, way_on=lambda: WayOn("phase-gate advance", takes_run=False))
+    assert (standing.reason, standing.next_command) == ("no verdict on DOCUMENT yet", "phase-gate advance")
 
 
 @pytest.mark.parametrize(

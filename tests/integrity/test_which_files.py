@@ -137,7 +137,7 @@ def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Sample) -> None:
     once.write({"data.csv": "1 2\n"})
     stale = once.gate("signal", "--reason", "it passes, twice")
     assert stale.code == 13
-    assert stale.has("nobody has tested them (data.csv)", "if a tool writes data.csv, name it in .gitignore")
+    assert stale.has("no run has tested them (data.csv)", "if a tool writes data.csv, name it in .gitignore")
     checked = once.gate("check")
     assert checked.code == 10
     assert checked.has("files have changed since the last run (data.csv)", ".gitignore")

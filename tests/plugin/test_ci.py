@@ -51,8 +51,8 @@ def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
     ran = sample.pytest("--phase=green", "--phase-report=verdict.json")
     assert ran.code == 10
     assert commands(ran.out) == [
-        "::error title=Gate 1 is closed (GREEN%2C iteration 1)::go on: one more green run on this tree is needed:"
-        " run again%0Anext: pytest --phase=green"
+        "::error title=Gate 1 is closed (GREEN%2C iteration 1)::go on: needs one more green run with no file changes"
+        "%0Anext: pytest --phase=green"
     ]
     assert github.summary.read_text(encoding="utf-8").startswith("## Phase gate: GREEN, iteration 1\n")
     assert github.outputs() == {
@@ -63,7 +63,7 @@ def test_a_closed_gate_on_github(sample: Sample, github: Runner) -> None:
         "iteration": "1",
         "streak": "1",
         "run-kind": "complete",
-        "reason": "one more green run on this tree is needed: run again",
+        "reason": "needs one more green run with no file changes",
         "status": "closed",
         "next-command": "pytest --phase=green",
         "next-hint": "",

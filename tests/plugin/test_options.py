@@ -376,7 +376,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
     ran = passing.pytest("--phase=green", "--phase-report=taken/gate.json")
     assert ran.code == 11
     assert "the report gate.json could not be written" in words(ran)
-    assert ran.has("Verdict  go on: one more green run"), "the run itself is recorded and judged"
+    assert ran.has("Verdict  go on: needs one more green run"), "the run itself is recorded and judged"
     assert "nothing recorded" not in ran.out
     assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
 
@@ -501,7 +501,7 @@ def test_quiet_leaves_title_notes_verdict_and_next_step(passing: Sample) -> None
     assert " ".join(" ".join(notes).split()).startswith("Note RED was never seen in this cycle")
     assert not any(line.lstrip().startswith(("Gate", "+", "-")) for line in notes)
     assert re.fullmatch(r"=+ phase gate: GREEN · iteration 1 · 2 tests =+", title)
-    assert verdict == "Verdict  go on: one more green run on this tree is needed: run again"
+    assert verdict == "Verdict  go on: needs one more green run with no file changes"
     assert following == "Next     pytest --phase=green"
 
 

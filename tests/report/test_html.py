@@ -133,7 +133,7 @@ def test_every_part_is_there() -> None:
     text = " ".join(found.texts)
     for said in (
         "GREEN goes on",
-        "One more green run on this tree is needed: run again",
+        "Needs one more green run with no file changes",
         "pytest --phase=green",
         "All tests passing (stable)",
         "consecutive_green_runs >= required_green_runs",

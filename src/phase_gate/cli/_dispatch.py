@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from phase_gate._version import __version__
 from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
+from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders, screen_width
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.visible import show_line, strip_unseen
 
@@ -27,6 +27,27 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, remedy=f"{self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        choices = [] if action.choices is None else list(map(str, action.choices))
+        if action.choices is None or value in choices:
+            return
+        from phase_gate.cli._help import did_you_mean
+
+        what = "command" if isinstance(action, argparse._SubParsersAction) else _name_of(action)
+        given = str(value)[:40]
+        meant = did_you_mean(given, choices) or f"; choose from {', '.join(choices)}"
+        self.error(f"there is no {what} {given!r} in {self.prog}{meant}")
+
+    def refuse_unknown(self, words: list[str]) -> None:
+        """Refuse what no argument takes."""
+        if not words:
+            return
+        from phase_gate.cli._help import did_you_mean
+
+        options = [name for action in _actions(self) for name in action.option_strings]
+        meant = did_you_mean(words[0].partition("=")[0], options)
+        self.error(f"unrecognized arguments: {' '.join(words)}{meant}")
 
     def _print_message(self, message: str, file: object = None) -> None:
         say(message, end="")
@@ -87,7 +108,8 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
     """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
     given = _with_command(given)
     parser = _parser(_called(given))
-    arguments = parser.parse_args(given)
+    arguments, unknown = parser.parse_known_args(given)
+    parser.refuse_unknown(unknown)
     for word in given:
         if word.startswith("--") and word.endswith("=--"):
             # Up to Python 3.12 argparse takes the value away here, and leaves an empty list.
@@ -108,17 +130,17 @@ def _print(answer: Answer, *, as_json: bool) -> None:
         say_orders(answer.orders)
 
 
+def _name_of(action: argparse.Action) -> str:
+    return action.option_strings[-1] if action.option_strings else action.dest
+
+
 def _formatter(prog: str) -> argparse.HelpFormatter:
     # With a width, argparse does not import shutil to find one out, which it does for every argument.
     return argparse.HelpFormatter(prog, width=_width())
 
 
 def _width() -> int:
-    try:
-        width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stdout.fileno()).columns
-    except (OSError, ValueError, AttributeError):
-        width = 80
-    return width - 2
+    return screen_width() - 2
 
 
 def _with_command(given: list[str]) -> list[str]:
@@ -146,8 +168,9 @@ def _called(given: list[str]) -> list[str]:
         raise UsageError(f"{given[0]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
     from phase_gate.cli._help import similar_command
 
-    words = ("phase-gate", *similar_command(build_full_parser(), given[0]), "--help")
-    raise UsageError(f"there is no command {given[0][:40]!r}", remedy=" ".join(words))
+    meant = " ".join(similar_command(build_full_parser(), given[0]))
+    problem = f"there is no command {given[0][:40]!r}" + (f": did you mean {meant}?" if meant else "")
+    raise UsageError(problem, remedy=f"phase-gate {meant} --help" if meant else "phase-gate --help")
 
 
 def _parser(names: Iterable[str]) -> _Parser:

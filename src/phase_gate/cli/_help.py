@@ -223,6 +223,14 @@ def similar_command(parser: argparse.ArgumentParser, word: str) -> tuple[str, ..
     return ()
 
 
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return the question that follows a word which is none of these; nothing where none is like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(names), n=1)
+    return f": did you mean {found[0]}?" if found else ""
+
+
 def _calls(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield every way to call a command: with its name, its action."""
     for action in parser._actions:

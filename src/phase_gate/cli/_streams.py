@@ -177,3 +177,11 @@ def read_input(limit: int | None = None) -> bytes:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
     raise UsageError(f"standard input can't be read: {why}", remedy="name a file, or pipe the text in")
+
+
+def screen_width() -> int:
+    """Return how many columns the terminal has; 80 where there is none."""
+    try:
+        return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        return 80

@@ -13,13 +13,14 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
 from phase_gate.gate.state import State
+from phase_gate.gate.ways import way_to
 from phase_gate.pipeline.model import find_pipeline
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, look_command, run_command
+from phase_gate.workflow.names import DONE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +118,7 @@ def answer_entry(
 
     :param more: rows below what it asks for.
     """
-    step = look_command(project.task) if phase.tests == "none" else run_command(phase.name, project.task)
+    step = way_to(phase, project.task)
     title = phase.name
     rows: list[str] = []
     document: dict[str, Any] = {"phase": phase.name, "entered": True}

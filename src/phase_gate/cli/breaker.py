@@ -14,6 +14,7 @@ from phase_gate.gate.breaker import Status, at_time, reset
 from phase_gate.gate.overrides import override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck, stuck_to_json
+from phase_gate.gate.ways import way_back
 from phase_gate.report.stuck import render_stuck
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.task import Task
@@ -42,7 +43,7 @@ def run(call: Call) -> Answer:
 
 def _status(call: Call, task: Task) -> Answer:
     state = task.state
-    report = stuck_report(task.store, state)
+    report = stuck_report(task)
     is_open = report.breaker.is_open
     document = {"breaker": spell_out(report.breaker), "stuck": stuck_to_json(report)}
     if report.breaker.status is Status.CLOSED:
@@ -78,10 +79,10 @@ def _reset(call: Call, task: Task) -> Answer:
             Event(kind="overridden", data=record),
             Event(kind="breaker-reset", data={"breaker": spell_out(moved)}),
         )
-        phase = change.state.phase
+        phase, step = change.state.phase, task.after(change).way_on
     return Answer(
         text=show_line(f"{phase}: the circuit is half-open: the next complete run on a new tree decides")
-        + "\n  next: pytest --phase=auto",
+        + f"\n  next: {step}",
         document={"breaker": spell_out(moved), "override": record},
     )
 
@@ -95,8 +96,9 @@ def _refuse_skip(call: Call, state: State, at: str) -> None:
         )
 
 
-def stuck_report(store: TaskStore, state: State) -> StuckReport:
+def stuck_report(task: Task) -> StuckReport:
     """Return what is known about the work in the present phase."""
+    store, state = task.store, task.state
     assert state.phase is not None, "a task that exists is in a phase"
     tried: list[Tried] = []
     guards: dict[str, tuple[str, ...]] = {}
@@ -111,7 +113,9 @@ def stuck_report(store: TaskStore, state: State) -> StuckReport:
             unmet = tuple(row["name"] for row in rows if not row["met"] and not row["waived"])
             guards[data["evaluation"]["run"]] = unmet
     complete = [_with_guards(each, guards.get(each.run, ())) for each in tried]
-    return describe_stuck(state.task, state.phase, at_time(state.breaker, now()), complete)
+    phase = task.rules.phase(state.phase)
+    back = "" if phase is None else way_back(task.rules, phase, state.task)
+    return describe_stuck(state.task, state.phase, at_time(state.breaker, now()), complete, back=back)
 
 
 def _tried(store: TaskStore, data: Any, at: str) -> Tried:

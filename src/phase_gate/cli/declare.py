@@ -10,10 +10,10 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.ways import way_to
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Workflow
-from phase_gate.workflow.names import run_command, signal_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(call: Call) -> Answer:
     with task.transaction() as change:
         assert change.state.phase is not None, "a task that exists is in a phase"
         if change.state.is_done:
-            raise NotAllowedError("the cycle is done: facts belong to a phase", remedy="pytest --phase=red")
+            raise NotAllowedError("the cycle is done: facts belong to a phase", remedy=project.begin_command)
         store.refuse_while_running(change.opened.state)
         workflow = task.after(change).rules
         _refuse_unasked(workflow, change.state, name)
@@ -44,9 +44,10 @@ def run(call: Call) -> Answer:
         data = {"name": name, "value": value, "reason": call.arguments.reason, "by": call.by()}
         change.record(Event(kind="fact-declared", data=data))
         phase = change.state.phase
-    steps = f"{run_command('auto', project.task)}, or {signal_command(project.task)}"
+        current = workflow.phase(phase)
+        assert current is not None, "a fact is asked for by a phase of the workflow"
     return Answer(
-        text=show_rows((f"{name} = {text} holds until {phase} ends", f"  next: {steps}")),
+        text=show_rows((f"{name} = {text} counts until {phase} ends", f"  next: {way_to(current, project.task)}")),
         document={"phase": phase, **data},
     )
 
@@ -59,7 +60,7 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
         return
     known = f"declare one of: {', '.join(sorted(here))}" if here else f"go on: {state.phase} asks for no fact"
     if name in METRIC_TYPES or name in workflow.metrics:
-        raise NotAllowedError(f"{name} is measured, nobody declares it", remedy=known)
+        raise NotAllowedError(f"{name} is measured, not declared", remedy=known)
     if name not in workflow.facts:
         raise NotAllowedError(f"{shorten(name)} is not a fact of workflow {workflow.name}", remedy=known)
     others = [phase for phase, names in asking.items() if name in names]
@@ -68,7 +69,9 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     current = workflow.phase(state.phase or "")
     remedy = f"declare it once {others[0]} has begun"
     if current is not None and state.exited and current.next in others:
-        remedy = f"{run_command(current.next, state.task)} begins {current.next}, then declare it"
+        following = workflow.phase(current.next)
+        assert following is not None, "it asks for the fact"
+        remedy = f"{way_to(following, state.task)} begins {current.next}, then declare it"
     if here:
         remedy += f"; here, {known}"
     raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)

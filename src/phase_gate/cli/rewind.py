@@ -10,10 +10,11 @@ from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import shorten, stuck_error
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.pipeline.model import files_in, find_pipeline
 from phase_gate.visible import show_rows
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, look_command, run_command
+from phase_gate.workflow.names import DONE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,9 @@ def run(call: Call) -> Answer:
         if wanted is None:
             raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
         if state.phase == DONE:
-            raise PhaseOrderError("the cycle is done: there is no way back into it", remedy="pytest --phase=red")
+            raise PhaseOrderError(
+                "the cycle is done: there is no way back into it", remedy=way_to_begin(workflow, state.task)
+            )
         if state.is_stuck:
             raise stuck_error(state)
         pipeline = find_pipeline(state)
@@ -61,7 +64,7 @@ def run(call: Call) -> Answer:
             Event(kind="rewound", data=data),
             Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
         )
-        step = look_command(state.task) if wanted.tests == "none" else run_command(wanted.name, state.task)
+        step = way_to(wanted, state.task)
     return Answer(
         text=show_rows((f"back in {wanted.name}", f"  next: {step}")),
         document=data,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call, require_task
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
+from phase_gate.cli._streams import screen_width
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.forked import LATE
@@ -19,6 +20,7 @@ from phase_gate.gate.signals import ABSENT, Given, Reading, Signal, read_signal,
 from phase_gate.gate.standing import hint_at_outputs, name_changed
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
+from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import (
@@ -30,14 +32,15 @@ from phase_gate.storage.signal_file import (
 )
 from phase_gate.task import Task
 from phase_gate.values import replace
-from phase_gate.workflow.model import Phase
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import of_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", default="", help="why it is done, in a sentence")
     parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
     parser.add_argument(
-        "--remaining-work", metavar="TEXT", default="none", help="what is left; anything contradicts done"
+        "--remaining-work", metavar="TEXT", default="none", help='remaining work; must be "none" for a done signal'
     )
     parser.add_argument("--next", action="store_true", help="speak of the next evaluation instead of the last run")
     answers = parser.add_mutually_exclusive_group()
@@ -75,11 +78,19 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
         if state.is_stuck:
             raise stuck_error(state)
         if phase is None:
-            raise NotAllowedError("the cycle is done: there is nothing to signal", remedy="pytest --phase=red")
+            raise NotAllowedError(
+                "the cycle is done: there is nothing to signal", remedy=way_to_begin(workflow, state.task)
+            )
         if state.exited and signal.answer == "done":
-            raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, phase))
+            raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
         given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
+        if waiting is not None and waiting.is_malformed and signal.answer == "done":
+            # It may be a veto that was spelled badly, so nothing goes past it.
+            raise NotAllowedError(
+                f"another signal waits, and it is malformed: {waiting.explained}",
+                remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
+            )
         tree = locked.tree.digest
         needs_no_run = phase.tests == "none" and _is_past(state)
         stale = "" if needs_no_run else _why_stale(state, phase, locked)
@@ -179,7 +190,7 @@ def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: i
         return ABSENT
     if waiting.signal is None:
         answer: Literal["refused", "malformed"] = "malformed" if waiting.is_malformed else "refused"
-        return Reading(answer=answer, problem=waiting.problem, file=waiting.identity)
+        return Reading(answer=answer, problem=waiting.explained, file=waiting.identity)
     reading = read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
     return replace(reading, file=waiting.identity)
 
@@ -198,7 +209,7 @@ def _why_stale(state: State, phase: Phase, task: Task) -> str:
         return LATE
     if task.tree.digest != measured.tree:
         names = name_changed(task.changed_files)
-        changed = f"files have changed since iteration {measured.iteration}: nobody has tested them"
+        changed = f"files have changed since iteration {measured.iteration}: no run has tested them"
         return f"{changed} ({names})" if names else changed
     return ""
 
@@ -206,24 +217,24 @@ def _why_stale(state: State, phase: Phase, task: Task) -> str:
 def _require_fresh(state: State, phase: Phase, stale: str, *, hint: str) -> Measurement:
     """Return the iteration that a signal speaks of. Raises StaleSignalError if there is none any more."""
     if stale:
-        again = f"pytest --phase={phase.name.lower()}, then signal again"
-        raise StaleSignalError(stale, remedy="; ".join(filter(None, (again, hint))))
+        then = "; ".join(filter(None, ("then signal again", hint)))
+        raise StaleSignalError(stale, remedy=show_next(way_to(phase, state.task), then))
     assert state.measurement is not None, "else it is stale"
     return state.measurement
 
 
-def _what_follows(state: State, phase: Phase) -> str:
-    verdict = state.evaluation
+def _what_follows(state: State, workflow: Workflow, phase: Phase) -> str:
+    verdict, following = state.evaluation, workflow.phase(phase.next)
     if verdict is None:
-        return f"pytest --phase={phase.next.lower()}"
+        return way_to_begin(workflow, state.task) if following is None else way_to(following, state.task)
     return show_next(verdict["next_command"], verdict["next_hint"])
 
 
 def answer_with(evaluation: Evaluation, *, is_stuck: bool = False) -> Answer:
     """Return a verdict as a command's answer."""
-    closed = exit_codes.CIRCUIT_OPEN if is_stuck else exit_codes.GATE_CLOSED
+    closed = exit_codes.CIRCUIT_OPEN if is_stuck or evaluation.breaker.is_open else exit_codes.GATE_CLOSED
     return Answer(
-        text=panel_text(render_panel(evaluation)),
+        text=panel_text(render_panel(evaluation, width=screen_width()), width=screen_width()),
         document=evaluation_to_json(evaluation),
         exit_code=exit_codes.OPEN if evaluation.can_exit else closed,
     )

@@ -70,7 +70,7 @@ def _start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wave", metavar="NAME", help="the group that the tasks run with; three that fail halt it")
     for step, words in (("executor", "the executor"), ("verify", "the verify command"), ("review", "the reviewer")):
         parser.add_argument(f"--timeout-{step}", metavar="S", type=float, help=f"seconds for {words}")
-    parser.add_argument("--untimed", action="store_true", help="people are at work: no clock for executor and reviewer")
+    parser.add_argument("--untimed", action="store_true", help="no time limit for executor and reviewer")
     _person(parser)
 
 

@@ -11,6 +11,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event, State
+from phase_gate.task import Task
 from phase_gate.visible import show_rows
 
 
@@ -37,22 +38,23 @@ def run(call: Call) -> Answer:
             "expires": _expiry(call.arguments.days, change.at),
         }
         change.record(Event(kind="waived", data=data))
+        step = _following(task.after(change))
     until = f"until {data['expires']}" if data["expires"] else "until the cycle ends"
     return Answer(
         text=show_rows(
             (
                 f"{call.arguments.guard} is waived for {len(covered)} finding(s), {until}",
-                f"  next: {_following(task.state, project.task)}",
+                f"  next: {step}",
             )
         ),
         document=data,
     )
 
 
-def _following(state: State, task: str) -> str:
-    if VERIFICATION in state.parts:
-        return f"phase-gate verify status --task {task}"
-    return "pytest --phase=auto, or phase-gate signal"
+def _following(task: Task) -> str:
+    if VERIFICATION in task.state.parts:
+        return f"phase-gate verify status --task {task.project.task}"
+    return task.way_on
 
 
 def _present_findings(state: State, guard: str) -> list[str]:

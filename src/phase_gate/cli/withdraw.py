@@ -9,6 +9,8 @@ from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.state import Event
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
+from phase_gate.visible import show_rows
+from phase_gate.workflow.names import of_task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,4 +45,8 @@ def _withdraw_signal(call: Call, task: Task) -> Answer:
             Event(kind="signal-withdrawn", data={"answer": answer, "by": call.by(), "file": waiting.identity})
         )
     remove_signal_file(store.signal_file)
-    return Answer(text=f"signal {answer} is taken back", document={"withdrawn": "signal", "answer": answer})
+    following = of_task("phase-gate status", task.project.task)
+    return Answer(
+        text=show_rows((f"signal {answer} is taken back", f"  next: {following}")),
+        document={"withdrawn": "signal", "answer": answer},
+    )

@@ -9,15 +9,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from phase_gate.gate.breaker import Breaker, describe_wait
+from phase_gate.gate.breaker import Breaker, describe_open
 from phase_gate.gate.findings import BROKEN_MODULE
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.status import Status, show_next, show_verdict
+from phase_gate.gate.ways import describe_decisions, way_back, way_to, way_to_begin
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, look_command, run_command, signal_command
+from phase_gate.workflow.names import of_task, signal_command
 
 if TYPE_CHECKING:
     from phase_gate.gate.evaluation import Gate1Result, Subject
@@ -60,7 +61,7 @@ def advise(
     findings: tuple[Finding, ...] = (),
 ) -> Advice:
     """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
-    again = _judging_command(phase, subject)
+    again = way_to(phase, subject.task)
     if reading.calls_person:
         reason = f"needs a person ({reading.answer}): {reading.reason}"
         return Advice("needs-person", reason, *_way_out(workflow, reading, phase, subject))
@@ -68,7 +69,7 @@ def advise(
         reason = f"this run does not count ({subject.kind}): {subject.why}"
         return Advice("void", _after_broken(findings, reason), again)
     if not gate_1.is_open:
-        missing = what_gate_1_misses(phase, gate_1, metrics, again, findings)
+        missing = what_gate_1_misses(phase, gate_1, metrics, again, findings, subject.task)
         return Advice("early" if reading.is_done else "closed", *missing)
     if reading.is_done:
         return Advice("open", *_both_hold(workflow, phase, subject))
@@ -80,6 +81,10 @@ def advise(
     reason = "Gate 1 is open; Gate 2 waits for the exit signal"
     if reading.answer != "absent":
         reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
+    if reading.answer == "malformed":
+        # It stays where it is: nothing tells a veto that was spelled badly from anything else.
+        withdraw = of_task("phase-gate withdraw", subject.task)
+        return Advice("waiting", reason, signal_command(subject.task), f"after mending the file, or {withdraw}")
     return Advice("waiting", reason, signal_command(subject.task))
 
 
@@ -88,47 +93,39 @@ def advise_halt(breaker: Breaker, subject: Subject, otherwise: Advice) -> Advice
 
     :param otherwise: what would be said if it was closed.
     """
-    task = "" if subject.task == "default" else f" --task={subject.task}"
-    wait = describe_wait(breaker, subject.at)
-    reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed, or {wait} of rest"
-    return Advice("halted", f"{reason}. Else: {otherwise.verdict}", f"phase-gate breaker status{task}")
+    reason = describe_open(breaker, subject.at)
+    if otherwise.status == "open":
+        # Nothing has exited: an open circuit is never success.
+        more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
+    else:
+        more = f"Without it: {otherwise.verdict}"
+    command = of_task("phase-gate breaker status", subject.task)
+    return Advice("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
 
 
 def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
     """Return reason, command and hint."""
-    first = run_command(workflow.first.name, subject.task)
-    if phase.next == DONE:
+    first = way_to_begin(workflow, subject.task)
+    following = workflow.phase(phase.next)
+    if following is None:
         return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
     hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
-    return f"both gates are open: {phase.name} has exited", run_command(phase.next, subject.task), hint
+    return f"both gates are open: {phase.name} has exited", way_to(following, subject.task), hint
 
 
 def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subject) -> tuple[str, str]:
     """Return command and hint."""
     if reading.answer == "test-wrong":
-        return _back_to_tests(workflow, phase, subject), "once a person has corrected the test"
-    return _judging_command(phase, subject), "once a person has helped"
-
-
-def _back_to_tests(workflow: Workflow, phase: Phase, subject: Subject) -> str:
-    """Return how a person goes back to the phase that a test is written in."""
-    if workflow.rewind_by_option:
-        return _judging_command(workflow.first, subject)
-    before = workflow.phases[: workflow.phases.index(phase) + 1]
-    wanted = next((each for each in reversed(before) if each.tests == "failing"), workflow.first)
-    task = "" if subject.task == "default" else f" --task {subject.task}"
-    return f'phase-gate rewind {wanted.name.lower()} --reason "..."{task}'
-
-
-def _judging_command(phase: Phase, subject: Subject) -> str:
-    return look_command(subject.task) if phase.tests == "none" else run_command(phase.name, subject.task)
+        back = way_back(workflow, phase, subject.task)
+        return back or way_to(phase, subject.task), "once a person has corrected the test"
+    return way_to(phase, subject.task), "once a person has helped"
 
 
 def what_gate_1_misses(
-    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
+    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...], task: str
 ) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
-    reason, command, hint = _find_missing(phase, gate_1, metrics, again, findings)
+    reason, command, hint = _find_missing(phase, gate_1, metrics, again, findings, task)
     named = _after_broken(findings, reason)
     # Until a module can be imported, nothing else can be mended.
     return (named, again, "") if named != reason else (reason, command, hint)
@@ -142,15 +139,15 @@ def _after_broken(findings: tuple[Finding, ...], reason: str) -> str:
 
 
 def _find_missing(
-    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...]
+    phase: Phase, gate_1: Gate1Result, metrics: Metrics, again: str, findings: tuple[Finding, ...], task: str
 ) -> tuple[str, str, str]:
     for guard in gate_1.guards:
         if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"
-            return reason, "" if guard.remedy else again, guard.remedy
+            return reason, guard.command, guard.remedy
     for clause in gate_1.clauses:
         if clause.met is not True and clause.group is None:
-            return _explain_clause(phase, clause, metrics, findings), *_declare_or_run([clause], again)
+            return _explain_clause(phase, clause, metrics, findings), *_declare_or_run([clause], again, task)
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.met is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
@@ -162,8 +159,10 @@ def _find_missing(
         ):
             # A tool has just said that there is something to do: nobody is asked to declare that there is not.
             found = f"{count(places, 'place')} could still be better"
-            return f"{found}; or one of these has to be met: {ways}", again, ""
-        return f"one of these has to be met: {ways}", *_declare_or_run(groups, again)
+            enough = _declare(groups, task, but=_IMPROVED)
+            hint = f"after improving it; or, if it is good enough: {enough}" if enough else ""
+            return f"{found}; or one of these has to be met: {ways}", again, hint
+        return f"one of these has to be met: {ways}", *_declare_or_run(groups, again, task)
     return f"{gate_1.name} is not met", again, ""
 
 
@@ -185,7 +184,7 @@ def _first(named: list[str]) -> str:
     return f"{', '.join(named[:_NAMED])}{more}"
 
 
-def _declare_or_run(clauses: list[Clause], again: str) -> tuple[str, str]:
+def _declare_or_run(clauses: list[Clause], again: str, task: str) -> tuple[str, str]:
     """Return command and hint."""
     for clause in clauses:
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
@@ -195,10 +194,17 @@ def _declare_or_run(clauses: list[Clause], again: str) -> tuple[str, str]:
             return "", "say in a sentence of your own what is complete, then: phase-gate claim FILE"
         if not CLAIM_METRICS.isdisjoint(clause.values):
             return again, "then claim again, with a status block that says done: phase-gate claim FILE"
+    declare = _declare(clauses, task)
+    return declare or again, ""
+
+
+def _declare(clauses: list[Clause], task: str, *, but: str = "") -> str:
+    """Return what to type to declare the first fact that would do; nothing where none is asked for."""
+    for clause in clauses:
         for name in clause.unknown:
-            if clause.text == f"{name} == true" and name not in METRIC_TYPES:
-                return f'phase-gate declare {name}=true --reason "..."', ""
-    return again, ""
+            if clause.text == f"{name} == true" and name not in METRIC_TYPES and name != but:
+                return of_task(f'phase-gate declare {name}=true --reason "..."', task)
+    return ""
 
 
 def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
@@ -223,7 +229,7 @@ def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
         return f"{count(int(metrics['tests_flaky'] or 0), 'test')} passed only after a rerun: the streak starts anew"
     missing = needs[0] - have
     run = "one more green run" if missing == 1 else f"{missing} more green runs"
-    return f"{run} on this tree {'is' if missing == 1 else 'are'} needed: run again"
+    return f"needs {run} with no file changes"
 
 
 def _passing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:

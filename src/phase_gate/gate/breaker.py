@@ -218,6 +218,12 @@ def describe_wait(breaker: Breaker, at: str) -> str:
     return f"{minutes:.0f} min" if minutes >= 1 else "less than a minute"
 
 
+def describe_open(breaker: Breaker, at: str) -> str:
+    """Say that the circuit is open, why, and how long it stays so by itself."""
+    wait = describe_wait(breaker, at)
+    return f"the circuit is open since {breaker.opened_at} ({breaker.reason}); a person is needed, or {wait} of rest"
+
+
 def _moment(at: str) -> datetime:
     """Return the time in UTC, whatever zone it was written in."""
     found = datetime.fromisoformat(at)

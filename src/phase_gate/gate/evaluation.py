@@ -17,6 +17,7 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Fact
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.waivers import Waiver, waiver_to_json
+from phase_gate.gate.ways import way_out
 from phase_gate.values import Value, as_dict, field, replace
 from phase_gate.workflow.conditions import Clause
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
@@ -35,8 +36,10 @@ class GuardResult(Value):
     name: str
     met: bool | None
     detail: str
+    #: What to do, and what else there is; and what to type once it is done.
     remedy: str
     waived: bool = False
+    command: str = ""
 
     @property
     def passes(self) -> bool:
@@ -144,7 +147,7 @@ def evaluate(
     said = who_said(workflow, phase, declared, measured.metrics)
     metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
     in_force = tuple(waiver for waiver in waivers if waiver.is_in_force(subject.at))
-    gate_1 = evaluate_gate_1(workflow, phase, metrics, findings, in_force)
+    gate_1 = evaluate_gate_1(workflow, phase, metrics, findings, in_force, task=subject.task)
     warnings = list(measured.warnings)
     if reading.is_done and not gate_1.is_open:
         warnings.insert(0, PREMATURE)
@@ -227,11 +230,13 @@ def evaluate_gate_1(
     metrics: Metrics,
     findings: tuple[Finding, ...] = (),
     waivers: tuple[Waiver, ...] = (),
+    *,
+    task: str = "default",
 ) -> Gate1Result:
     values = {**workflow.parameters, **metrics}
     outcome = phase.gate_1.condition.evaluate(values)
     guards = tuple(
-        _evaluate_guard(workflow.guards[name], values, findings, waivers)
+        _evaluate_guard(workflow.guards[name], values, findings, waivers, (workflow, phase, task))
         for name in _guard_names(phase, values)
         if name in workflow.guards
     )
@@ -254,18 +259,26 @@ def _guard_names(phase: Phase, values: Metrics) -> tuple[str, ...]:
 
 
 def _evaluate_guard(
-    guard: Guard, values: Metrics, findings: tuple[Finding, ...], waivers: tuple[Waiver, ...]
+    guard: Guard,
+    values: Metrics,
+    findings: tuple[Finding, ...],
+    waivers: tuple[Waiver, ...],
+    where: tuple[Workflow, Phase, str],
 ) -> GuardResult:
     outcome = guard.condition.evaluate(values)
+    if outcome.met:
+        return GuardResult(name=guard.name, met=True, detail="", remedy="")
     covered = {key for waiver in waivers if waiver.guard == guard.name for key in waiver.findings}
     present = [finding.key for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
+    way = way_out(guard.name, guard.remedy, *where, has_findings=bool(present))
     return GuardResult(
         name=guard.name,
         met=outcome.met,
-        detail="" if outcome.met else _describe(guard, values),
-        remedy="" if outcome.met else guard.remedy,
+        detail=_describe(guard, values),
+        remedy=way.hint,
         # Exactly what was there when it was given: one finding more, or another one, and it does not hold.
-        waived=outcome.met is not True and bool(present) and covered.issuperset(present),
+        waived=bool(present) and covered.issuperset(present),
+        command=way.command,
     )
 
 

@@ -15,9 +15,10 @@ from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.status import show_next
+from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, STUCK
+from phase_gate.workflow.names import DONE, STUCK, rewind_command
 
 #: The name on the command line that stands for "where the task is, or goes next".
 AUTO = "AUTO"
@@ -57,8 +58,13 @@ def named_phase(workflow: Workflow, requested: str) -> Phase | None:
         return None
     phase = workflow.phase(requested)
     if phase is None:
+        from difflib import get_close_matches
+
+        known = [each.name.lower() for each in workflow.phases]
+        meant = get_close_matches(requested.lower()[:40], [*known, AUTO.lower()], n=1)
         raise UsageError(
-            f"unknown phase {shorten(requested)} in workflow {workflow.name}",
+            f"unknown phase {shorten(requested)} in workflow {workflow.name}"
+            + (f": did you mean {meant[0]}?" if meant else ""),
             remedy=f"use one of: {', '.join(each.name.lower() for each in workflow.phases)}, auto",
         )
     return phase
@@ -70,7 +76,7 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     if phase is None:
         return _decide_auto(state, workflow)
     if state.phase is None:
-        return _decide_first(workflow, phase)
+        return _decide_first(workflow, phase, state.task)
     if phase.name == state.phase:
         return Entry(phase, How.STAY)
     current = workflow.phase(state.phase)
@@ -93,7 +99,7 @@ def _decide_auto(state: State, workflow: Workflow) -> Entry:
     if state.phase == DONE:
         raise PhaseOrderError(
             f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
-            remedy=f"pytest --phase={workflow.first.name.lower()} starts the next cycle",
+            remedy=show_next(way_to_begin(workflow, state.task), "starts the next cycle"),
         )
     if state.is_stuck:
         raise stuck_error(state)
@@ -123,12 +129,12 @@ def stuck_error(state: State) -> PhaseOrderError:
     )
 
 
-def _decide_first(workflow: Workflow, phase: Phase) -> Entry:
+def _decide_first(workflow: Workflow, phase: Phase, task: str) -> Entry:
     if workflow.start == "any" or phase is workflow.first:
         return Entry(phase, How.BEGIN)
     raise PhaseOrderError(
         f"workflow {workflow.name} begins with {workflow.first.name}, not with {phase.name}",
-        remedy=f"pytest --phase={workflow.first.name.lower()}",
+        remedy=way_to_begin(workflow, task),
     )
 
 
@@ -148,15 +154,15 @@ def _decide_return(state: State, workflow: Workflow) -> Entry:
         return Entry(first, How.REWIND)
     raise PhaseOrderError(
         f"{state.phase} has not ended the cycle, and workflow {workflow.name} does not go back by option",
-        remedy=f'phase-gate rewind {first.name} --reason "..."',
+        remedy=rewind_command(first.name, state.task),
     )
 
 
 def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
     names = [each.name for each in workflow.phases]
-    first = workflow.first.name.lower()
+    first = way_to_begin(workflow, state.task)
     if state.phase == DONE:
-        return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=f"pytest --phase={first}")
+        return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=first)
     current = workflow.phase(state.phase or "")
     if current is None:
         return _unknown_current(state, workflow)
@@ -168,15 +174,14 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
     if names.index(phase.name) < names.index(current.name):
         return PhaseOrderError(
             f"{phase.name} lies before {current.name}, where the task is",
-            remedy=f'phase-gate rewind {phase.name} --reason "..."',
+            remedy=rewind_command(phase.name, state.task),
         )
     if state.exited:
         name = way_on(state, workflow, current)[0]
+        following = workflow.phase(name)
         return PhaseOrderError(
             f"{phase.name} does not follow {current.name}: {name} does",
-            remedy=f"pytest --phase={name.lower()}"
-            if name != DONE
-            else f"pytest --phase={first} starts the next cycle",
+            remedy=show_next(first, "starts the next cycle") if following is None else way_to(following, state.task),
         )
     return PhaseOrderError(
         f"{phase.name} can't begin: {current.name} has not exited ({what_is_missing(state)})",
@@ -226,6 +231,8 @@ def what_is_missing(state: State) -> str:
     if state.evaluation is None or state.evaluation.get("phase") != state.phase:
         return "no complete run in it yet"
     if state.evaluation_is_stale:
+        if state.iteration == 0 and not state.is_forked:
+            return "no complete run in it yet"  # the verdict is of an earlier entry
         return LATE if state.is_forked else "a run came after its last verdict"
     return str(state.evaluation["reason"])
 
@@ -233,7 +240,7 @@ def what_is_missing(state: State) -> str:
 def what_to_do(state: State, current: Phase) -> str:
     if state.evaluation is not None and state.evaluation.get("phase") == state.phase and not state.evaluation_is_stale:
         return show_next(state.evaluation["next_command"], state.evaluation["next_hint"])
-    return f"pytest --phase={current.name.lower()}"
+    return way_to(current, state.task)
 
 
 def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:

@@ -18,9 +18,9 @@ from phase_gate.gate.measured import Measured, Table
 from phase_gate.gate.order import way_on
 from phase_gate.gate.signals import ABSENT
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, run_command
 
 Kind = Literal[
     "skip", "force", "breaker-reset", "constitution-accept", "restart", "amend", "rollback-accept", "key-adopt"
@@ -116,14 +116,14 @@ def forced_events(
     )
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = way_on(state, workflow, phase)[0]
-    following = run_command(workflow.first.name if name == DONE else name, state.task)
+    command, hint = _after_forced(workflow, phase, name, state.task, gate_is_open=evaluation.gate_1.is_open)
     evaluation = replace(
         evaluation,
         forced_exit=True,
         status="open",
         reason=f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}",
-        next_command=following,
-        next_hint="",
+        next_command=command,
+        next_hint=hint,
     )
     data = {
         "phase": phase.name,
@@ -138,3 +138,18 @@ def forced_events(
         Event(kind="evaluated", data={"evaluation": evaluation_to_json(evaluation)}, at=at),
         Event(kind="phase-exited", data=data, at=at),
     ]
+
+
+def _after_forced(workflow: Workflow, phase: Phase, name: str, task: str, *, gate_is_open: bool) -> tuple[str, str]:
+    """Return what to type after a phase that a person ended, and a hint.
+
+    :param name: the phase that would follow.
+    """
+    following, begin = workflow.phase(name), way_to_begin(workflow, task)
+    if following is None:
+        return begin, "starts the next cycle"
+    way = way_to(following, task)
+    if phase.may_end_cycle and not gate_is_open:
+        # What failed here fails there, too.
+        return begin, f"starts the next cycle; {following.name} asks for what {phase.name} did not reach: {way}"
+    return way, ""

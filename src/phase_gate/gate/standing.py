@@ -5,7 +5,7 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
@@ -14,9 +14,10 @@ from phase_gate.gate.forked import LATE
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.state import Json, State
 from phase_gate.gate.status import Status, show_next, show_verdict
+from phase_gate.gate.ways import describe_decisions
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Tests
-from phase_gate.workflow.names import run_command
+from phase_gate.workflow.names import of_task, run_command
 
 if TYPE_CHECKING:
     from phase_gate.workflow.settings import ExitMeaning
@@ -61,6 +62,13 @@ class Standing(Value):
         return exit_codes.OPEN if self.is_open else exit_codes.GATE_CLOSED
 
 
+class WayOn(Value, kw_only=False):
+    """What to type to have the present phase judged again, and whether that is a run of the tests."""
+
+    command: str
+    takes_run: bool = True
+
+
 def assess(
     state: State,
     *,
@@ -70,7 +78,7 @@ def assess(
     lost: tuple[str, ...] = (),
     gate_1_only: bool = False,
     begin: str = "pytest --phase=red",
-    again: str = "",
+    way_on: Callable[[], WayOn] | None = None,
 ) -> Standing:
     """Return whether the present phase's last verdict holds now.
 
@@ -79,7 +87,7 @@ def assess(
     :param changed: the files that are not what the last run left, as far as that is known.
     :param lost: open runs that will never end.
     :param begin: what to type where nothing is recorded yet.
-    :param again: what to type to have the present phase judged anew; a run of it where that is left out.
+    :param way_on: says how the present phase is judged again; by a run of it where that is left out.
     """
     if state.phase is None:
         return closed("unstarted", "no run is recorded yet", begin)
@@ -92,34 +100,58 @@ def assess(
         return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
-        wait = describe_wait(breaker, at)
-        reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
-        return closed("halted", reason, "phase-gate breaker status")
+        command = of_task("phase-gate breaker status", state.task)
+        reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
+        return closed("halted", reason, command, describe_decisions(state.task))
     evaluation = state.evaluation
     if evaluation is not None and is_person_called(state):
         # Whatever the files are by now: it stands until something runs.
         return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
-    again = again or run_command("auto", state.task)
+
+    def again(status: Status, reason: str) -> Standing:
+        return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
+
     # A nested one proves nothing either way, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
     if gone:
-        return closed("stale", f"run {gone[0][:8]} began and never ended", again)
+        return again("stale", f"run {gone[0][:8]} began and never ended")
     if any(not run.nested for run in state.open_runs):
         return Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
-    if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done):
-        missing = "no verdict on" if state.parts else "no complete run in"
-        return closed("unstarted", f"{missing} {state.phase} yet", again)
+    if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done) or _was_left(state):
+        takes_run = way_on is None or way_on().takes_run
+        missing = "no verdict on" if state.parts or not takes_run else "no complete run in"
+        return again("unstarted", f"{missing} {state.phase} yet")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
         came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
-        return closed("stale", f"{came}: it has to be made anew", again)
+        return again("stale", f"{came}: only a complete run makes a new one")
     left = state.trees.last
     if evaluation["run"] is None:
         # It speaks of the code that the last green run tested, or of no code at all.
         left = state.trees.green if evaluation["metrics"].get("code_as_tested") else tree
     if tree != left:
-        return replace(closed("stale", say_changed(changed), again), next_hint=hint_at_outputs(changed))
+        return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
+    came = _came_after(state, evaluation)
+    if came:
+        return again("stale", came)
     return by_verdict(evaluation, gate_1_only=gate_1_only)
+
+
+def _was_left(state: State) -> bool:
+    """Tell whether the verdict speaks of an earlier entry into the phase: it was rewound, or entered again."""
+    return state.evaluation_is_stale and state.iteration == 0 and not state.is_forked and not state.is_done
+
+
+def _came_after(state: State, evaluation: Json) -> str:
+    """Say what a person or an agent said after a verdict that kept the gate closed, so that it is to be judged."""
+    if evaluation["status"] == "halted":  # and the circuit is not open any more
+        return "the circuit is half-open: the next complete run on changed files decides"
+    if evaluation["status"] not in ("closed", "early"):
+        return ""
+    at = evaluation["timestamp"]
+    said = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
+    said += [f"{waiver.guard} was waived" for waiver in state.overrides.waivers if waiver.at > at]
+    return f"{said[0]} after the last verdict, which does not know of it" if said else ""
 
 
 def is_person_called(state: State) -> bool:
@@ -155,9 +187,9 @@ def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:
     return Standing(is_open=bool(is_open), **said)
 
 
-def closed(status: Status, reason: str, command: str) -> Standing:
+def closed(status: Status, reason: str, command: str, hint: str = "") -> Standing:
     """Return that the gate is closed, and what to type."""
-    return Standing(is_open=False, status=status, reason=reason, next_command=command)
+    return Standing(is_open=False, status=status, reason=reason, next_command=command, next_hint=hint)
 
 
 # --- what a run's exit status becomes

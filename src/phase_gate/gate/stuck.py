@@ -11,7 +11,9 @@ from typing import Any
 
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.failures import blank
+from phase_gate.gate.ways import breaker_command, waive_command
 from phase_gate.values import Value, as_dict, field
+from phase_gate.workflow.names import of_task
 
 #: Failing tests, files and causes that a report names.
 _NAMED = 10
@@ -56,8 +58,11 @@ class StuckReport(Value):
         return sum(bool(each.failing or each.guards) for each in self.tried)
 
 
-def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Tried]) -> StuckReport:
-    """Return the report on a phase from its runs, oldest first."""
+def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Tried], *, back: str = "") -> StuckReport:
+    """Return the report on a phase from its runs, oldest first.
+
+    :param back: what to type to go back to where tests are written; empty where the workflow has no such phase.
+    """
     last = tried[-1] if tried else None
     return StuckReport(
         task=task,
@@ -67,7 +72,7 @@ def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Trie
         guards_now=() if last is None else last.guards,
         tried=tuple(tried),
         causes=_find_causes(tried),
-        decisions=_what_to_decide(phase, breaker, last),
+        decisions=_what_to_decide(task, phase, breaker, last, back),
     )
 
 
@@ -85,19 +90,22 @@ def _find_causes(tried: Sequence[Tried]) -> tuple[Cause, ...]:
     return tuple(Cause(error=error, tests=len(tests[error]), runs=runs[error]) for error in ranked[:_CAUSES])
 
 
-def _what_to_decide(phase: str, breaker: Breaker, last: Tried | None) -> tuple[str, ...]:
+def _what_to_decide(task: str, phase: str, breaker: Breaker, last: Tried | None, back: str) -> tuple[str, ...]:
     questions = []
     if last is not None and last.guards:
-        questions.append(f"Is what {', '.join(last.guards)} found right? Then take it back, else: phase-gate waive")
+        waive = " or ".join(waive_command(guard, task) for guard in last.guards)
+        questions.append(f"Is what {', '.join(last.guards)} found right? Then take it back, else: {waive}")
     if last is not None and last.failing:
-        questions.append("Is a test wrong? Then: phase-gate signal --test-wrong, correct it, pytest --phase=red")
+        wrong = of_task('phase-gate signal --test-wrong --reason "..."', task)
+        questions.append(f"Is a test wrong? Then: {wrong}, correct it{f', {back}' if back else ''}")
         questions.append("Is something missing that the work needs (a decision, an access, a dependency)?")
     questions.append(
-        'Try once more, with help: phase-gate breaker reset --reason "..." --by NAME'
+        f"Try once more, with help: {breaker_command('reset', task)}"
         if breaker.is_open
         else "Does the next run try something else?"
     )
-    questions.append(f'Give {phase} up, on the record: phase-gate breaker skip --reason "..." --by NAME')
+    if breaker.is_open:
+        questions.append(f"Give {phase} up, on the record: {breaker_command('skip', task)}")
     return tuple(questions)
 
 

@@ -13,11 +13,12 @@ from phase_gate.gate.advice import Advice, what_gate_1_misses
 from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
+from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, files_in
 from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key, rules_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow, requires_of
-from phase_gate.workflow.names import DONE, STUCK, look_command, run_command
+from phase_gate.workflow.names import DONE, STUCK, look_command
 
 #: The finding that asks for a change: `id` is its type, `proof` what makes it the same one.
 CHANGE_REQUESTED = "change-requested"
@@ -76,7 +77,7 @@ def describe_failure(evaluation: Evaluation, phase: Phase) -> Failure:
     unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
     measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
     failing = sum(value for value in measured if isinstance(value, int))
-    reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings)[0]
+    reason = what_gate_1_misses(phase, gate, evaluation.metrics, "", evaluation.findings, evaluation.subject.task)[0]
     return Failure(phase=phase.name, reason=reason, unmet=tuple(unmet), failing=failing or None)
 
 
@@ -130,7 +131,7 @@ def with_pipeline(
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:
-        first = look_command(task) if workflow.first.tests == "none" else run_command("auto", task)
+        first = way_to_begin(workflow, task)
         return replace(evaluation, next_command=first, next_hint="starts the next cycle")
     reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
     return with_advice(evaluation, Advice("open", reason, enter_command(workflow, plan.way.phase, task)))
@@ -149,7 +150,7 @@ def describe_way(way: Way) -> str:
 def enter_command(workflow: Workflow, name: str, task: str) -> str:
     """Return what to type to enter a phase."""
     phase = workflow.phase(name)
-    return look_command(task) if phase is None or phase.tests == "none" else run_command(name, task)
+    return look_command(task) if phase is None else way_to(phase, task)
 
 
 # --- events

@@ -158,7 +158,7 @@ class _GivenSignals:
         if self._is_made_meanwhile:
             return Reading(answer="refused", problem="it was made while the run was open")
         if file.signal is None:
-            return Reading(answer="refused" if file.contradicts else "malformed", problem=file.problem)
+            return Reading(answer="refused" if file.contradicts else "malformed", problem=file.explained)
         assert run.phase is not None
         return read_signal(file.signal, phase=run.phase.name, task=run.project.task, iteration=iteration)
 

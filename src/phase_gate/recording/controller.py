@@ -145,6 +145,7 @@ class Controller(SessionRecorder):
             self._evaluation,
             is_quiet=self._config.get_verbosity() < 0,
             complaints=self._complaints,
+            width=self._config.get_terminal_writer().fullwidth,
         )
 
     def exit_status(self, pytest_said: int) -> int:

@@ -1,4 +1,4 @@
-"""What is so before the project's code runs: pytest's parts, Python's, the signal, the time. A conftest comes later."""
+"""Snapshot taken before project code is imported: pytest's parts, Python's, the signal, the time."""
 
 from __future__ import annotations
 

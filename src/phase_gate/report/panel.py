@@ -1,12 +1,14 @@
 """The panel under the test summary: both gates at a glance, and the next command to type.
 
-Draws an evaluation; decides nothing. Plain text of 80 columns; colour is the terminal's business.
+Draws an evaluation; decides nothing. Plain text of 80 columns, or of fewer where the terminal has fewer; colour is the
+terminal's business.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
 from phase_gate.gate.evaluation import Evaluation, GuardResult
@@ -27,6 +29,12 @@ _LABEL = 9
 _GUARDS_SHOWN = 3
 _FINDINGS_SHOWN = 5
 
+#: Fewer columns are not asked for.
+_NARROWEST = 30
+#: Of a line that is never wrapped.
+_WHOLE = -2
+_GAP = re.compile("  +")
+
 _MARKS = {True: "+", False: "-", None: "?"}
 
 
@@ -34,6 +42,8 @@ class Line(Value, kw_only=False):
     text: str
     markup: Mapping[str, bool] = field(default_factory=dict)
     is_title: bool = False
+    #: Where wrapped rows of it begin; -1: it is never wrapped where there are 80 columns.
+    hang: int = -1
 
 
 _GREEN, _RED, _YELLOW, _BOLD = {"green": True}, {"red": True}, {"yellow": True}, {"bold": True}
@@ -44,14 +54,18 @@ def render_panel(
     *,
     is_quiet: bool = False,
     complaints: Iterable[str] = (),
+    width: int = WIDTH,
 ) -> list[Line]:
-    """Return the panel's lines. `is_quiet` leaves out the gates and what is only advice."""
+    """Return the panel's lines. `is_quiet` leaves out what is met, and what is only advice."""
+    width = max(_NARROWEST, min(width, WIDTH))
     lines = [Line(_title(evaluation), _GREEN if evaluation.can_exit else _BOLD, is_title=True)]
     if not is_quiet:
         lines += _gate_1(evaluation)
         lines += _gate_2(evaluation)
-        lines += [Line(row) for table in evaluation.tables for row in table_lines(table, width=WIDTH)]
+        lines += [Line(row) for table in evaluation.tables for row in table_lines(table, width=width)]
         lines += _findings(evaluation)
+    elif evaluation.subject.iteration is not None:
+        lines += _unmet_guards(evaluation)
     if evaluation.breaker.status is Status.HALF_OPEN:  # an open one is what the verdict speaks of
         said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
         lines += _wrapped("Breaker", said, _RED)
@@ -63,22 +77,44 @@ def render_panel(
     for text in (*evaluation.warnings, *complaints):
         lines += _wrapped("Warning", text, _YELLOW)
     lines += _wrapped("Verdict", evaluation.verdict, _GREEN if evaluation.gate_1.is_open else _RED)
-    # Never wrapped: it is to be copied.
-    lines.append(Line(f"Next     {evaluation.next_step}", _BOLD))
-    return lines
+    lines += _next(evaluation, width)
+    return [row for line in lines for row in _fit(line, width)]
 
 
-def panel_text(lines: Iterable[Line]) -> str:
+def _next(evaluation: Evaluation, width: int) -> list[Line]:
+    """Return the next step. A command is never wrapped: it is to be copied."""
+    whole = f"Next     {evaluation.next_step}"
+    command, hint = evaluation.next_command, evaluation.next_hint
+    if len(whole) <= width or not hint:
+        return [Line(whole, _BOLD, hang=_WHOLE)]
+    if not command:
+        return _wrapped("Next", hint, _BOLD)
+    return [Line(f"Next     {command}", _BOLD, hang=_WHOLE), *_wrapped("", hint)]
+
+
+def panel_text(lines: Iterable[Line], *, width: int = WIDTH) -> str:
     """Return a panel as plain text, for those who have no terminal reporter."""
     rows = ((show_line(line.text), line.is_title) for line in lines)
-    return "\n".join(f" {text} ".center(WIDTH, "=") if is_title else text for text, is_title in rows)
+    width = max(_NARROWEST, min(width, WIDTH))
+    return "\n".join(f" {text} ".center(width, "=") if is_title else text for text, is_title in rows)
 
 
 def _wrapped(label: str, text: str, markup: Mapping[str, bool] | None = None, *, width: int = _LABEL) -> list[Line]:
-    rows = _wrap(text, WIDTH - width) or [""]
-    return [
-        Line(f"{label if index == 0 else '':{width}}{row}".rstrip(), markup or {}) for index, row in enumerate(rows)
-    ]
+    return [Line(f"{label:{width}}{text}", markup or {}, hang=width)]
+
+
+def _fit(line: Line, width: int) -> Iterator[Line]:
+    """Yield the rows of a line on a screen of that width."""
+    text, hang = line.text, line.hang
+    if line.is_title or hang == _WHOLE or (hang < 0 and (width == WIDTH or len(text) <= width)):
+        yield line
+        return
+    if hang < 0:
+        indent = len(text) - len(text.lstrip())
+        text, hang = f"{text[:indent]}{_GAP.sub('  ', text[indent:])}", indent + 2
+    rows = _wrap(text[hang:], width - hang) or [""]
+    for index, row in enumerate(rows):
+        yield Line(f"{text[:hang] if index == 0 else ' ' * hang}{row}".rstrip(), line.markup)
 
 
 def render_problem(problem: str, *, remedy: str) -> list[Line]:
@@ -154,7 +190,12 @@ def _guard_lines(evaluation: Evaluation) -> list[Line]:
         shown = max(_GUARDS_SHOWN, len(waived))
         more = f", {len(holding) - shown} more" if len(holding) > shown else ""
         lines += _wrapped("  + guards", f"{', '.join(holding[:shown])}{more}", _GREEN, width=12)
-    for guard in guards:
+    return [*lines, *_unmet_guards(evaluation)]
+
+
+def _unmet_guards(evaluation: Evaluation) -> list[Line]:
+    lines = []
+    for guard in evaluation.gate_1.guards:
         if not guard.passes:
             lines += _wrapped(f"  {_MARKS[guard.met]} guard", f"{guard.name}: {guard.detail}", _RED, width=12)
             lines += _finding_lines(evaluation, guard)
@@ -166,7 +207,7 @@ def _finding_lines(evaluation: Evaluation, guard: GuardResult) -> list[Line]:
     lines = []
     for finding in rows[:_FINDINGS_SHOWN]:
         text = f"{finding.place} {finding.detail}".strip()
-        lines += [Line(f"      {row}") for row in _wrap(text, WIDTH - 6)]
+        lines += _wrapped("", text, width=6)
     if len(rows) > _FINDINGS_SHOWN:
         lines.append(Line(f"      and {len(rows) - _FINDINGS_SHOWN} more: phase-gate explain {guard.name}"))
     return lines

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
+from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, call_command, look_command, run_command, signal_command
+from phase_gate.workflow.names import DONE, call_command, signal_command
 
 Style = Literal["exit", "prp", "doyaken", "ralph"]
 STYLES: tuple[Style, ...] = get_args(Style)
@@ -75,8 +76,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
         yield f"{phase.purpose}."
     yield _TESTS[phase.tests]
     yield ""
-    without_tests = workflow.pipeline is not None and phase.tests == "none"
-    measuring = look_command(task) if without_tests else run_command(phase.name, task)
+    measuring = way_to_begin(workflow, task) if phase is workflow.first else way_to(phase, task)
     yield f"Gate 1 is measured by `{measuring}`, never by words. It asks for all of this:"
     yield ""
     meanings = {metric.name: metric.meaning for metric in METRICS}

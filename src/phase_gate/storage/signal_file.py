@@ -34,6 +34,8 @@ class SignalFile(Value):
     identity: str
     signal: Signal | None = None
     problem: str = ""
+    #: What to write instead.
+    expected: str = ""
     #: True if it contradicts itself: it is taken away like a signal, where a malformed one waits for its author.
     contradicts: bool = False
     #: True if it could not even be read: nothing is known of it, and it is left alone.
@@ -42,6 +44,11 @@ class SignalFile(Value):
     @property
     def is_malformed(self) -> bool:
         return self.signal is None and not self.contradicts
+
+    @property
+    def explained(self) -> str:
+        """The problem, and what is expected instead."""
+        return "; ".join(filter(None, (self.problem, self.expected)))
 
 
 def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | None:
@@ -66,9 +73,9 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
     try:
         signal = parse_signal(raw, name=path.name)
     except ContradictionError as error:
-        return SignalFile(identity=identity, problem=error.problem, contradicts=True)
+        return SignalFile(identity=identity, problem=error.problem, expected=error.remedy, contradicts=True)
     except PhaseGateError as error:
-        return SignalFile(identity=identity, problem=error.problem)
+        return SignalFile(identity=identity, problem=error.problem, expected=error.remedy)
     return SignalFile(identity=identity, signal=signal)
 
 

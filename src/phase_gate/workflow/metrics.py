@@ -32,7 +32,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("suite_passing", "int", "Like `tests_passing`, always of the whole suite"),
     Metric("suite_failing", "int", "Like `tests_failing`, always of the whole suite"),
     Metric("tests_skipped", "int", "Skipped tests, exempt ones and new ones together"),
-    Metric("tests_newly_skipped", "int", "Skipped tests that have no right to be: neither passing nor exempt"),
+    Metric("tests_newly_skipped", "int", "Newly skipped tests: neither passing nor exempt"),
     Metric("tests_xfailed", "int", "Tests that failed as their xfail mark said"),
     Metric("tests_xpassed", "int", "Tests that passed against their non-strict xfail mark"),
     Metric("tests_errors", "int", "Failing tests whose setup or teardown failed, or whose worker crashed"),

@@ -11,6 +11,11 @@ STUCK = "STUCK"
 REPORT_TITLE = "## Phase gate: "
 
 
+def of_task(command: str, task: str) -> str:
+    """Return one of our commands for a task."""
+    return command + ("" if task == "default" else f" --task {task}")
+
+
 def run_command(phase: str, task: str) -> str:
     """Return what to type to run a phase of a task."""
     return f"pytest --phase={phase.lower()}" + ("" if task == "default" else f" --phase-task={task}")
@@ -18,7 +23,7 @@ def run_command(phase: str, task: str) -> str:
 
 def signal_command(task: str) -> str:
     """Return what to type to give the exit signal for a task's last run."""
-    return 'phase-gate signal --reason "..."' + ("" if task == "default" else f" --task {task}")
+    return of_task('phase-gate signal --reason "..."', task)
 
 
 def call_command(answer: str, task: str) -> str:
@@ -28,4 +33,14 @@ def call_command(answer: str, task: str) -> str:
 
 def look_command(task: str) -> str:
     """Return what to type to have a phase without tests judged, with nothing signalled."""
-    return "phase-gate advance" + ("" if task == "default" else f" --task {task}")
+    return of_task("phase-gate advance", task)
+
+
+def rewind_command(phase: str, task: str) -> str:
+    """Return what to type to go back to an earlier phase."""
+    return of_task(f'phase-gate rewind {phase.lower()} --reason "..."', task)
+
+
+def step_command(phase: str, task: str, *, takes_run: bool) -> str:
+    """Return what to type to enter a phase, or to have it judged."""
+    return run_command(phase, task) if takes_run else look_command(task)

@@ -1,0 +1,177 @@
+"""The way out of a closed gate is named: with a command of the task's own workflow, and with who may type it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phase_gate.gate.evaluation import Evaluation, Subject, evaluate
+from phase_gate.gate.findings import Finding
+from phase_gate.gate.measured import Measured
+from phase_gate.gate.signals import ABSENT, Reading
+from phase_gate.gate.ways import way_back, way_to, way_to_begin
+from phase_gate.rules.files import load_shipped_workflow
+from phase_gate.workflow.model import Phase, Workflow
+from tests.typable import is_typable
+
+AT = "2026-01-26T14:00:00.000Z"
+NAMES = ("tdd", "exit-gate", "confidence", "pipeline", "feature-flow", "release-checklist")
+WORKFLOWS = {name: load_shipped_workflow(name) for name in NAMES}
+GREEN = {
+    "run_complete": True,
+    "tests_missing": 0,
+    "tests_newly_skipped": 0,
+    "criteria_open": 0,
+    "tests_altered": 0,
+    "rules_changed": 0,
+    "red_seen": True,
+    "red_resolved_elsewhere": 0,
+    "outcomes_doubtful": 0,
+    "tests_total": 2,
+    "tests_failing": 0,
+    "tests_passing": 2,
+}
+
+
+def phase_of(workflow: Workflow, name: str) -> Phase:
+    found = workflow.phase(name)
+    assert found is not None
+    return found
+
+
+def judge(
+    name: str, phase: str, *findings: Finding, task: str = "default", reading: Reading = ABSENT, **metrics: Any
+) -> Evaluation:
+    workflow = WORKFLOWS[name]
+    subject = Subject(task=task, cycle=1, phase=phase, iteration=1, run="r1", at=AT)
+    seen = Measured(metrics={**GREEN, **metrics}, findings=findings)
+    return evaluate(workflow, phase_of(workflow, phase), subject, seen, reading)
+
+
+ALTERED = Finding(slug="tests-unchanged", tier="hard", id="t.py::test_a", detail="altered")
+GONE = Finding(slug="tests-kept", tier="hard", id="t.py::test_a", detail="gone")
+DOUBT = Finding(slug="outcome-rewritten", guard="outcomes-genuine", tier="hard", id="t.py::test_a", detail="odd")
+VANISHED = Finding(slug="red-was-seen", tier="hard", detail="the state folder vanished in the middle of a cycle")
+NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not run")
+
+
+@pytest.mark.parametrize(
+    ("workflow", "phase", "finding", "metrics", "command", "hint"),
+    [
+        pytest.param(
+            "tdd",
+            "GREEN",
+            ALTERED,
+            {"tests_altered": 1},
+            "pytest --phase=green",
+            "take the change back; or go back: pytest --phase=red; "
+            'a person may let it pass: phase-gate waive tests-unchanged --reason "..." --by NAME',
+            id="a-frozen-test-was-altered",
+        ),
+        pytest.param(
+            "feature-flow",
+            "GREEN",
+            ALTERED,
+            {"tests_altered": 1},
+            "pytest --phase=green",
+            'take the change back; or go back: phase-gate rewind red --reason "..."; '
+            'a person may let it pass: phase-gate waive tests-unchanged --reason "..." --by NAME',
+            id="where-red-is-not-the-first-phase-only-rewind-leads-there",
+        ),
+        pytest.param(
+            "exit-gate",
+            "WORK",
+            GONE,
+            {"tests_missing": 1},
+            "pytest --phase=work",
+            'put the tests back; a person may let it pass: phase-gate waive tests-kept --reason "..." --by NAME',
+            id="a-workflow-without-red-names-none",
+        ),
+        pytest.param(
+            "tdd",
+            "REFACTOR",
+            DOUBT,
+            {"outcomes_doubtful": 1},
+            "pytest --phase=refactor",
+            "remove what changes outcomes: phase-gate explain outcomes-genuine names it; "
+            'a person may let it pass: phase-gate waive outcomes-genuine --reason "..." --by NAME',
+            id="no-way-back-where-it-would-not-help",
+        ),
+        pytest.param(
+            "tdd",
+            "GREEN",
+            VANISHED,
+            {"red_seen": False},
+            "pytest --phase=red",
+            "have these tests seen failing first; "
+            'a person may let it pass: phase-gate waive red-was-seen --reason "..." --by NAME',
+            id="only-red-can-show-a-red",
+        ),
+        pytest.param(
+            "tdd",
+            "GREEN",
+            NARROW,
+            {"run_complete": False},
+            "pytest --phase=green",
+            "run the whole suite to its end, without -k, -m, -x, --lf or a path",
+            id="a-run-that-does-not-count-is-never-waived",
+        ),
+    ],
+)
+def test_a_guard_names_every_way_out(
+    workflow: str, phase: str, finding: Finding, metrics: dict[str, Any], command: str, hint: str
+) -> None:
+    evaluation = judge(workflow, phase, finding, **metrics)
+    assert (evaluation.next_command, evaluation.next_hint) == (command, hint)
+    assert is_typable(command)
+
+
+def test_code_that_no_run_has_tested_takes_a_run_also_where_a_phase_needs_none() -> None:
+    assert judge("tdd", "DOCUMENT", code_as_tested=False).next_command == "pytest --phase=document"
+
+
+def test_every_way_names_the_task() -> None:
+    evaluation = judge("tdd", "GREEN", ALTERED, task="login", tests_altered=1)
+    assert evaluation.next_command == "pytest --phase=green --phase-task=login"
+    assert evaluation.next_hint.count("login") == 2
+    assert judge("tdd", "REFACTOR", task="login").next_command.endswith("--task login")
+
+
+def test_refactor_offers_to_declare() -> None:
+    evaluation = judge("tdd", "REFACTOR")
+    assert evaluation.next_command == 'phase-gate declare refactoring_complete=true --reason "..."'
+
+
+def test_so_it_does_where_a_tool_has_found_something() -> None:
+    evaluation = judge("tdd", "REFACTOR", improvements_found=3, no_more_improvements_identified=False, iteration=1)
+    assert evaluation.reason.startswith("3 places could still be better")
+    assert evaluation.next_command == "pytest --phase=refactor"
+    assert evaluation.next_hint == (
+        'after improving it; or, if it is good enough: phase-gate declare refactoring_complete=true --reason "..."'
+    )
+
+
+def test_a_phase_without_tests_is_never_entered_by_a_run() -> None:
+    done = Reading(answer="done", reason="it is", by="Ada")
+    evaluation = judge("tdd", "REFACTOR", reading=done, refactoring_complete=True)
+    assert evaluation.status == "open"
+    assert evaluation.next_step == "phase-gate advance  # or pytest --phase=red for the next cycle"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_way_can_be_typed_and_leads_to_a_phase_of_the_workflow(name: str) -> None:
+    workflow = WORKFLOWS[name]
+    phases = {phase.name.lower() for phase in workflow.phases}
+    for phase in workflow.phases:
+        ways = {way_to(phase, "default"), way_back(workflow, phase, "default"), way_to_begin(workflow, "default")}
+        assert phase.tests != "none" or way_to(phase, "default") == "phase-gate advance"
+        for way in filter(None, ways):
+            assert is_typable(way)
+            assert "--phase=" not in way or way.partition("--phase=")[2] in phases
+
+
+def test_only_a_pipeline_begins_without_a_run() -> None:
+    for name, workflow in WORKFLOWS.items():
+        by_look = way_to_begin(workflow, "default") == "phase-gate advance"
+        assert by_look == (workflow.pipeline is not None and workflow.first.tests == "none"), name
