@@ -57,7 +57,8 @@ class Finisher:
         self._seen = ""
         #: What was tried where the task stands now: commands, and the edit.
         self._tried: set[str] = set()
-        self._said = ""
+        #: What the commands printed that were typed where the task stands now.
+        self._said: list[str] = []
         #: A test was wrong and has been corrected: that is not taken back.
         self._corrected = False
 
@@ -80,16 +81,17 @@ class Finisher:
         self.steps += 1
         seen = repr([look.get(name) for name in (*_WHERE, "last_run", "breaker")])
         if seen != self._seen:
-            self._seen = seen
+            self._seen, self._said = seen, self._said[-1:]
             self._tried.clear()
-        if f"[{_BAD_CONFIGURATION}]" in self._said and self.craft.mend_settings():
-            self._said = ""
+        if any(f"[{_BAD_CONFIGURATION}]" in said for said in self._said) and self.craft.mend_settings():
+            self._said.clear()
+            self._tried.clear()
         elif _EDIT in self._tried or not self._edit(look):
             self._type(look)
         elif look["status"] == "needs-person":
             self._type(look)  # "pytest --phase=red, after correcting the test" is one thing to do
         else:
-            self._tried.add(_EDIT)
+            self._tried = {_EDIT}  # whatever was tried before may work now
 
     # --- typing --------------------------------------------------------------------------------------------------
 
@@ -103,8 +105,9 @@ class Finisher:
         raise DeadEndError(f"nothing is left to type: {_tell(look)}")
 
     def _offered(self, look: Json) -> Iterator[str]:
-        for said in (look.get("next_command"), look.get("next_hint"), look.get("remedy"), self._said):
-            yield from find_commands(said or "")
+        for said in (look.get("next_command"), look.get("next_hint"), look.get("remedy"), *self._said):
+            for line in (said or "").splitlines():
+                yield from find_commands(line)
 
     def type(self, command: str) -> None:
         """Type a command; where it is for a person, a person types it."""
@@ -113,7 +116,7 @@ class Finisher:
         if done.code == _NOT_ALLOWED and _FOR_A_PERSON in done.output:
             self.by_person += 1
             done = self.session.type(command, person=True)
-        self._said = done.output
+        self._said.append(done.output)
 
     # --- honest work ---------------------------------------------------------------------------------------------
 
@@ -122,7 +125,7 @@ class Finisher:
         evaluation, status = look.get("evaluation"), look.get("status")
         if status == "unstarted" and self.craft.workflow == "verification":
             return self.craft.start_task()  # there is no trace of it: begin as at the beginning
-        if evaluation is None or status not in ("closed", "early", "failed", "needs-person"):
+        if evaluation is None or status not in ("closed", "early", "failed", "needs-person", "halted"):
             return False
         if status == "needs-person":
             # A person helps: with the test, or with whatever blocks the work.
