@@ -20,6 +20,7 @@ from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
+from phase_gate.values import replace
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import step_command
 
@@ -61,6 +62,11 @@ class Task:
     def after(self, change: Transaction) -> Task:
         """Return the task as a transaction has it: under the lock, or once it is written."""
         return Task(self.project, self.store, change.state, opened=change.opened, known=self._known)
+
+    def leave_out(self, paths: tuple[str, ...]) -> Task:
+        """Return the task without these files in its tree: what was handed to a command, from the root."""
+        state = replace(self.state, reports=(*paths, *self.state.reports))
+        return Task(self.project, self.store, state, opened=self._opened, known=self._known)
 
     @functools.cached_property
     def lost_runs(self) -> tuple[str, ...]:

@@ -166,3 +166,13 @@ def test_runs_that_write_are_no_attempts_of_their_own(red: Sample) -> None:
         assert red.pytest("--phase=green").code == 1
     breaker = red.gate("breaker", "status", "--json").document
     assert (breaker["breaker"]["status"], breaker["breaker"]["no_progress"]) == ("closed", 0), breaker
+
+
+def test_what_an_agent_printed_is_no_work(once: Sample) -> None:
+    """It is written after the run, into the project mostly, and handed to `claim`."""
+    assert once.pytest("--phase=green").code == 0
+    once.write({"said.txt": "STATUS: done\n"})
+    claimed = once.gate("claim", "said.txt")
+    assert "files have changed" not in claimed.out + claimed.err
+    once.write({"said.txt": "STATUS: really done\n"})
+    assert once.gate("signal", "--reason", "it passes, twice").code == 0

@@ -56,8 +56,13 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
     }
 
 
-def claim_event(decision: Decision, state: State, *, kind: str | None, by: str, tree: str) -> Event:
-    """Return what is recorded about a claim: the decision with all its parts, and what it is about."""
+def claim_event(
+    decision: Decision, state: State, *, kind: str | None, by: str, tree: str, reports: tuple[str, ...]
+) -> Event:
+    """Return what is recorded about a claim: the decision with all its parts, and what it is about.
+
+    :param reports: the file with the claim, from the root.
+    """
     measured = state.measurement
     claim = {
         **decision_to_json(decision),
@@ -68,4 +73,4 @@ def claim_event(decision: Decision, state: State, *, kind: str | None, by: str, 
         "by": by,
     }
     breaker = spell_out(decision.breaker)
-    return Event(kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree})
+    return Event(kind="claimed", data={"claim": claim, "breaker": breaker, "tree": tree, "reports": list(reports)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import Said, read_blocks
@@ -24,6 +25,7 @@ from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
+from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -57,6 +59,7 @@ def run(call: Call) -> Answer:
         )
     task = call.task(project)
     require_task(task)
+    task = task.leave_out(_handed(call, project.root))
     texts, note = _read(call)
     text = read_claim_text(texts)
     said = read_blocks(text)
@@ -83,6 +86,12 @@ def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
     transcript = read_transcript(text)
     note = (f"{transcript.unread} line(s) of the transcript are no JSON",) if transcript.unread else ()
     return transcript.texts, note
+
+
+def _handed(call: Call, root: Path) -> tuple[str, ...]:
+    """Return the file with the claim, from the root, if it lies there: what an agent printed is no work of its."""
+    path = "../" if call.arguments.file == "-" else relative_id(call.start / call.arguments.file, root)
+    return () if path.startswith("../") else (path,)
 
 
 def _read_bytes(call: Call) -> bytes:
@@ -154,7 +163,16 @@ def _decide(
             at=change.at,
         )
         decision = decide(said, prose, context, configuration.exit_gate, configuration.confidence, threshold)
-        change.record(claim_event(decision, change.state, kind=call.arguments.kind, by=call.by(), tree=looked.tree))
+        change.record(
+            claim_event(
+                decision,
+                change.state,
+                kind=call.arguments.kind,
+                by=call.by(),
+                tree=looked.tree,
+                reports=_handed(call, task.project.root),
+            )
+        )
         gate_1 = _judge_again(task, looked, change)
     return decision, gate_1, task.after(change)
 

@@ -38,7 +38,7 @@ def run(call: Call) -> Answer:
         raise UsageError(f"{path} is a pattern, no file", remedy="name the file: --output FILE")
     if not compile_globs([wanted[0].path])(path):
         raise UsageError(f"{path} is not where {wanted[0].name} is looked for", remedy=f"use {wanted[0].path}")
-    files = project.take_tree(reports=state.reports).files
+    files = project.take_tree(new_data=False).files
     document = {
         "tree": tree_of(files, rules),
         "files": len(files),

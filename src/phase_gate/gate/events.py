@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.parts import PART_KINDS, change_parts
-from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
+from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of, with_reports
 from phase_gate.gate.state import (
     Aim,
     Claims,
@@ -142,6 +142,7 @@ def _breaker_changed(state: State, event: Event) -> State:
 def _claimed(state: State, event: Event) -> State:
     claim = _check_claim(event.data)
     before, breaker, iteration = state.claims, _breaker(state, event), claim["iteration"]
+    state = with_reports(state, event)
     low, done = claim["claims_low"], claim["claims_done"]
     return replace(
         state,

@@ -43,9 +43,14 @@ def _run_started(state: State, event: Event) -> State:
     if run.nested:
         return state
     aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
+    return replace(with_reports(state, event), rules=data["rules"], aim=aim)
+
+
+def with_reports(state: State, event: Event) -> State:
+    """Return the state that knows the files which the event names as no part of the tree."""
     # The newest ones: names that hold a time would grow without end.
-    reports = tuple(dict.fromkeys((*data.get("reports", ()), *state.reports)))[:_REPORTS]
-    return replace(state, rules=data["rules"], aim=aim, reports=reports)
+    reports = tuple(dict.fromkeys((*event.data.get("reports", ()), *state.reports)))[:_REPORTS]
+    return replace(state, reports=reports)
 
 
 def _run_lost(state: State, event: Event) -> State:

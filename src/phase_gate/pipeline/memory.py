@@ -39,7 +39,7 @@ class PipelineEvidence(PartEvidence):
             pipeline=pipeline,
             load=task.store.objects.load,
             name_rules=lambda: rules_now(task.project, task.state, workflow),
-            tree_files=lambda: task.project.take_tree(reports=task.state.reports).files,
+            tree_files=lambda: task.project.take_tree(new_data=False).files,
         )
         return {PIPELINE: PipelineProvider(view)}
 

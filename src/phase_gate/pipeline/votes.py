@@ -137,7 +137,7 @@ def _versions(task: Task, workflow: Workflow, pipeline: Pipeline, consensus: Con
     project, rules = task.project, rules_of(workflow)
     found = {}
     # Whoever votes on a snapshot votes on the code that it shows.
-    tree = tree_of(project.take_tree(reports=task.state.reports).files, rules)
+    tree = tree_of(project.take_tree(new_data=False).files, rules)
     for name in consensus.on:
         seen = look_at(project.root, rules.artifacts[name])
         fault = fault_of(seen, rules.artifacts[name], old=pipeline.old.get(name, ()), tree=tree)
