@@ -10,7 +10,7 @@ from random import Random
 
 from phase_gate.values import Value
 from tests.walks import papers
-from tests.walks.craft import CODE, CONFIGURATION, INI, Craft, Test, write_code, write_test
+from tests.walks.craft import CODE, CONFIGURATION, INI, SETTINGS, Craft, Test, write_code, write_test
 from tests.walks.finisher import DeadEndError, Finisher
 
 Doing = Callable[[Craft, Random], bool]
@@ -201,7 +201,7 @@ def add_a_conftest(craft: Craft, random: Random) -> bool:
 
 @action(weight=1)
 def change_the_ini(craft: Craft, random: Random) -> bool:
-    return craft.session.write(INI, "[pytest]\npythonpath = .\ntestpaths = tests\naddopts = -ra\n")
+    return craft.session.write(INI, SETTINGS.replace("addopts =", "addopts = -ra"))
 
 
 @action(weight=1)

@@ -8,13 +8,18 @@ from __future__ import annotations
 import json
 import re
 
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from tests.walks import papers
 from tests.walks.session import Session
 
 CODE, CONFIGURATION, INI, TESTS = "calc.py", "phase-gate.yaml", "pytest.ini", "tests/**/test_*.py"
 
-_TEST = re.compile(r"^def (test_\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+#: Test files may have one name in two folders.
+SETTINGS = "[pytest]\npythonpath = .\ntestpaths = tests\naddopts = --import-mode=importlib\n"
+
+_TEST = re.compile(
+    r"^(@pytest\.mark\.passes_already\([^\n]*\n)?def (test_\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL
+)
 _FEATURE = re.compile(r"plus(\d+)\( ?4 ?\)")
 _FUNCTION = re.compile(r"^def plus(\d+)", re.MULTILINE)
 
@@ -26,6 +31,8 @@ class Test(Value):
 
     name: str
     number: int
+    #: It is marked as passing already.
+    is_marked: bool = False
 
 
 def write_code(numbers: set[int], wrong: frozenset[int] = frozenset()) -> str:
@@ -37,13 +44,17 @@ def write_code(numbers: set[int], wrong: frozenset[int] = frozenset()) -> str:
 def write_test(test: Test, *, expected: int = 0) -> str:
     """Return a test function, a right one unless it expects something else."""
     call = f"plus{test.number}"
-    return f"def {test.name}():\n    from calc import {call}\n\n    assert {call}(4) == {expected or test.number + 4}\n"
+    mark = '@pytest.mark.passes_already("it works")\n' if test.is_marked else ""
+    check = f"assert {call}(4) == {expected or test.number + 4}"
+    return f"{mark}def {test.name}():\n    from calc import {call}\n\n    {check}\n"
 
 
 def read_tests(text: str) -> list[Test]:
     """Return the tests in a file."""
-    found = ((match[1], _FEATURE.search(match[0])) for match in _TEST.finditer(text))
-    return [Test(name=name, number=int(feature[1])) for name, feature in found if feature]
+    found = ((match, _FEATURE.search(match[0])) for match in _TEST.finditer(text))
+    return [
+        Test(name=match[2], number=int(feature[1]), is_marked=bool(match[1])) for match, feature in found if feature
+    ]
 
 
 def read_code(text: str) -> set[int]:
@@ -65,8 +76,8 @@ class Craft:
         """Make the project: two features that work, on two branches."""
         session = self.session
         session.type("git init -q -b main")
-        session.write(INI, "[pytest]\npythonpath = .\ntestpaths = tests\n")
-        session.write(".gitignore", "__pycache__/\n.pytest_cache/\n")
+        session.write(INI, SETTINGS)
+        session.write(".gitignore", "\n".join(("__pycache__/", ".pytest_cache/", "vote.yaml", *_FILES, "")))
         if self.configuration:
             session.write(CONFIGURATION, self.configuration)
         if self.workflow == "pipeline":
@@ -132,10 +143,23 @@ class Craft:
         changed = [self.session.write(name, _tests_text(tests)) for name, tests in self.tests().items()]
         return any(changed)
 
+    def mark_tests(self, ids: list[str]) -> bool:
+        """Mark tests that guard what works already."""
+        wanted = {tuple(test.split("[")[0].split("::")) for test in ids}
+        changed = [
+            self.session.write(
+                name,
+                _tests_text([replace(each, is_marked=each.is_marked or (name, each.name) in wanted) for each in tests]),
+            )
+            for name, tests in self.tests().items()
+            if any((name, each.name) in wanted for each in tests)
+        ]
+        return any(changed)
+
     def mend_settings(self) -> bool:
         """Take back what was changed about how tests run."""
         changed = [self.session.remove(name) for name in self.session.find("**/conftest.py")]
-        changed.append(self.session.write(INI, "[pytest]\npythonpath = .\ntestpaths = tests\n"))
+        changed.append(self.session.write(INI, SETTINGS))
         if self.configuration:
             changed.append(self.session.write(CONFIGURATION, self.configuration))
         else:
@@ -263,7 +287,8 @@ _FILES = {
 
 
 def _tests_text(tests: list[Test]) -> str:
-    return "\n\n".join(write_test(test) for test in tests) or "# no test yet\n"
+    lead = "import pytest\n\n\n" if any(test.is_marked for test in tests) else ""
+    return lead + "\n\n".join(write_test(test) for test in tests) or "# no test yet\n"
 
 
 _WORDS = (

@@ -170,7 +170,8 @@ class Finisher:
         craft = self.craft
         if look["phase"] == "RED":
             if metrics["tests_passing"]:
-                return craft.take_out_code() or craft.mend_tests() or craft.add_test()
+                early = [each["id"] for each in look["evaluation"]["findings"] if each["slug"] == "already-passing"]
+                return craft.take_out_code() or craft.mark_tests(early) or craft.mend_tests() or craft.add_test()
             return not metrics["tests_total"] and craft.add_test()
         if "tests_total" in unmet and not metrics.get("tests_total"):
             return craft.add_test()
