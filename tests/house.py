@@ -36,6 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("project", "task", "storage", "rules"),
     ("recording", "evidence", "report"),
     ("verification", "pipeline", "claims", "shards", "agents", "selftest"),
+    ("decisions",),
     ("plugin", "cli"),
 )
 #: The layer whose packages do not import each other either.

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from phase_gate.errors import PhaseGateError, TamperedError
-from phase_gate.gate.parts import parts_of
+from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
+from phase_gate.gate.parts import VERIFICATION, parts_of
 from phase_gate.gate.standing import Standing, WayOn, assess
 from phase_gate.gate.state import State
 from phase_gate.project import Project
@@ -67,6 +67,20 @@ class Task:
         """Return the task without these files in its tree: what was handed to a command, from the root."""
         state = replace(self.state, reports=(*paths, *self.state.reports))
         return Task(self.project, self.store, state, opened=self._opened, known=self._known)
+
+    def require_begun(self, *, verification: bool = False) -> None:
+        """Refuse to change a task that does not exist yet, before anything is locked or made.
+
+        :param verification: whether a verify task will do; its steps are those of `verify`.
+        """
+        name = self.project.task
+        if self.state.phase is None:
+            raise NotAllowedError(f"task {name} has no run yet", remedy=self.project.begin_command)
+        if VERIFICATION in self.state.parts and not verification:
+            raise NotAllowedError(
+                f"{name} is a verify task: executor, verify command and reviewer decide about it",
+                remedy=f"phase-gate verify status --task {name}",
+            )
 
     @functools.cached_property
     def lost_runs(self) -> tuple[str, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.errors import NotAllowedError
-from phase_gate.gate.parts import VERIFICATION
 from phase_gate.project import Project, who_am_i
 from phase_gate.values import Value, field
 
@@ -74,18 +72,3 @@ class Call(Value):
 
         given = self.arguments
         return Person(by=given.by or "", reason=given.reason or "", is_at_terminal=self.interactive)
-
-
-def require_task(task: Task, *, verification: bool = False) -> None:
-    """Refuse to change a task that does not exist yet, before anything is locked or made.
-
-    :param verification: whether a verify task will do; its steps are those of `verify`.
-    """
-    name = task.project.task
-    if task.state.phase is None:
-        raise NotAllowedError(f"task {name} has no run yet", remedy=task.project.begin_command)
-    if VERIFICATION in task.state.parts and not verification:
-        raise NotAllowedError(
-            f"{name} is a verify task: executor, verify command and reviewer decide about it",
-            remedy=f"phase-gate verify status --task {name}",
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
 from phase_gate.cli.signal import answer_with, read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
@@ -34,7 +34,7 @@ def run(call: Call) -> Answer:
         begun = begin_pipeline(task)
         if begun is not None:
             return begun
-    require_task(task)
+    task.require_begun()
     measured, remembered = measure_now(task), remember_next(task)
     with task.transaction() as change:
         store.refuse_while_running(change.opened.state)

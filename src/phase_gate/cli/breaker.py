@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli.force import end_phase
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
@@ -37,7 +37,7 @@ def run(call: Call) -> Answer:
     if call.arguments.action == "skip":
         return end_phase(call, "skip", what="a skip", check=_refuse_skip)
     task = call.task()
-    require_task(task)
+    task.require_begun()
     return _reset(call, task) if call.arguments.action == "reset" else _status(call, task)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate._version import __version__
-from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json, write_output
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.outcomes import FAILING, Bucket
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     arguments, task = call.arguments, call.task()
-    require_task(task)
+    task.require_begun()
     state = task.state
     document = _verdict(task)
     subject = _subject(task.project, task.tree)

@@ -14,7 +14,7 @@ from phase_gate.claims.record import claim_event, decision_to_json
 from phase_gate.claims.show import render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
-from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, say_aside
 from phase_gate.cli.signal import give_signal
 from phase_gate.errors import NotAllowedError, UsageError
@@ -58,7 +58,7 @@ def run(call: Call) -> Answer:
             "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
         )
     task = call.task(project)
-    require_task(task)
+    task.require_begun()
     task = task.leave_out(_handed(call, project.root))
     texts, note = _read(call)
     text = read_claim_text(texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import say
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import evaluation_to_json
@@ -51,7 +51,7 @@ def end_phase(call: Call, kind: Kind, *, what: str, check: Callable[[Call, State
     """Record the override and the exit. Whatever is refused changes nothing, so it may be tried again."""
     task = call.task()
     project, store = task.project, task.store
-    require_task(task)
+    task.require_begun()
     with task.transaction() as change:
         state = change.state
         store.refuse_while_running(change.opened.state)

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from phase_gate.cli._answer import Answer, Call, require_task
-from phase_gate.errors import PhaseOrderError, UsageError
-from phase_gate.evidence.gathering import remember
-from phase_gate.gate.order import shorten, stuck_error
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.ways import way_to, way_to_begin
-from phase_gate.pipeline.model import files_in, find_pipeline
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.decisions.rewinding import rewind
+from phase_gate.errors import UsageError
 from phase_gate.visible import show_rows
-from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,58 +20,8 @@ def run(call: Call) -> Answer:
     project = call.project()
     if not call.arguments.reason.strip():
         raise UsageError("going back needs a reason", remedy='add --reason "..."')
-    task = call.task(project)
-    store = task.store
-    require_task(task)
-    with task.transaction() as change:
-        state = change.state
-        assert state.phase is not None, "a task that exists is in a phase"
-        store.refuse_while_running(change.opened.state)
-        workflow = task.after(change).rules
-        names = [phase.name for phase in workflow.phases]
-        wanted = workflow.phase(call.arguments.phase)
-        if wanted is None:
-            raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
-        if state.phase == DONE:
-            raise PhaseOrderError(
-                "the cycle is done: there is no way back into it", remedy=way_to_begin(workflow, state.task)
-            )
-        if state.is_stuck:
-            raise stuck_error(state)
-        pipeline = find_pipeline(state)
-        if pipeline is not None:
-            names = _main_names(state, workflow, wanted)
-        if names.index(wanted.name) > names.index(state.phase):
-            raise PhaseOrderError(
-                f"{wanted.name} lies ahead of {state.phase}: rewind only goes back", remedy="phase-gate status"
-            )
-        data = {"from": state.phase, "to": wanted.name, "reason": call.arguments.reason, "by": call.by()}
-        remembered = remember(task.after(change), workflow, wanted)
-        entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
-        if pipeline is not None:
-            from phase_gate.pipeline.order import entry_data
-
-            current = workflow.phase(state.phase)
-            entered |= entry_data(pipeline, workflow, current, wanted, "rewind", files_in(remembered))
-        change.record(
-            Event(kind="rewound", data=data),
-            Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
-        )
-        step = way_to(wanted, state.task)
+    rewound = rewind(call.task(project), call.arguments.phase, reason=call.arguments.reason, by=call.by())
     return Answer(
-        text=show_rows((f"back in {wanted.name}", f"  next: {step}")),
-        document=data,
+        text=show_rows((f"back in {rewound.phase}", f"  next: {rewound.next_command}")),
+        document=rewound.record,
     )
-
-
-def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
-    """Return the phases on a pipeline's way. Raises PhaseOrderError where a rewind would lead round a recovery."""
-    current = workflow.phase(state.phase or "")
-    if wanted.recovers or current is None or current.recovers:
-        raise PhaseOrderError(
-            f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
-            remedy="phase-gate pipeline recover",
-        )
-    from phase_gate.pipeline.order import main_line
-
-    return list(main_line(workflow))

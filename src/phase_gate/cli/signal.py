@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Literal
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Answer, Call, require_task
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
 from phase_gate.cli._streams import screen_width
 from phase_gate.errors import NotAllowedError, StaleSignalError
@@ -55,7 +55,7 @@ def run(call: Call) -> Answer:
     task = call.task(project)
     if call.arguments.next:
         return _leave_for_next(task, signal)
-    require_task(task)
+    task.require_begun()
     evaluation, after = give_signal(task, signal)
     return answer_with(evaluation, is_stuck=after.state.is_stuck)
 
