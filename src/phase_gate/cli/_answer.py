@@ -12,7 +12,6 @@ from phase_gate.values import Value, field
 
 if TYPE_CHECKING:
     from phase_gate.gate.overrides import Person
-    from phase_gate.storage.opening import Opened
     from phase_gate.storage.store import TaskStore
     from phase_gate.task import Task
 
@@ -62,10 +61,6 @@ class Call(Value):
         from phase_gate.names import author_of
 
         return author_of(document, signed=signed, given=self.arguments.by) or self.by()
-
-    def require_person(self, project: Project, opened: Opened, what: str, *, always: bool = False) -> None:
-        """Refuse an override that no person at a terminal asks for."""
-        self.person().require(opened.state, what, always=always)
 
     def person(self) -> Person:
         from phase_gate.gate.overrides import Person

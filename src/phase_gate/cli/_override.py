@@ -1,0 +1,36 @@
+"""What the commands share that override what was measured: the word that they ask for, and their answer."""
+
+from __future__ import annotations
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._streams import say
+from phase_gate.decisions.forcing import EndedPhase
+from phase_gate.errors import NotAllowedError
+from phase_gate.gate.evaluation import evaluation_to_json
+from phase_gate.gate.overrides import WORD
+from phase_gate.visible import show_rows
+
+
+def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
+    """Refuse what overrides everything, unless the word is given. Raises NotAllowedError."""
+    word = call.arguments.word
+    if word is None and call.interactive:
+        say(warning, flush=True)
+        try:
+            word = input(f"Type {WORD} to go on: ")
+        except (EOFError, OSError, RuntimeError, ValueError):  # somebody closed what we ask on
+            word = ""
+    if word != WORD:
+        raise NotAllowedError(
+            f"{what} needs the word {WORD}, and nothing was changed",
+            remedy=f"type it when asked, or give --word={WORD}",
+        )
+
+
+def answer_ended(ended: EndedPhase) -> Answer:
+    """Return the answer of a command that ended a phase by a person's word."""
+    verdict = ended.evaluation
+    return Answer(
+        text=show_rows((verdict.verdict, f"  next: {verdict.next_step}")),
+        document={"override": ended.record, "evaluation": evaluation_to_json(verdict)},
+    )

@@ -1,0 +1,78 @@
+"""Look at every line of a task's ledger; take up one that was restored from a copy, or that has no key yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
+from phase_gate.gate.overrides import Person, refuse_excuse
+from phase_gate.gate.state import Event
+from phase_gate.storage.store import TaskStore
+from phase_gate.values import Value
+
+
+class Audited(Value):
+    #: Lines that are good, from the first.
+    events: int
+    kinds: Mapping[str, int]
+    #: What is wrong behind them.
+    problem: StateError | None
+
+
+class AdoptedKey(Value):
+    record: Mapping[str, Any]
+    lines: int
+    #: Where the ledger without a key is kept.
+    copy: Path
+
+
+def audit(store: TaskStore) -> Audited:
+    """Verify the ledger and what it names."""
+    kinds: Counter[str] = Counter()
+    last = 0
+    problem: StateError | None = None
+    try:
+        for line in store.lines():
+            kinds[line.event.kind] += 1
+            last = line.seq
+        store.check_objects(store.look().state)
+    except StateError as error:
+        problem = error
+    return Audited(events=last, kinds=dict(sorted(kinds.items())), problem=problem)
+
+
+def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
+    """Go on from a folder that was restored from a copy; return what is recorded."""
+    is_foreign = False
+    try:
+        store.look()
+    except RollbackError:
+        pass
+    except ForeignStateError:
+        is_foreign = True  # what it says of scripts was said about another project
+    else:
+        raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
+    with store.transaction(accept_rollback=True) as change:
+        what = "accepting another ledger" if is_foreign else "accepting a rollback"
+        person.require(change.opened.state, what, always=is_foreign)
+        refuse_excuse(person.reason)
+        record = {"reason": person.reason, "by": person.by, "serial": change.opened.serial}
+        change.record(Event(kind="rollback-accepted", data=record))
+    return record
+
+
+def adopt(store: TaskStore, person: Person) -> AdoptedKey:
+    """Put a ledger without a key under the key that is set."""
+    from phase_gate.storage.adoption import adopt_key, look_without_key
+
+    opened = look_without_key(store)
+    # What such a ledger says of overrides is not vouched for: it can't let a script in.
+    person.require(opened.state, "adopting a key", always=True)
+    refuse_excuse(person.reason)
+    store.refuse_while_running(opened.state)
+    record = {"reason": person.reason, "by": person.by, "serial": opened.serial}
+    done = adopt_key(store, record)
+    return AdoptedKey(record=record, lines=done.lines, copy=done.copy)
