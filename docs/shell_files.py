@@ -177,7 +177,7 @@ def _man_rows() -> Iterator[str]:
     yield ".SH EXIT STATUS"
     for code, _, meaning in MEANINGS:
         yield from (".TP", f".B {code}", f"{_escape(meaning)}.")
-    yield from (".TP", ".B 2", "The command line, a file or the rules are off.")
+    yield from (".TP", ".B 2", "The command line, a file or the rules are invalid.")
     yield ".SH ENVIRONMENT"
     for name, meaning in _VARIABLES.items():
         yield from (".TP", f".B {name}", _escape(meaning))

@@ -27,7 +27,7 @@ class PhaseGateError(Exception):
 
 
 class UsageError(PhaseGateError):
-    """The words of the call are off."""
+    """The command line is invalid."""
 
     slug = "bad-usage"
 
@@ -216,7 +216,7 @@ MESSAGES: Mapping[str, str] = {
     "bad-configuration": "phase-gate.yaml has a key or a value that we do not know. The line says where.",
     "bad-criteria": "The acceptance criteria can't be read.",
     "bad-signal": "exit-signal.yaml is not plainly an answer. Gate 2 stays closed until its author mends it.",
-    "bad-task-file": "A task file of the verification gate has an element, a key or a value that we do not know.",
+    "bad-task-file": "A verify task's file has an element, a key or a value that we do not know.",
     "bad-task-name": "There is no such task, or it can't be: its name is a folder's: letters, digits and . _ - only.",
     "bad-usage": "The command line is invalid.",
     "bad-vote": "A vote's file is not plainly an answer: vote, confidence from 0 to 1, by, and a reason to object.",

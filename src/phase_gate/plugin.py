@@ -82,9 +82,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
         # Before the project's code runs: what pytest and Python consist of, and whether a signal lies there.
-        from phase_gate.recording.early import look_early
+        from phase_gate.recording.early import take_start_snapshot
 
-        look_early(early_config)
+        take_start_snapshot(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:

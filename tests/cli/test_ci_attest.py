@@ -81,7 +81,7 @@ def test_the_signal_adds_what_it_opens(green: Desk) -> None:
 
 def test_into_a_file_one_a_line(green: Desk) -> None:
     ran = green.gate("ci", "attest", "-o", "out/statements.jsonl")
-    assert ran.has("wrote out/statements.jsonl: 2 unsigned statement(s) about commit")
+    assert ran.has("wrote out/statements.jsonl: 2 unsigned statements about commit")
     rows = (green.root / "out" / "statements.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(row)["_type"] for row in rows] == ["https://in-toto.io/Statement/v1"] * 2
 

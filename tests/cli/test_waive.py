@@ -48,7 +48,7 @@ def altered(begin: Begin) -> Desk:
 def test_it_opens_the_gate_and_stands_in_the_ledger(altered: Desk) -> None:
     ran = at_terminal(altered, *GIVEN)
     assert ran.code == 0, ran.err
-    assert ran.out.startswith("tests-unchanged is waived for 1 finding(s), until the cycle ends\n")
+    assert ran.out.startswith("tests-unchanged is waived for 1 finding, until the cycle ends\n")
     event = altered.json("history", "--events")["events"][-1]
     assert (event["kind"], event["guard"], event["by"], event["reason"]) == (
         "waived",

@@ -1351,8 +1351,8 @@ def wrong_test(sample: Sample) -> Ran:
         pytest.param(
             one_test_deleted,
             10,
-            ["closed", "guard   tests-kept: 1 known test(s) are no longer in the sources"],
-            "go on: tests-kept: 1 known test(s) are no longer in the sources (test_steps.py::test_step_2)",
+            ["closed", "guard   tests-kept: known tests no longer in the sources: 1"],
+            "go on: tests-kept: known tests no longer in the sources: 1 (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(

@@ -89,7 +89,7 @@ def test_it_records_nothing_and_the_parent_says_so(sample: Sample, work: str, te
     ran = run(sample, "--phase=green", "-p", "no:randomly")
     parent_fails = "return 2" in work
     assert ran.code == (1 if parent_fails else 10)
-    assert ran.has("outcomes-genuine: 1 sign(s)", "a forked child came back")
+    assert ran.has("outcomes-genuine: signs that an outcome is not the test's own: 1", "a forked child came back")
     assert _finding(sample)[0] == test
     # One run, the parent's own; its lock is gone, and the mark is in the record.
     (recorded,) = history_of(sample)

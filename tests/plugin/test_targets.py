@@ -165,7 +165,7 @@ def test_an_old_test_that_breaks_closes_red_and_is_named(sample: Sample) -> None
     ran = red(sample)
     assert ran.code == 10
     assert numbers(sample, "tests_total", "tests_failing", "suite_failing", "baseline_failing") == [1, 1, 2, 1]
-    assert "baseline-kept: 1 of 2 older test(s) passed before this cycle and fail now (test_calc.py::test_sub)" in (
+    assert "baseline-kept: older tests that passed before this cycle and fail now: 1 of 2 (test_calc.py::test_sub)" in (
         words(ran)
     )
 

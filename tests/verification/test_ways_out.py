@@ -82,7 +82,7 @@ def stray(gate: Gate) -> Ran:
 def test_an_unlisted_file_is_said_with_both_ways_out(gate: Gate) -> None:
     for ran in (stray(gate), gate.verify()):
         assert ran.has(
-            "files-listed: 1 file(s) changed that the task does not list (notes.txt)",
+            "files-listed: changed files that the task does not list: 1 (notes.txt)",
             f"phase-gate waive files-listed --task {TASK} --reason",
             "phase-gate verify start --task-file FILE --reason",
         )

@@ -24,7 +24,7 @@ BEGIN, GO_ON, OVERRIDE, AGENTS, FEATURE, SET_UP = (
 #: Groups in the order in which help lists them.
 GROUPS = (BEGIN, GO_ON, OVERRIDE, AGENTS, FEATURE, SET_UP)
 
-_USAGE = (2, "the command line, a file or the rules are off")
+_USAGE = (2, "the command line, a file or the rules are invalid")
 _TRUST = (11, "the state can't be trusted or written")
 _CLOSED = (10, "a gate is closed")
 _NOT_NOW = (13, "not now: the message says why")
@@ -163,7 +163,7 @@ ABOUT: Mapping[str, About] = {
     "workflow check": About(
         group=SET_UP,
         example="phase-gate workflow check pipeline",
-        codes=((0, "nothing is wrong"), (2, "something is, or the command line is off"), _TRUST),
+        codes=((0, "nothing is wrong"), (2, "something is, or the command line is invalid"), _TRUST),
     ),
     "workflow schema": About(group=SET_UP, example="phase-gate workflow schema workflow", codes=_PRINTED),
     "completion": About(group=SET_UP, example="phase-gate completion bash", codes=_PRINTED),

@@ -14,6 +14,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json, write_output
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.outcomes import FAILING, Bucket
+from phase_gate.gate.runs import count
 from phase_gate.gate.standing import say_changed
 from phase_gate.gate.state import State
 from phase_gate.project import Project
@@ -56,7 +57,7 @@ def run(call: Call) -> Answer:
         return Answer(text=text, document={"statements": statements})
     write_output(call.start / arguments.output, f"{text}\n")
     return Answer(
-        text=f"wrote {arguments.output}: {len(statements)} unsigned statement(s) about {_show(subject)}",
+        text=f"wrote {arguments.output}: {count(len(statements), 'unsigned statement')} about {_show(subject)}",
         document={"statements": statements},
     )
 

@@ -84,7 +84,7 @@ def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not call.arguments.transcript:
         return (text,), ()
     transcript = read_transcript(text)
-    note = (f"{transcript.unread} line(s) of the transcript are no JSON",) if transcript.unread else ()
+    note = (f"lines of the transcript that are no JSON: {transcript.unread}",) if transcript.unread else ()
     return transcript.texts, note
 
 

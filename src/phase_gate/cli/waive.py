@@ -6,6 +6,7 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.decisions.waiving import waive_guard
+from phase_gate.gate.runs import count
 from phase_gate.visible import show_rows
 
 
@@ -23,7 +24,7 @@ def run(call: Call) -> Answer:
     return Answer(
         text=show_rows(
             (
-                f"{record['guard']} is waived for {len(record['findings'])} finding(s), {until}",
+                f"{record['guard']} is waived for {count(len(record['findings']), 'finding')}, {until}",
                 f"  next: {waived.next_command}",
             )
         ),

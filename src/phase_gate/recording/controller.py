@@ -15,7 +15,7 @@ from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer
 from phase_gate.recording.closing import write_end
-from phase_gate.recording.early import early_look, own_work
+from phase_gate.recording.early import own_work, start_snapshot
 from phase_gate.recording.extensions import announce_evaluation
 from phase_gate.recording.frozen.meaning import written_since
 from phase_gate.recording.options import Options
@@ -49,7 +49,7 @@ class Controller(SessionRecorder):
 
     @classmethod
     def _prepare(cls, config: pytest.Config) -> Self:
-        early, prepared = early_look(config), prepare(config)
+        early, prepared = start_snapshot(config), prepare(config)
         options, workflow = prepared.options, prepared.workflow
         request = Request(
             phase=options.phase,
@@ -101,7 +101,7 @@ class Controller(SessionRecorder):
             self._run,
             facts,
             self._criteria,
-            began=early_look(self._config).at,
+            began=start_snapshot(self._config).at,
             is_output=written_since(self._project.root, self._began),
             show=line_writer(self._config),
         )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from phase_gate.storage.signal_file import SignalFile
 
 
-class Early(Value, kw_only=False):
-    """Taken once a process."""
+class StartSnapshot(Value, kw_only=False):
+    """Taken once a process, before any conftest is loaded."""
 
     patches: Patches
     #: The signal that lies there; None if none does.
@@ -32,24 +32,24 @@ class Early(Value, kw_only=False):
     own_work: OwnWork
 
 
-_key: pytest.StashKey[Early] = pytest.StashKey()
+_key: pytest.StashKey[StartSnapshot] = pytest.StashKey()
 
 
-def look_early(config: pytest.Config) -> None:
-    """Look, and keep it with the configuration."""
-    config.stash[_key] = Early(Patches(), _signal(config), time.time(), Origin(), OwnWork())
+def take_start_snapshot(config: pytest.Config) -> None:
+    """Take the snapshot, and keep it with the configuration."""
+    config.stash[_key] = StartSnapshot(Patches(), _signal(config), time.time(), Origin(), OwnWork())
 
 
-def early_look(config: pytest.Config) -> Early:
-    """Return what was seen; seen only now, where nobody looked before."""
+def start_snapshot(config: pytest.Config) -> StartSnapshot:
+    """Return the snapshot; take it now if the plugin was loaded too late to take it before."""
     if _key not in config.stash:
-        look_early(config)
+        take_start_snapshot(config)
     return config.stash[_key]
 
 
 def own_work(config: pytest.Config) -> OwnWork:
     """Return the context for all that we do once the project's code has run."""
-    return early_look(config).own_work
+    return start_snapshot(config).own_work
 
 
 def _signal(config: pytest.Config) -> SignalFile | None:

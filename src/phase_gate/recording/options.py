@@ -33,14 +33,14 @@ class Options(Value):
     workflow: str | None
     #: Which confirming run this is, of how many; (0, 0) for a run that a person started.
     confirming: tuple[int, int]
-    #: The verify command of a task started it, and nobody typed a phase.
+    #: The verify command of a task started it, without `--phase`.
     verifies: bool = False
     #: Files that options of pytest, of its plugins and of ours name as reports, from the root; folders with a slash.
     written: tuple[str, ...] = ()
 
 
 def read_options(config: pytest.Config, project: Project) -> Options:
-    """Return what this run is to do. Raises UsageError for words that are off."""
+    """Return what this run is to do. Raises UsageError for an invalid command line."""
     option, defaults = config.option, project.configuration.run
     verifies = _is_verifying(config)
     reports = choose_reports(option.phase_report, config.invocation_params.dir, project)

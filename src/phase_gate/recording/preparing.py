@@ -34,7 +34,7 @@ class Prepared(Value):
 
 
 def prepare(config: pytest.Config) -> Prepared:
-    """Read project, options and workflow. Raises PhaseGateError for whatever is off."""
+    """Read project, options and workflow. Raises PhaseGateError for anything invalid."""
     project = find_project(config, config.option)
     options = read_options(config, project)
     store = project.store(" ".join(("pytest", *map(str, config.invocation_params.args))))

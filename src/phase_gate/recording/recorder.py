@@ -16,7 +16,7 @@ from phase_gate import exit_codes
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.gate.criteria import Criteria
 from phase_gate.recording.announce import root_to_name, show_lines
-from phase_gate.recording.early import early_look, own_work
+from phase_gate.recording.early import own_work, start_snapshot
 from phase_gate.recording.preparing import take_criteria
 from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.session import gather_facts
@@ -64,7 +64,7 @@ class SessionRecorder:
         self._config, self._run, self._options = config, run, options
         self._project = run.project
         self._void = next((flag for name, flag in _VOID_OPTIONS.items() if getattr(config.option, name, None)), "")
-        self.origin = early_look(config).origin
+        self.origin = start_snapshot(config).origin
         self._witness = SessionWitness(config, self._project.root, self.origin)
         self._outcomes = OutcomeWitness(config, self._project.root, drops_matter=not self.is_shard)
         self._root = root_to_name(config, self._project.root)

@@ -23,7 +23,7 @@ from phase_gate.gate.state import State
 from phase_gate.gate.test_parts import merge_parts
 from phase_gate.project import Project
 from phase_gate.recording.collection import names_in_source
-from phase_gate.recording.early import early_look
+from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.extensions import gather_metrics
 from phase_gate.recording.frozen.meaning import take_meaning
 from phase_gate.recording.inventory import take_inventory
@@ -122,7 +122,7 @@ def _look_at_bytecode(
 
     folder = run.project.state_folder
     memory = folder / "cache" / "bytecode.json"
-    witness = BytecodeWitness(config, run.project.root, began=early_look(config).at, memory=memory)
+    witness = BytecodeWitness(config, run.project.root, began=start_snapshot(config).at, memory=memory)
     # A first run has nothing to be held to, and would have to compare everything: the tests that it is about will do.
     trusts_but = {split_id(test_id)[0] for test_id in failing} if run.is_first and not memory.exists() else None
     found = list(witness.look(imported, trusts_but=trusts_but))

@@ -11,7 +11,7 @@ import pytest
 
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
-from phase_gate.recording.early import early_look, own_work
+from phase_gate.recording.early import own_work, start_snapshot
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.storage.process_identity import FORKS
@@ -32,7 +32,7 @@ class WorkerWitness:
     def __init__(self, config: pytest.Config, marks: CriterionMarks | None = None) -> None:
         self._config, self._marks = config, marks
         self._told: dict[str, Any] = config.workerinput.get(INPUT, {})  # type: ignore[attr-defined]
-        self._origin = early_look(config).origin
+        self._origin = start_snapshot(config).origin
         self._origin.mark = Path(self._told["mark"]) if self._told.get("mark") else None
         self._origin.name_test = self._name_test
         self._forks = self._origin.forks

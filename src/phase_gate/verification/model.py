@@ -185,7 +185,7 @@ class Verification(Value):
     failures: tuple[Failure, ...] = ()
     #: Seconds by step; what an attempt after a time-out gets is more.
     limits: Mapping[str, float] = field(default_factory=dict)
-    #: People are at work: nobody waits for executor and reviewer.
+    #: No time limit for executor and reviewer.
     untimed: bool = False
     #: Object with what git showed when the task was taken.
     memory: str = ""

@@ -18,7 +18,7 @@ import pytest
 
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import bare_name
-from phase_gate.recording.early import early_look
+from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.frozen.meaning import find_test_folders
 from phase_gate.recording.settings import take_testpaths
 from phase_gate.recording.tamper.execution import find_exchanged
@@ -91,7 +91,7 @@ class OutcomeWitness:
         #: In a shard somebody drops what others run; whether each test ran somewhere is looked at when all are there.
         self._drops_matter = drops_matter
         self._config, self.ownership = config, Ownership(root)
-        self._early = early_look(config)
+        self._early = start_snapshot(config)
         self._doubts: dict[str, Finding] = {}
         self._deselected: set[str] = set()
         self._codes: dict[str, TestCode] = {}
