@@ -214,7 +214,9 @@ def test_a_claim_about_code_that_no_run_has_tested(sample: Sample, workflow: str
     text = f"All tasks are completed. Ready for review. No remaining work.\n\n{BARE}"
     ran = call(sample, text)
     assert (ran.code, ran.document["decision"]) == (10, "continue")
-    assert ran.document["reason"] == "files have changed since the last run: run the tests"
+    reason = ran.document["reason"]
+    assert reason.startswith("files have changed since the last run")
+    assert reason.endswith(": run the tests")
     assert ran.document["next_command"] == "pytest --phase=auto"
     sample.write(work=WORK)
     if workflow != "tdd":
@@ -227,7 +229,9 @@ def test_no_setting_lets_untested_code_pass(sample: Sample) -> None:
     loose = "exit_gate: {enabled: false, honour_override: true, require_explicit_signal: false}\n"
     begin(sample, f"{loose}confidence: {{enabled: false}}\n")
     sample.write(work=f"{WORK}\n\ndef more():\n    return 1\n")
-    assert call(sample, OWN_EXAMPLE).document["reason"] == "files have changed since the last run: run the tests"
+    assert (
+        call(sample, OWN_EXAMPLE).document["reason"] == "files have changed since the last run (work.py): run the tests"
+    )
 
 
 # --- SE-13: what can't be measured

@@ -22,7 +22,7 @@ OUTPUTS = (
     *(".idea/workspace.xml", ".vscode/settings.json", ".claude/settings.local.json", ".testmondata", ".report.json"),
     *("__pycache__/a.pyc", ".pytest_cache/v/lastfailed", ".mypy_cache/3.11/a.json", ".hypothesis/examples/a"),
     *("a.egg-info/PKG-INFO", "src/.app.py.swp", "src/app.py~", ".DS_Store", "tests/.coverage"),
-    "phase-gate-shards/shard.json",
+    *("phase-gate-shards/1-of-2.shard.gz", "round-1/a/1-of-2.shard.gz"),
 )
 FILES = (
     *("data.csv", "src/rates.toml", ".env", "junit.py", "junit.xsd", "coverage.py", ".coveragerc", "catalog", "blog"),

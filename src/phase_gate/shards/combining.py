@@ -29,7 +29,7 @@ def combine_run(
     """
     facts = combine_shards(shards)
     first = shards[0]
-    _refuse_other_place(project, first, reports)
+    _refuse_other_place(project, first)
     _refuse_spent(store, shards)
     request = Request(
         phase=first.phase,
@@ -60,7 +60,7 @@ def _start_facts(shards: Sequence[Shard]) -> Mapping[str, Any]:
     }
 
 
-def _refuse_other_place(project: Project, shard: Shard, reports: tuple[str, ...]) -> None:
+def _refuse_other_place(project: Project, shard: Shard) -> None:
     """Refuse shards that speak of other code than what lies here."""
     if shard.task != project.task:
         raise ShardError(
@@ -74,7 +74,8 @@ def _refuse_other_place(project: Project, shard: Shard, reports: tuple[str, ...]
             f"the shards ran on commit {shard.commit[:12] or 'none'}, and here is {here[:12] or 'none'}",
             remedy="check out the commit that they ran on",
         )
-    if project.take_tree(reports=reports).digest != shard.tree:
+    # Jobs hand reports and the like on, and git has the data of this commit.
+    if project.take_tree(new_data=False).digest != shard.tree:
         raise ShardError(
             "the shards ran on other sources than what lies here",
             remedy="combine them in a clean checkout of the same commit, made as theirs was",

@@ -86,7 +86,7 @@ class ShardRecorder(SessionRecorder):
     # --- the session ---------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        self._before = self._project.take_tree(reports=self._options.written)
+        self._before = self._project.take_tree(new_data=False)
         self._shard = self._begun(self._before)
         self._write(self._shard)
 
@@ -130,7 +130,7 @@ class ShardRecorder(SessionRecorder):
     def _end(self, exit_status: int) -> Shard:
         assert self._shard is not None, "it has begun"
         assert self._before is not None, "it has begun"
-        after = self._project.take_tree(reports=self._options.written)
+        after = self._project.take_tree(new_data=False)
         collection = self._witness.collection
         collection.see_paths(self._slices.paths)
         collected = tuple(sorted({collection.test_id(node) for node in self._slices.collected}))

@@ -32,8 +32,10 @@ _TEST_FOLDERS = frozenset(("test", "tests"))
 
 #: What interpreters, editors and desktops leave beside a file.
 _LEFTOVERS = re.compile(r".*\.(?:pyc|pyo|swp|swo)|.*~|\.#.*|#.*|\.DS_Store|Thumbs\.db|desktop\.ini", re.S).fullmatch
-#: What coverage and pytest's plugins keep for themselves.
-_RECORDS = re.compile(r"\.coverage(?:\..*)?|.*\.py,cover|\.testmondata.*|\.report\.json|\.dmypy\.json", re.S).fullmatch
+#: What coverage and pytest's plugins keep for themselves, and our own shards, wherever a job was handed them.
+_RECORDS = re.compile(
+    r"\.coverage(?:\..*)?|.*\.py,cover|\.testmondata.*|\.report\.json|\.dmypy\.json|.*\.shard\.gz", re.S
+).fullmatch
 #: Reports and logs.
 _REPORTS = re.compile(
     r"coverage\.(?:xml|json|lcov)|lcov\.info|junit(?:[-_.].*)?\.xml|TEST-.*\.xml|nosetests\.xml|.*\.log|nohup\.out",
