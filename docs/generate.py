@@ -49,6 +49,7 @@ EVENTS: Mapping[str, str] = {
     "claimed": "An agent's words were compared with what was measured: the decision, with every part of it",
     "created": "The task's ledger was made: its task, and a random `lineage` that tells it from any other",
     "cycle-began": "A cycle began, with its workflow and its baseline",
+    "proved": "An experiment: the targets without the change, with it, and with functions emptied",
     "evaluated": "A verdict, whole: both gates with every value",
     "fact-declared": "Somebody declared a fact",
     "fact-withdrawn": "Somebody took a fact back",

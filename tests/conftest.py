@@ -20,8 +20,13 @@ import filelock  # noqa: F401
 import pytest
 import yaml  # noqa: F401
 
+from phase_gate.evidence import gathering
+from phase_gate.workflow.settings import ProofSettings
 from tests.support import WITHOUT_EXTRAS, Sample
-from tests.warm import WarmServer
+from tests.warm import WITH_PROOF, WarmServer
+
+#: What makes proofs.
+PROVER = gathering.PROVER
 
 #: Have environments of their own in tox, and need what is installed there.
 collect_ignore = ["browser"]
@@ -73,7 +78,17 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> pytest.Mon
     # A plain installation, in this process and in those that it starts; `quality_extra` gives the rest back.
     monkeypatch.setitem(sys.modules, "complexipy", None)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (WITHOUT_EXTRAS, os.environ.get("PYTHONPATH")))))
+    # A proof starts pytest three times and more; thousands of tests end a phase, and few are about proofs.
+    monkeypatch.setattr(gathering, "PROVER", "tests.unproven")
     return monkeypatch
+
+
+@pytest.fixture
+def with_proof(clean_environment: pytest.MonkeyPatch) -> None:
+    """Proofs are made, as for every user."""
+    clean_environment.setattr(gathering, "PROVER", PROVER)
+    clean_environment.setenv(WITH_PROOF, "yes")
+    clean_environment.setitem(ProofSettings._defaults, "seconds", 600.0)
 
 
 @pytest.fixture

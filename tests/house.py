@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate",),
     ("project", "task", "storage", "rules"),
     ("recording", "evidence", "report"),
-    ("verification", "pipeline", "claims", "shards", "agents", "selftest"),
+    ("verification", "pipeline", "claims", "shards", "proof", "agents", "selftest"),
     ("decisions",),
     ("plugin", "cli"),
 )

@@ -25,11 +25,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from phase_gate.values import Value
 from tests.support import WITHOUT_EXTRAS
-from tests.warm import WarmServer
+from tests.warm import WITH_PROOF, WarmServer
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -188,6 +189,7 @@ class Session:
             "COLUMNS": "80",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            WITH_PROOF: "yes",
             "PYTEST_PLUGINS": ",".join(self._plugins),
             "GIT_CONFIG_GLOBAL": str(self._home / "gitconfig"),
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -285,6 +287,16 @@ def _merged(lines: Iterable[str]) -> list[str]:
     return _trimmed(rows)
 
 
+def _with_wildcards(expected: Iterable[str], shown: list[str]) -> list[str]:
+    """Return the new output with what the page left out before: the reader is not to be told more than that."""
+    old, rows = list(expected), list[str]()
+    for kind, begin, end, first, last in SequenceMatcher(None, old, shown, autojunk=False).get_opcodes():
+        before = old[begin:end]
+        is_left_out = _ANY_LINES in before or (kind == "insert" and rows[-1:] == [_ANY_LINES])
+        rows += shown[first:last] if kind == "equal" or not is_left_out else before
+    return _merged(rows)
+
+
 def update_page(page: Path) -> int:
     """Put the real output into the page where it shows another one; return how many commands that were."""
     with tempfile.TemporaryDirectory() as base:
@@ -295,7 +307,7 @@ def update_page(page: Path) -> int:
         for each in reversed(wrong):
             start = each.command.line
             shown = [_shown(line, session.folder) for line in each.output]
-            rows[start : start + len(each.command.expected)] = _merged(shown)
+            rows[start : start + len(each.command.expected)] = _with_wildcards(each.command.expected, _merged(shown))
     page.write_text("\n".join(rows) + "\n", encoding="utf-8")
     for complaint in unsaid_statuses(page, ran):
         print(complaint)

@@ -141,6 +141,15 @@ def test_the_action_shards_and_combines(machine: Callable[..., Machine]) -> None
     assert (combined.code, combined.outputs["streak"]) == (10, "1")
 
 
+def test_the_action_proves(machine: Callable[..., Machine]) -> None:
+    host = machine("ci-gate")
+    folder = host.clone()
+    (folder / "test_more.py").write_text("def test_more():\n    assert 1 + 1 == 2\n", encoding="utf-8")
+    step = act(host, folder, prove_base="HEAD")
+    assert step.code == 10, step.out
+    assert "| `test_more.py::test_more` | passes | passes | passes without the change |" in step.out
+
+
 # --- pre-commit
 
 

@@ -28,6 +28,7 @@ from phase_gate.gate.state import (
     Memory,
     OpenRun,
     Overrides,
+    ProofRecord,
     RunSummary,
     Snapshot,
     Snapshots,
@@ -199,6 +200,7 @@ FULL = State(
     ),
     flakiness=Flakiness(tree="t", greens=1, reds=2, bad_runs=3, bad_greens=1),
     claims=Claims(last={"iteration": 3, "confidence": 80}, low=1, done=2),
+    proof=ProofRecord(tree="git:1", freeze="f", object="o", iteration=3, metrics={"targets_proven": 2}),
     parts={
         "pipeline": Pipeline(recoveries=1, steps=(Step("A", "begin"),)),
         "verification": task(
@@ -321,6 +323,7 @@ def events(draw: st.DrawFn) -> Event:
             "met_both": True,
             "claims_done": 0,
         },
+        "proof": {"tree": "t1", "freeze": "f1", "object": "o", "iteration": 1, "metrics": {"targets_proven": 1}},
         "remembered": {},
         "premature": draw(st.booleans()),
         "next": draw(st.sampled_from(["GREEN", "DONE"])),

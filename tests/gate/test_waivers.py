@@ -37,6 +37,7 @@ METRICS: dict[str, MetricValue] = {
     "tests_altered": 0,
     "tests_newly_skipped": 0,
     "outcomes_doubtful": 0,
+    "proof_objections": 0,
     "rules_changed": 0,
 }
 

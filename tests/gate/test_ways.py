@@ -28,6 +28,7 @@ GREEN = {
     "red_seen": True,
     "red_resolved_elsewhere": 0,
     "outcomes_doubtful": 0,
+    "proof_objections": 0,
     "tests_total": 2,
     "tests_failing": 0,
     "tests_passing": 2,

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "status": "Say where the task stands and what to type next",
     "check": "Exit 0 if the phase may end, 10 if not (read-only)",
     "explain": "Explain the last verdict, or a metric, guard, message or phase by its name",
+    "prove": "Show that new tests fail without the change and pass with it",
     "signal": "Give the explicit exit signal (Gate 2) for the last complete run",
     "report": "Tell the whole story of the task as one HTML file, or as Markdown",
     "history": "List every run of the task, oldest first",

@@ -65,6 +65,11 @@ ABOUT: Mapping[str, About] = {
             (13, "the signal is stale, contradictory or early"),
         ),
     ),
+    "prove": About(
+        group=BEGIN,
+        example="phase-gate prove --base origin/main",
+        codes=((0, "nothing was disproven"), _USAGE, (10, "a test passes without the change"), _TRUST, _NOT_NOW),
+    ),
     "report": About(group=BEGIN, example="phase-gate report -o report.html", codes=_DONE),
     "history": About(group=GO_ON, example="phase-gate history --events", codes=_DONE),
     "declare": About(

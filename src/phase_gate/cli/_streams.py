@@ -60,6 +60,12 @@ def say_aside(text: str) -> None:
     say(text, aside=True)
 
 
+def say_progress(text: str) -> None:
+    """Print a line of progress: only at a terminal, where a user waits."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        say_aside(text)
+
+
 def say_document(document: Mapping[str, Any]) -> None:
     """Print what `json.dumps(..., indent=2)` gives, item by item where there are iterators."""
     if not any(isinstance(value, Iterator) for value in document.values()):

@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
-from phase_gate.codec import each_from_json
+from phase_gate.codec import each_from_json, spell_out
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Said, who_of
 from phase_gate.gate.findings import is_said_by, place_of
@@ -44,6 +44,14 @@ def run(call: Call) -> Answer:
             frozen = task.store.objects.load(state.freeze.red_sources)
             found["diff"] = show_changes(frozen, task.project.root, found.get("findings", ()))
             found["text"] = "\n".join((found["text"], found["diff"])).rstrip()
+        if call.arguments.name == "targets-proven" and state.proof is not None:
+            from phase_gate.proof.show import runs_text
+            from phase_gate.proof.task import load_proof
+
+            proof = load_proof(task)
+            assert proof is not None, "the state names it"
+            found["proof"] = spell_out(proof)
+            found["text"] = "\n".join((found["text"], runs_text(proof)))
         return Answer(text=found["text"], document=found, exit_code=standing.exit_code)
     if call.arguments.gate_result and state.evaluation is not None:
         return _gate_result(call, state.evaluation, standing)

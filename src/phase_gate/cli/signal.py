@@ -8,7 +8,7 @@ from typing import Any, Literal
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._evidence import look_for, measure_now, remember_next
-from phase_gate.cli._streams import screen_width
+from phase_gate.cli._streams import say_progress, screen_width
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
 from phase_gate.gate.forked import LATE
@@ -22,6 +22,7 @@ from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.status import show_next
 from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.project import Project
+from phase_gate.proof.task import prove_before_exit
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import (
     SignalFile,
@@ -30,6 +31,7 @@ from phase_gate.storage.signal_file import (
     remove_signal_file,
     write_signal_file,
 )
+from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
@@ -63,7 +65,9 @@ def run(call: Call) -> Answer:
 def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
     """Judge the last iteration with this signal, record it, and return the verdict and the task after it."""
     measured_now = measure_now(task)
-    remembered = remember_next(task, may_end=signal.answer == "done")
+    remembered = remember_next(task, may_end=signal.answer == "done" and not _is_stale(task))
+    given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+    proved = prove_before_exit(task, given, at=now(), show=say_progress)
     project, store = task.project, task.store
     with task.transaction() as change:
         state = change.state
@@ -83,7 +87,6 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
             )
         if state.exited and signal.answer == "done":
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
-        given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         if waiting is not None and waiting.is_malformed and signal.answer == "done":
             # It may be a veto that was spelled badly, so nothing goes past it.
@@ -114,6 +117,9 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
             )
         else:
             measured = _require_fresh(state, phase, stale, hint=hint_at_outputs(locked.changed_files))
+            if proved is not None and proved.data["proof"]["tree"] == measured.tree:
+                change.record(proved)
+                state = change.state
             # A veto that waits in the file counts here as it would at the end of a run.
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
             # Documents are no part of the tree: where no test is asked for, they are looked at again.
@@ -140,6 +146,12 @@ def give_signal(task: Task, signal: Signal) -> tuple[Evaluation, Task]:
     if waiting is None or not waiting.is_malformed:
         remove_signal_file(store.signal_file)
     return evaluation, task.after(change)
+
+
+def _is_stale(task: Task) -> bool:
+    """Tell whether the last run is not what a signal may speak of, before anything is looked at for its sake."""
+    phase = task.rules.phase(task.state.phase or "")
+    return phase is None or (phase.tests != "none" and bool(_why_stale(task.state, phase, task)))
 
 
 def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:

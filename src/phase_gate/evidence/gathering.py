@@ -6,6 +6,7 @@ Looks at the project for a task. What a feature adds to that comes through its p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from phase_gate.evidence.context import EvidenceContext, Provider, say_nothing
@@ -17,6 +18,7 @@ from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
 
 if TYPE_CHECKING:
+    from phase_gate.gate.state import Event
     from phase_gate.task import Task
     from phase_gate.workflow.model import Phase, Workflow
 
@@ -102,6 +104,27 @@ def remember_next(task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, 
         return {}
     context = context_of(task, wanted_names(workflow, following), phase=following.name)
     return remember_at_exit(context, keep=task.store.keep)
+
+
+#: The feature that makes proofs: it stands above this package, and is loaded where a phase would exit.
+PROVER = "phase_gate.proof.task"
+
+
+def prove(
+    task: Task,
+    phase: Phase,
+    *,
+    files: Mapping[str, str],
+    tree: str,
+    iteration: int,
+    at: str,
+    show: Callable[[str], None] = say_nothing,
+) -> Event | None:
+    """Make the proof that a phase wants before it exits; return the event that records it, None where it is off."""
+    made: Event | None = import_module(PROVER).prove(
+        task, phase, files=files, tree=tree, iteration=iteration, at=at, show=show
+    )
+    return made
 
 
 def context_of(

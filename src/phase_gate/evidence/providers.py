@@ -11,6 +11,8 @@ from phase_gate.gate.measured import SINCE, SINCE_EXIT, Measured, Remembered, Si
 
 #: Providers that are modules of this package. Only those that are asked are imported: some stand on large libraries.
 _OWN = ("sources", "quality", "git", "documents", "commands")
+#: Those of features that every task may have.
+_OF_FEATURES = {"proof": "phase_gate.proof.provider"}
 
 
 class _Absent(Provider):
@@ -29,8 +31,9 @@ def wanted_here(context: EvidenceContext) -> dict[str, Provider]:
 
 
 def _provider(name: str, context: EvidenceContext) -> Provider:
-    if name in _OWN:
-        provider: Provider = import_module(f"phase_gate.evidence.{name}").PROVIDER
+    module = f"phase_gate.evidence.{name}" if name in _OWN else _OF_FEATURES.get(name)
+    if module is not None:
+        provider: Provider = import_module(module).PROVIDER
         return provider
     return context.more.get(name) or _Absent(name)
 

@@ -21,6 +21,7 @@ from phase_gate.gate.state import (
     Json,
     Memory,
     Overrides,
+    ProofRecord,
     State,
     Streak,
     Trees,
@@ -102,6 +103,7 @@ def _phase_entered(state: State, event: Event) -> State:
         memory=Memory(cycle=state.memory.cycle, phase=event.data.get("remembered", {})),
         breaker=Breaker(),
         claims=Claims(),
+        proof=None,
         freeze=_freeze_on_entry(state.freeze, event),
         undo=remember(state, event),
     )
@@ -113,6 +115,10 @@ def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
     if not is_first and not event.data.get("unfreezes"):
         return freeze
     return replace(freeze, withdrawn=freeze.would_withdraw, current=None, upcoming=None, red_exited=False)
+
+
+def _proved(state: State, event: Event) -> State:
+    return replace(state, proof=from_json(ProofRecord, event.data["proof"]))
 
 
 def _evaluated(state: State, event: Event) -> State:
@@ -285,6 +291,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "cycle-began": _cycle_began,
     "phase-entered": _phase_entered,
     **RUN_CHANGES,
+    "proved": _proved,
     "evaluated": _evaluated,
     "signal-spent": _signal_spent,
     "signal-refused": _file_spent,

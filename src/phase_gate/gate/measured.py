@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.values import Value, field
-from phase_gate.workflow.metrics import PIPELINE_METRICS
+from phase_gate.workflow.metrics import PIPELINE_METRICS, PROOF_METRICS
 
 if TYPE_CHECKING:
     from phase_gate.gate.findings import Finding
@@ -47,13 +47,21 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
     "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
     "pipeline": LOOKED_AT,
+    # Only remembers what a proof compares with: the proof itself is made where a phase would exit.
+    "proof": PROOF_METRICS,
 }
 
 #: Providers that compare with how things were, and since when.
-SINCE: Mapping[str, Since] = {"git": "phase", "sources": "cycle", "quality": "phase", "documents": "cycle"}
+SINCE: Mapping[str, Since] = {
+    "git": "phase",
+    "sources": "cycle",
+    "quality": "phase",
+    "documents": "cycle",
+    "proof": "phase",
+}
 
 #: Those of them whose phase begins where the one before ended, however much later its first run is.
-SINCE_EXIT = frozenset({"quality"})
+SINCE_EXIT = frozenset({"quality", "proof"})
 
 #: What providers find. A later look replaces what an earlier one has found.
 EVIDENCE_SLUGS = frozenset(

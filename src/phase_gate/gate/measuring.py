@@ -14,6 +14,7 @@ from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import Inventory, bare_id, bare_name, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References
+from phase_gate.gate.proofs import proof_findings, proof_notes, proof_values
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.runs import Green, Kind, count
 from phase_gate.gate.state import State
@@ -71,6 +72,7 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
         "baseline_failing": len(judged.baseline_failing),
         "consecutive_green_runs": run.streak,
         **run.traced.metrics,
+        **proof_values(state, record.sources.tree, run.iteration),
         "signals_premature": state.signals_premature,
         "run_complete": run.classified.kind is Kind.COMPLETE,
         "run_kind": str(run.classified.kind),
@@ -132,6 +134,7 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
             "another outcome on the same tree",
         ),
         *_too_fast(record, run.state),
+        *proof_findings(run.state, record.sources.tree),
     )
 
 
@@ -269,7 +272,7 @@ def take_notes(run: JudgedRun) -> tuple[str, ...]:
     ]
     if shown:
         notes.append(f"exempt: {', '.join(shown)}")
-    return tuple(notes)
+    return (*notes, *proof_notes(run.state, record.sources.tree))
 
 
 # --- tests of the last cycle that are gone in this one. The first phase follows the sources, so they are named at least

@@ -17,6 +17,7 @@ from phase_gate.gate.measured import EVIDENCE_SLUGS, NOTHING_REMEMBERED, Measure
 from phase_gate.gate.measuring import code_as_tested
 from phase_gate.gate.order import way_on
 from phase_gate.gate.parts import parts_of
+from phase_gate.gate.proofs import PROOF_SLUGS, proof_findings, proof_notes, proof_values
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.values import replace
@@ -98,6 +99,11 @@ def evaluate_again(
     measured = state.measurement
     assert measured is not None, "only a measured iteration can be judged again"
     findings, notes = each_from_json(Finding, measured.findings), tuple(measured.notes)
+    findings = (
+        *(finding for finding in findings if finding.slug not in PROOF_SLUGS),
+        *proof_findings(state, measured.tree),
+    )
+    notes = tuple(dict.fromkeys((*notes, *proof_notes(state, measured.tree))))
     if evidence is None:
         evidence = Measured(tables=each_from_json(Table, measured.tables))
     else:
@@ -109,6 +115,7 @@ def evaluate_again(
         metrics={
             **{name: value for name, value in measured.metrics.items() if name not in replaces},
             **evidence.metrics,
+            **proof_values(state, measured.tree, measured.iteration),
             "signals_premature": state.signals_premature,
             **claim_values(state),
         },

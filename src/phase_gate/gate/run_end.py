@@ -13,7 +13,7 @@ from phase_gate.gate.breaker import RunSeen, at_time, observe_run
 from phase_gate.gate.criteria import table_to_json
 from phase_gate.gate.evaluation import Evaluation, with_breaker
 from phase_gate.gate.events import apply
-from phase_gate.gate.failures import fingerprint
+from phase_gate.gate.failures import Reason, fingerprint
 from phase_gate.gate.findings import cap_findings
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, merge_inventories
@@ -202,6 +202,7 @@ def _red(judged: JudgedRun) -> dict[str, Any]:
     return {
         "bodies": {**judged.past.red, **{test_id: record.inventory.body(test_id) for test_id in accepted}},
         "modules": sorted({failure.missing for failure in accepted.values() if failure.missing}),
+        "structural": sorted(test_id for test_id, failure in accepted.items() if failure.reason is Reason.STRUCTURAL),
         "tree": record.sources.shown,
         "beside": dict(record.sources.beside),
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 9
+SCHEMA = 10
 
 Json = Mapping[str, Any]
 
@@ -83,6 +83,22 @@ class Snapshot(Value):
     outcomes: str
     #: Platform, Python and packages; empty where nobody wrote it down.
     surroundings: str = ""
+
+
+class ProofRecord(Value):
+    """The last proof of the present phase, and what it speaks of."""
+
+    #: The files that it was made on, and the freeze whose tests it ran.
+    tree: str
+    freeze: str | None
+    #: Object with all of it.
+    object: str
+    iteration: int
+    metrics: Mapping[str, MetricValue]
+    findings: tuple[Json, ...] = ()
+    notes: tuple[str, ...] = ()
+    #: Why nothing could be tried; empty if something was.
+    problem: str = ""
 
 
 class Streak(Value):
@@ -227,6 +243,7 @@ class State(Value):
     breaker: Breaker = Breaker()
     flakiness: Flakiness = Flakiness()
     claims: Claims = Claims()
+    proof: ProofRecord | None = None
     #: What features own of the task, by the names of `gate.parts`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
     undo: Undo | None = None

@@ -12,7 +12,7 @@ from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task, rewind_command, run_command, step_command
 
 #: Tests, or what gives them their meaning, are not as they were frozen: failing anew, they are taken as they are.
-_MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged"})
+_MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "targets-proven"})
 #: Only the phase that sees tests fail can mend it.
 _HAS_TO_GO_BACK = "red-was-seen"
 #: Only a run can mend it, in a phase without tests, too.

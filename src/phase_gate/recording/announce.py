@@ -99,3 +99,9 @@ def line_writer(config: pytest.Config) -> Callable[[str], None]:
     from phase_gate.report.panel import Line
 
     return lambda text: show_lines(config, [Line(text)])
+
+
+def progress_writer(config: pytest.Config) -> Callable[[str], None]:
+    """Return what shows a line of progress: only at a terminal, where a user waits."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    return line_writer(config) if terminal is not None and terminal.isatty else lambda text: None

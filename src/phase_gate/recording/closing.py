@@ -6,13 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phase_gate.evidence.gathering import remember
+from phase_gate.evidence.gathering import prove, remember
 from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.events import apply
 from phase_gate.gate.judged_run import JudgedRun, judge_run
 from phase_gate.gate.outcomes import References
+from phase_gate.gate.proofs import wants_proof
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.rejudging import judgement_events
-from phase_gate.gate.run_end import end_run, known_tests, objects_of
+from phase_gate.gate.run_end import RunEnd, end_run, known_tests, objects_of
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading, read_signal, strictest
 from phase_gate.gate.state import Event, State
@@ -39,14 +41,14 @@ class Finished(Value, kw_only=False):
 def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     """Judge the run and write its end record. The lock is held for the write only."""
     judged_on = run.opened.head
-    signals = _GivenSignals(run, run.state)
-    finished = _judge(run, run.state, record, signals)
+    signals, prover = _GivenSignals(run, run.state), _Prover(run, record)
+    finished = _judge(run, run.state, record, signals, prover)
     with run.store.transaction() as change:
         if change.opened.head != judged_on or change.events:
             # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
             run.refuse_lost(change.opened)
             signals = _GivenSignals(run, change.state)
-            finished = _judge(run, change.state, record, signals)
+            finished = _judge(run, change.state, record, signals, prover)
         change.record(*signals.events(), *finished.events)
     signals.clear(finished.kind)
     if finished.kind is Kind.COMPLETE and not finished.is_green:
@@ -58,7 +60,7 @@ def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     return finished
 
 
-def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSignals) -> Finished:
+def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> Finished:
     """Judge the run on that state: gather what it is compared with, judge, store what its events will name."""
     past = _load_references(run, state, record)
     judged = judge_run(state, run.workflow, record, past, at=now(), remembered=run.remembered)
@@ -68,6 +70,10 @@ def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSig
         return Finished(ended.events, ended.evaluation, kind, is_green)
     stored = store_objects(judged, run.store.keep, lambda path: _read_text(run.project.root / path))
     ended = end_run(judged, run.workflow, stored=stored, reading=reading)
+    proved = prover.prove(judged, ended)
+    if proved is not None:
+        judged = replace(judged, state=apply(judged.state, proved), events=(*judged.events, proved))
+        ended = end_run(judged, run.workflow, stored=stored, reading=reading)
     assert ended.evaluation is not None, "a run that counts has a verdict"
     verdict = judgement_events(
         ended.evaluation,
@@ -116,6 +122,35 @@ def _read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+class _Prover:
+    """Makes the proof that a run's verdict wants, outside the lock and once, also where the run is judged twice."""
+
+    def __init__(self, run: RecordedRun, record: RunRecord) -> None:
+        self._run, self._record = run, record
+        self._made: dict[str | None, Event | None] = {}
+
+    def prove(self, judged: JudgedRun, ended: RunEnd) -> Event | None:
+        """Return the event that records a proof; None where none is wanted."""
+        run, sources = self._run, self._record.sources
+        is_last = run.request.confirming[1] > 0 and run.further_runs(judged.streak) == 0
+        if ended.evaluation is None or judged.iteration is None:
+            return None
+        if not wants_proof(judged.state, judged.phase, ended.evaluation, sources.tree, confirmed=is_last):
+            return None
+        freeze = judged.state.freeze.current
+        if freeze not in self._made:
+            self._made[freeze] = prove(
+                Task(run.project, run.store, judged.state),
+                judged.phase,
+                files=sources.files,
+                tree=sources.tree,
+                iteration=judged.iteration,
+                at=now(),
+                show=run.show,
+            )
+        return self._made[freeze]
 
 
 class _GivenSignals:

@@ -13,7 +13,7 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
-from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer
+from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, progress_writer
 from phase_gate.recording.closing import write_end
 from phase_gate.recording.early import own_work, start_snapshot
 from phase_gate.recording.extensions import announce_evaluation
@@ -105,6 +105,7 @@ class Controller(SessionRecorder):
             is_output=written_since(self._project.root, self._began),
             show=line_writer(self._config),
         )
+        self._run.show = progress_writer(self._config)
         finished = write_end(self._run, record)
         self.origin.clear()
         self._evaluation, self._kind, self._is_green = finished.evaluation, finished.kind, finished.is_green

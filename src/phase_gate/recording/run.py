@@ -23,6 +23,7 @@ from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.proofs import GUARD
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project
@@ -97,6 +98,8 @@ class RecordedRun:
         #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self.remembered = NOTHING_REMEMBERED
+        #: Shows a line to the user who waits for a proof.
+        self.show: Callable[[str], None] = lambda text: None
         self._exit_memory: Mapping[str, str] | None = None
         #: It runs inside another run of the task, and counts for nothing; known once it has begun.
         self.is_nested = False
@@ -239,6 +242,8 @@ class RecordedRun:
                 self.warnings.append(f"{said}, so the streak starts anew")
 
     def _note_entry(self, state: State, entry: Entry) -> None:
+        if GUARD in entry.phase.gate_1.guards and self.project.configuration.proof.mode == "off":
+            self.notes.append("proof is off: nothing shows that the targets need the change")
         if entry.how is How.REWIND:
             self.notes.append(f"a complete run goes back to {entry.phase.name} from {state.phase}")
         unvisited = [phase.name for phase in self.workflow.phases if phase.name not in state.visited]

@@ -13,7 +13,7 @@ from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import relative_id
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import Workflow
-from phase_gate.workflow.settings import ConfidenceRules, ExitGate, QualitySettings
+from phase_gate.workflow.settings import ConfidenceRules, ExitGate, ProofSettings, QualitySettings
 
 #: Options that change what a test means, and how each is typed.
 _OPTIONS = {
@@ -47,6 +47,8 @@ def take_settings(config: pytest.Config, project: Project, workflow: Workflow) -
     if own.quality != QualitySettings():
         settings["phase-gate.yaml evidence.quality"] = own.quality.rule
     settings |= {f"phase-gate.yaml evidence.documents.{name}": text for name, text in own.documents.rules.items()}
+    if own.proof.rule != ProofSettings().rule:
+        settings["phase-gate.yaml proof"] = own.proof.rule
     settings["phase-gate.yaml freeze"] = ", ".join(own.freeze)
     settings["phase-gate.yaml overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
     for section, rules, usual in (

@@ -15,6 +15,7 @@ from phase_gate.gate.evaluation import Evaluation, GuardResult
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
+from phase_gate.report.proof import describe_proof
 from phase_gate.report.tables import table_lines
 from phase_gate.values import Value, field
 from phase_gate.visible import show_line
@@ -66,6 +67,8 @@ def render_panel(
         lines += _findings(evaluation)
     elif evaluation.subject.iteration is not None:
         lines += _unmet_guards(evaluation)
+    if (proven := describe_proof(evaluation.metrics)) and not is_quiet:
+        lines += _wrapped("Proof", proven)
     if evaluation.breaker.status is Status.HALF_OPEN:  # an open one is what the verdict speaks of
         said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
         lines += _wrapped("Breaker", said, _RED)

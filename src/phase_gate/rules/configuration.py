@@ -47,6 +47,8 @@ from phase_gate.workflow.settings import (
     ExitMeaning,
     Overlay,
     PhaseOverlay,
+    ProofMode,
+    ProofSettings,
     QualitySettings,
     RunDefaults,
     Until,
@@ -54,6 +56,7 @@ from phase_gate.workflow.settings import (
 
 _EXIT_MEANINGS: tuple[ExitMeaning, ...] = get_args(ExitMeaning)
 _UNTIL: tuple[Until, ...] = get_args(Until)
+_PROOF_MODES: tuple[ProofMode, ...] = get_args(ProofMode)
 
 #: Options that only a call may give, and why.
 _CALL_ONLY: Mapping[str, str] = {
@@ -117,11 +120,27 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         allow_non_interactive=allow_non_interactive,
         exit_gate=read_exit_gate(fields.mapping("exit_gate", None)),
         confidence=read_confidence(fields.mapping("confidence", None)),
+        proof=_read_proof(fields),
         agents=_read_agents(fields.mapping("agents", None)),
         verification=read_verification(fields.mapping("verification", None)),
     )
     fields.finish()
     return configuration
+
+
+def _read_proof(fields: Fields) -> ProofSettings:
+    node, usual = fields.node_of("proof"), ProofSettings()
+    if node is None:
+        return usual
+    if isinstance(node, YamlScalar):
+        return ProofSettings(mode=fields.choice("proof", _PROOF_MODES, usual.mode))
+    section = fields.mapping("proof")
+    settings = ProofSettings(
+        mode=section.choice("mode", _PROOF_MODES, usual.mode),
+        seconds=section.number("seconds", usual.seconds, minimum=1),
+    )
+    section.finish()
+    return settings
 
 
 def _read_agents(fields: Fields | None) -> AgentSettings:

@@ -82,7 +82,7 @@ def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
     paths = [path for path in inventory.files if not path.startswith("../")]
-    committed = _blobs_at_head(root)
+    committed = blobs_at_head(root)
     in_doubt = [path for path in paths if path in committed and tree_files.get(path) != committed[path]]
     known = {**tree_files, **_as_indexed(root, in_doubt)}
     found: dict[str, Mapping[str, str]] = {}
@@ -115,8 +115,14 @@ def _as_indexed(root: Path, paths: list[str]) -> Mapping[str, str]:
         return {}
 
 
-def _blobs_at_head(root: Path) -> dict[str, str]:
-    listing = try_git(root, "ls-tree", "-r", "-z", "HEAD")
+def blobs_at_head(root: Path) -> dict[str, str]:
+    """Return path from the root -> blob id at HEAD; empty without git or without a commit."""
+    return blobs_of(root, "HEAD")
+
+
+def blobs_of(root: Path, commit: str) -> dict[str, str]:
+    """Return path from the root -> blob id of a commit; empty where git does not have it."""
+    listing = try_git(root, "ls-tree", "-r", "-z", commit)
     if listing is None:
         return {}
     blobs = {}

@@ -68,6 +68,15 @@ METRICS: tuple[Metric, ...] = (
     Metric("run_kind", "text", "The kind of the run: complete, partial, incomplete or empty"),
     Metric("code_as_tested", "bool", "The tree, docs left out, is what the last complete green run left"),
     Metric("duration_s", "number", "Seconds from the start of the session to its end"),
+    Metric("targets_proven", "int", "Targets that fail without the change and pass with it, tried in rooms"),
+    Metric("targets_disproven", "int", "Targets that pass without the change, or fail with it in a clean room"),
+    Metric("targets_vacuous", "int", "Targets that pass whatever the new or changed functions do"),
+    Metric("targets_unproven", "int", "Targets that the proof says nothing about"),
+    Metric("functions_changed", "int", "New or changed functions that the proof looked at"),
+    Metric("functions_unnoticed", "int", "New or changed functions that no target notices when they do nothing"),
+    Metric("proof_has_control", "bool", "The targets were tried without the change, too: not in REFACTOR"),
+    Metric("proof_objections", "int", "Targets that the proof keeps the gate closed for; 0 before it is made"),
+    Metric("proof_age", "int", "Iterations since the proof was made"),
     Metric("tree_clean", "bool", "Git has nothing uncommitted, staged or untracked in this project"),
     Metric("files_changed", "int", "Files that are not what they were when the phase began, committed or not"),
     Metric(
@@ -146,6 +155,17 @@ ALIAS_CONDITIONS: Mapping[str, str] = {
 CLAIM_METRICS = frozenset(
     {"indicators", "indicators_needed", "confidence", "confidence_needed", "claimed_done", "claim_passed"}
 )
+
+#: What a proof counts.
+PROOF_COUNTS = (
+    "targets_proven",
+    "targets_disproven",
+    "targets_vacuous",
+    "targets_unproven",
+    "functions_changed",
+    "functions_unnoticed",
+)
+PROOF_METRICS = frozenset({*PROOF_COUNTS, "proof_has_control", "proof_objections", "proof_age"})
 
 #: What only a pipeline can give.
 PIPELINE_METRICS = frozenset(

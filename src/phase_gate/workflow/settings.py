@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: What the exit status of a run means: pytest's own, Gate 1, or both gates.
 ExitMeaning = Literal["tests", "gate1", "dual"]
 
+#: What a proof may do to a gate.
+ProofMode = Literal["on", "required", "off"]
+
 #: How far an agent has to come before it may stop.
 Until = Literal["cycle", "phase"]
 
@@ -212,6 +215,19 @@ class DocumentRules(Value):
         }
 
 
+class ProofSettings(Value):
+    """Whether a phase exits without an experiment, and how long that may take."""
+
+    #: `on`: what it disproves closes the gate, what it can't try is shown; `required`: that closes it, too.
+    mode: ProofMode = "on"
+    seconds: float = 30.0
+
+    @property
+    def rule(self) -> str:
+        """What may not change in the middle of a cycle; how long it may take, may."""
+        return self.mode
+
+
 class AgentSettings(Value):
     """What the hooks of coding agents are told."""
 
@@ -249,5 +265,6 @@ class Configuration(Value):
     allow_non_interactive: bool = False
     exit_gate: ExitGate = field(default_factory=ExitGate)
     confidence: ConfidenceRules = field(default_factory=ConfidenceRules)
+    proof: ProofSettings = field(default_factory=ProofSettings)
     agents: AgentSettings = field(default_factory=AgentSettings)
     verification: VerificationSettings = field(default_factory=VerificationSettings)

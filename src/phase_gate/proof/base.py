@@ -1,0 +1,178 @@
+"""Prove the tests of a change against an earlier revision, without any phases: for pull requests.
+
+The tests are those that are new or changed since the revision. In the control room the sources are the revision's and
+the tests are the present ones.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from phase_gate.errors import NotAllowedError
+from phase_gate.gate.inventory import join_id
+from phase_gate.proof.keeping import Kept
+from phase_gate.proof.making import Show, Trial, make_proof
+from phase_gate.proof.model import Proof, TargetProof
+from phase_gate.source.tests import find_tests, parse_source
+from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.tree.git import read_blobs, try_git
+from phase_gate.values import Value, replace
+
+#: Folders that hold tests and what they use.
+_TEST_FOLDERS = frozenset({"test", "tests"})
+#: The mark of a test that guards what works already.
+_MARK = "passes_already"
+
+
+class Change(Value):
+    """What a change brings, as far as tests go."""
+
+    commit: str
+    #: New or changed test functions.
+    targets: tuple[str, ...]
+    #: Those that are marked as passing already, with or without the change.
+    marked: tuple[str, ...] = ()
+    #: Those whose body stood elsewhere before.
+    moved: tuple[str, ...] = ()
+
+
+def find_commit(root: Path, revision: str) -> str:
+    """Return the commit to compare with: where the present history left that of the revision."""
+    named = _ask(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
+    if not named:
+        raise NotAllowedError(
+            f"git knows no revision {revision!r} here", remedy="name one, after `git fetch` if it is a remote branch"
+        )
+    return _ask(root, "merge-base", named, "HEAD") or named
+
+
+def _ask(root: Path, *arguments: str) -> str:
+    said = try_git(root, *arguments)
+    return "" if said is None else said.decode("utf-8", "replace").strip()
+
+
+def is_test_side(path: str) -> bool:
+    """Tell whether a file belongs to the tests: by its name, or by the folder that it lies in."""
+    *folders, name = path.split("/")
+    return (
+        bool(_TEST_FOLDERS & set(folders))
+        or name == "conftest.py"
+        or name.startswith("test_")
+        or name.endswith("_test.py")
+    )
+
+
+def find_change(
+    root: Path, commit: str, now: Mapping[str, str], then: Mapping[str, str], *, left_out: Iterable[str] = ()
+) -> Change:
+    """Return the tests that a change brings.
+
+    :param now: path -> content id, of the files as they are; `then` likewise, of the commit.
+    :param left_out: globs of files whose tests are not asked for.
+    """
+    is_left_out = compile_globs(tuple(left_out))
+    changed = [
+        path
+        for path, content in now.items()
+        if path.endswith(".py") and is_test_side(path) and then.get(path) != content and not is_left_out(path)
+    ]
+    gone = [path for path in then if path.endswith(".py") and is_test_side(path) and now.get(path) != then[path]]
+    before = {path: dict(_bodies(text)) for path, text in read_blobs(root, commit, gone).items()}
+    present = {path: (root / path).read_bytes() for path in changed}
+    # What stood elsewhere and is not there any more has moved: one new test is one old one at most.
+    free = Counter(
+        body
+        for path, bodies in before.items()
+        for name, body in bodies.items()
+        if dict(_bodies(present.get(path, b""))).get(name) != body
+    )
+    targets, marked, moved = [], [], []
+    for path in sorted(changed):
+        marks = _marked_tests(present[path])
+        for name, body in _bodies(present[path]):
+            test_id = join_id(path, name)
+            if before.get(path, {}).get(name) == body:
+                continue
+            if free[body] > 0:
+                free[body] -= 1
+                moved.append(test_id)
+            elif name in marks:
+                marked.append(test_id)
+            else:
+                targets.append(test_id)
+    return Change(commit=commit, targets=tuple(targets), marked=tuple(marked), moved=tuple(moved))
+
+
+def _bodies(source: bytes) -> Iterator[tuple[str, str]]:
+    try:
+        for test in find_tests(source, functions=("test",), classes=("*",)):
+            yield test.name, test.body
+    except SyntaxError:
+        return
+
+
+def _marked_tests(source: bytes) -> set[str]:
+    """Return the tests with the mark, by themselves or by their class."""
+    found: set[str] = set()
+    waiting: list[tuple[str, ast.AST, bool]]
+    try:
+        waiting = [("", parse_source(source), False)]
+    except SyntaxError:
+        return found
+    while waiting:
+        prefix, parent, is_marked = waiting.pop()
+        for node in ast.iter_child_nodes(parent):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                continue
+            has_mark = is_marked or any(_MARK in ast.unparse(each) for each in node.decorator_list)
+            if isinstance(node, ast.ClassDef):
+                waiting.append((f"{prefix}{node.name}::", node, has_mark))
+            elif has_mark:
+                found.add(prefix + node.name)
+    return found
+
+
+def prove_change(
+    root: Path,
+    change: Change,
+    now: Mapping[str, str],
+    then: Mapping[str, str],
+    *,
+    seconds: float,
+    at: str,
+    show: Show = lambda text: None,
+    keep_in: Path | None = None,
+) -> Proof:
+    """Return what the experiment shows about the change's tests."""
+    if not change.targets:
+        return Proof(at=at)
+    trial = Trial(
+        root=root,
+        targets=change.targets,
+        then=Kept(files=dict(then), commit=change.commit),
+        now=now,
+        frozen=frozenset(path for path in {*now, *then} if is_test_side(path)),
+        seconds=seconds,
+        has_present_tests=True,
+    )
+    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in (*now, *then)}
+    return excuse_broken_base(make_proof(trial, at=at, show=show, keep_in=keep_in), modules)
+
+
+def excuse_broken_base(proof: Proof, modules: Iterable[str]) -> Proof:
+    """Return the proof with those targets unknown whose control failed for want of what is no part of the project.
+
+    :param modules: the top-level modules that the project has or had.
+    """
+    own = set(modules)
+
+    def settle(target: TargetProof) -> TargetProof:
+        top = target.missing.partition(".")[0]
+        if target.verdict != "proven" or not top or top in own:
+            return target
+        return replace(target, verdict="unknown", why=f"the earlier revision does not import: no module {top!r}")
+
+    return replace(proof, targets=tuple(map(settle, proof.targets)))

@@ -1,0 +1,86 @@
+"""A room as a copied folder, for systems where nothing can be mounted over the project.
+
+A room that was left behind by a killed process is removed by the next proof: its lock is free then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from phase_gate.errors import StorageError
+from phase_gate.storage.lock import LockedError, RunLock
+from phase_gate.storage.ownership import is_in_environment
+from phase_gate.storage.tree.walk import SKIP_MARKS, SKIPPED_FOLDERS
+
+_PREFIX = "phase-gate-room-"
+_LOCK = ".lock"
+
+#: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
+_COPIED = frozenset({"build", "dist"})
+
+
+@contextlib.contextmanager
+def room_folder() -> Iterator[Path]:
+    """Make an empty folder for a room; it is gone afterwards."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX)))
+    lock = RunLock(_lock_file(folder))
+    try:
+        lock.acquire()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+
+
+def remove_left_rooms() -> None:
+    """Remove the rooms of processes that were killed: ours by owner, and with a lock that is free."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*.lock"):
+        folder = path.with_suffix("")
+        lock = RunLock(path)
+        with contextlib.suppress(OSError, LockedError, StorageError):
+            if path.lstat().st_uid != os.getuid():
+                continue
+            lock.acquire()
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def copy_project(root: Path, target: Path) -> None:
+    """Copy what tests may need: sources, data, built extensions; no environments and no caches."""
+    top, kept = os.path.realpath(root), os.path.dirname(os.path.realpath(target))
+    for folder, folders, files in os.walk(top):
+        folders[:] = [
+            name
+            for name in folders
+            if not _is_skipped(os.path.join(folder, name), name, top) and os.path.join(folder, name) != kept
+        ]
+        below = os.path.join(target, os.path.relpath(folder, top))
+        os.makedirs(below, exist_ok=True)
+        for name in files:
+            full = os.path.join(folder, name)
+            if name == ".git" or not (os.path.isfile(full) or os.path.islink(full)):
+                continue
+            shutil.copy2(full, os.path.join(below, name), follow_symlinks=False)
+    repository = os.path.join(top, ".git")
+    if os.path.isdir(repository):
+        # Code under test may ask git; locks are optional there, so that nothing is written.
+        Path(target, ".git").write_text(f"gitdir: {repository}\n", encoding="utf-8")
+    elif os.path.isfile(repository):
+        shutil.copy2(repository, os.path.join(target, ".git"))
+
+
+def _is_skipped(path: str, name: str, top: str) -> bool:
+    if name in SKIPPED_FOLDERS and name not in _COPIED:
+        return True
+    return any(os.path.exists(os.path.join(path, mark)) for mark in SKIP_MARKS) or is_in_environment(
+        os.path.join(path, "x"), top
+    )

@@ -1,0 +1,118 @@
+"""What the runs in rooms say about each target: pure, values in, values out.
+
+A target is a test function: it fails if one of its rows does. A control that passes, or a treatment that fails,
+disproves it; a run that says nothing about it proves nothing, and is never evidence against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal
+
+from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.proof.model import DISPROVEN, Outcome, Report, RoomRun, TargetProof, Verdict
+
+
+def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = None) -> Outcome:
+    """Return how a target ended in a room.
+
+    :param rows: the rows that count; where left out, all of them.
+    """
+    if run is None or run.problem:
+        return "unknown"
+    reports = list(reports_of(target, run.reports, rows))
+    if not reports:
+        return "unknown"
+    return "passes" if all(report.has_passed for report in reports) else "fails"
+
+
+def reports_of(target: str, reports: Mapping[str, Report], rows: Collection[str] | None = None) -> Iterable[Report]:
+    """Yield what was said about a target, or about the file that it stands in."""
+    found = [report for test_id, report in reports.items() if bare_id(test_id) == target]
+    if rows:
+        chosen = [reports[row] for row in rows if row in reports]
+        found = chosen or found
+    if found:
+        yield from found
+    elif (file := reports.get(split_id(target)[0])) is not None:
+        yield file
+
+
+def first_failure(target: str, run: RoomRun | None) -> Report | None:
+    if run is None:
+        return None
+    return next((report for report in reports_of(target, run.reports) if not report.has_passed), None)
+
+
+def judge_target(
+    target: str,
+    controls: tuple[RoomRun, ...],
+    treatments: tuple[RoomRun, ...],
+    *,
+    rows: Collection[str],
+    is_structural: bool,
+    has_control: bool = True,
+) -> TargetProof:
+    """Return what both runs say about a target; each was made twice where the first said something against it.
+
+    :param rows: those that failed in RED.
+    :param has_control: it was to be tried without the change, too.
+    """
+    before = [outcome_of(target, run, rows) for run in controls]
+    after = [outcome_of(target, run) for run in treatments]
+    control, treatment = _settle(before), _settle(after)
+    verdict: Verdict = "proven"
+    why = ""
+    if control == "flaky" or treatment == "flaky":
+        verdict = "flaky"
+        why = "the same files gave two outcomes"
+    elif treatment == "fails":
+        verdict = "fails-with"
+        failure = first_failure(target, treatments[0])
+        why = "" if failure is None else failure.message
+    elif control == "passes":
+        verdict = "passes-without"
+    elif treatment == "unknown" or (has_control and control == "unknown"):
+        verdict = "unknown"
+        why = _why_unknown(controls, treatments)
+    return TargetProof(
+        id=target,
+        verdict=verdict,
+        control="unknown" if control == "flaky" else control,
+        treatment="unknown" if treatment == "flaky" else treatment,
+        why=why,
+        missing=_missing_without(target, controls),
+        is_structural=is_structural,
+    )
+
+
+def _missing_without(target: str, controls: tuple[RoomRun, ...]) -> str:
+    failure = first_failure(target, controls[0]) if controls else None
+    return "" if failure is None else failure.missing
+
+
+def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:
+    known = {each for each in outcomes if each != "unknown"}
+    if len(known) > 1:
+        return "flaky"
+    return next(iter(known), "unknown")
+
+
+def _why_unknown(controls: tuple[RoomRun, ...], treatments: tuple[RoomRun, ...]) -> str:
+    for name, runs in (("without the change", controls), ("with the change", treatments)):
+        problems = [run.problem for run in runs if run.problem]
+        if problems:
+            return f"{name}: {problems[0]}"
+    return "it did not run in the room"
+
+
+def is_objection(target: TargetProof, *, required: bool) -> bool:
+    """Tell whether a target keeps the gate closed.
+
+    "Checks nothing" closes only where the code was missing in RED: elsewhere the test has failed by its own check.
+    """
+    if target.verdict in DISPROVEN:
+        return True
+    if target.verdict == "checks-nothing":
+        return target.is_structural
+    return required and target.verdict in ("unknown", "flaky")

@@ -1,0 +1,85 @@
+"""Keep the project's files as they are, so that a room can show them later; and read what was kept.
+
+What git has at HEAD is kept by the name of that commit, everything else by its content. Bounded: a project with much
+that is not committed is not kept, and a proof then says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.storage.references import blobs_at_head
+from phase_gate.storage.tree.git import read_blobs, try_git
+from phase_gate.storage.tree.git_files import LINK
+from phase_gate.values import Value, field
+
+#: Bytes that are not in git, before they are compressed: more than the sources of any project that one person changes
+#: between two commits.
+MAX_BYTES = 32 * 1024 * 1024
+
+
+class Kept(Value):
+    """The files of a project at one moment."""
+
+    #: Path -> content id, as the tree has it.
+    files: Mapping[str, str] = field(default_factory=dict)
+    #: The commit that has those whose content is not here; empty without git.
+    commit: str = ""
+    #: Path -> content, packed, of those that the commit does not have as they were.
+    contents: Mapping[str, str] = field(default_factory=dict)
+    #: Why nothing was kept.
+    problem: str = ""
+
+
+def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
+    """Return the files as they lie there now.
+
+    :param files: path -> content id, as the tree has it.
+    """
+    said = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
+    commit = "" if said is None else said.decode("ascii", "replace").strip()
+    committed = blobs_at_head(root) if commit else {}
+    contents: dict[str, str] = {}
+    size = 0
+    for path, content in files.items():
+        if committed.get(path) == content:
+            continue
+        full = root / path
+        if full.is_symlink() or not full.is_file():
+            continue
+        data = full.read_bytes()
+        size += len(data)
+        if size > MAX_BYTES:
+            return Kept(problem=f"more than {MAX_BYTES >> 20} MB of the project's files are not committed")
+        contents[path] = base64.b85encode(zlib.compress(data)).decode("ascii")
+    return Kept(files=dict(files), commit=commit, contents=contents)
+
+
+class LostError(Exception):
+    """What was kept can't be read any more; says why."""
+
+
+def read_kept(kept: Kept, root: Path, paths: Iterable[str]) -> dict[str, bytes]:
+    """Return path -> content of these files, as they were. Raises LostError if git does not have one any more."""
+    found: dict[str, bytes] = {}
+    others = []
+    for path in paths:
+        packed = kept.contents.get(path)
+        if packed is not None:
+            found[path] = zlib.decompress(base64.b85decode(packed))
+        elif not kept.files.get(path, "").startswith(LINK):
+            others.append(path)
+    if others:
+        found |= read_blobs(root, kept.commit, others)
+        lost = [path for path in others if path not in found]
+        if lost:
+            raise LostError(f"git has no {lost[0]} of {kept.commit[:10]} any more")
+    return found
+
+
+def kept_from(document: Any) -> Kept:
+    return Kept(**document)

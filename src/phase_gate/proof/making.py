@@ -1,0 +1,270 @@
+"""Make a proof: lay out the rooms, run the targets in them, and judge what they show.
+
+Control: the project as it was when RED exited; every target has to fail. Treatment: the frozen tests with the present
+sources; every target has to pass. Then the negative control, in `negative`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import posixpath
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+
+from phase_gate.gate.inventory import split_id
+from phase_gate.proof.emptying import Function, find_changed
+from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
+from phase_gate.proof.keeping import Kept, LostError, read_kept
+from phase_gate.proof.model import DISPROVEN, FunctionProof, Proof, RoomRun, TargetProof
+from phase_gate.proof.negative import find_vacuous
+from phase_gate.proof.room import NoRoomError, Room, keep_room, run_in_room
+from phase_gate.values import Value, replace
+
+#: Seconds that a proof may take, unless the project says otherwise.
+DEFAULT_SECONDS = 30.0
+
+Show = Callable[[str], None]
+
+
+class Trial(Value):
+    """What is to be proven, and with what."""
+
+    root: Path
+    #: The targets: test functions, without parameters.
+    targets: tuple[str, ...]
+    #: The project when RED exited.
+    then: Kept
+    #: Path -> content id, of the files as they are now.
+    now: Mapping[str, str]
+    #: The files of the tests and of what gives them their meaning: they are as they were, in every room.
+    frozen: frozenset[str]
+    #: Folders with tests, from the root.
+    test_folders: tuple[str, ...] = ()
+    #: Ids of rows that failed in RED.
+    red_rows: frozenset[str] = frozenset()
+    #: Targets whose code was missing in RED.
+    structural: frozenset[str] = frozenset()
+    #: What pytest was called with in RED, as far as it changes what tests mean.
+    options: tuple[str, ...] = ()
+    seconds: float = DEFAULT_SECONDS
+    #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
+    has_control: bool = True
+    #: Those of the frozen files that are in every room as they are now: a person has let their changes pass.
+    as_now: frozenset[str] = frozenset()
+    #: All tests are those that lie there now: there was no RED.
+    has_present_tests: bool = False
+
+
+def key_of(trial: Trial) -> str:
+    """Return a digest of all that the rooms have in them: the same again needs no second proof."""
+    hashed = hashlib.sha256()
+    for part in (
+        sorted(trial.targets),
+        sorted(trial.then.files.items()),
+        sorted(trial.now.items()),
+        sorted(trial.frozen),
+        sorted(trial.as_now),
+        trial.options,
+        sys.version_info[:3],
+        trial.has_control,
+    ):
+        hashed.update(repr(part).encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
+
+
+def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in: Path | None = None) -> Proof:
+    """Return what the experiment shows. It never raises for what a project does: then it is unknown, and says why.
+
+    :param keep_in: a folder to copy both rooms into, for people who want to look.
+    """
+    began = time.monotonic()
+    if trial.then.problem:
+        return Proof(problem=trial.then.problem, key=key_of(trial), at=at)
+    if not trial.targets:
+        return Proof(problem="there are no targets", key=key_of(trial), at=at)
+    try:
+        experiment = Experiment(trial, show)
+        if keep_in is not None:
+            keep_room(experiment.control_room(), keep_in / "without-the-change")
+            keep_room(experiment.treatment_room(), keep_in / "with-the-change")
+        proof = experiment.run()
+    except (LostError, NoRoomError, OSError) as error:
+        proof = Proof(problem=str(error))
+    return replace(proof, key=key_of(trial), at=at, seconds=round(time.monotonic() - began, 2))
+
+
+class Experiment:
+    """The rooms of one trial, and the runs in them."""
+
+    def __init__(self, trial: Trial, show: Show) -> None:
+        self._trial, self._show = trial, show
+        self._began = time.monotonic()
+        self._deadline = self._began + trial.seconds
+        self._starts = 0
+        self._kind = ""
+        self._notes: list[str] = []
+        changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
+        gone = trial.then.files.keys() - trial.now.keys()
+        self._before = read_kept(trial.then, trial.root, sorted((changed & trial.then.files.keys()) | gone))
+        self._changed_sources = sorted(
+            path for path in changed if path.endswith(".py") and path not in trial.frozen and not self._is_late(path)
+        )
+        self._texts = {path: (trial.root / path).read_bytes() for path in self._changed_sources}
+        self._functions: dict[str, list[Function]] = {
+            path: found for path, text in self._texts.items() if (found := find_changed(self._before.get(path), text))
+        }
+        self._folders = frozenset(
+            posixpath.dirname(path) for path in (*trial.now, *trial.then.files) if path.endswith(".py")
+        )
+
+    # --- the rooms
+
+    def _is_late(self, path: str) -> bool:
+        """Tell whether a file came into a test folder after RED: the frozen tests have to do without it."""
+        if path in self._trial.then.files or self._trial.has_present_tests:
+            return False
+        name = posixpath.basename(path)
+        is_test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+        return is_test or any(path.startswith(f"{folder}/") for folder in self._trial.test_folders)
+
+    def control_room(self) -> Room:
+        trial = self._trial
+        stays = trial.frozen if trial.has_present_tests else trial.as_now
+        return Room(
+            root=trial.root,
+            contents={path: data for path, data in self._before.items() if path not in stays},
+            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays),
+            folders=self._folders,
+        )
+
+    def treatment_room(self, laid_in: Collection[str] = ()) -> Room:
+        trial = self._trial
+        if trial.has_present_tests:
+            return Room(root=trial.root, folders=self._folders)
+        stays = trial.frozen - trial.as_now
+        contents = {path: data for path, data in self._before.items() if path in stays}
+        late = frozenset(path for path in trial.now if self._is_late(path)) - set(laid_in) - trial.as_now
+        return Room(root=trial.root, contents=contents, left_out=late, folders=self._folders)
+
+    def enter(self, room: Room, targets: Iterable[str], *, is_watched: bool = False) -> RoomRun:
+        """Run the targets in a room."""
+        left = self._deadline - time.monotonic()
+        wanted = tuple(targets)
+        if left <= 0:
+            return RoomRun(kind="mounted", seconds=0.0, problem=f"more than {self._trial.seconds:g} s were needed")
+        watched = {
+            path: {str(each.first_line): f"{path}::{each.name}" for each in functions if not each.left_out}
+            for path, functions in self._functions.items()
+        }
+        files = tuple(dict.fromkeys(split_id(target)[0] for target in wanted))
+        run = run_in_room(
+            room,
+            (*self._trial.options, *files),
+            timeout=left,
+            wanted=wanted,
+            watched=watched if is_watched else None,
+        )
+        self._starts += 1
+        self._kind = run.kind
+        return run
+
+    # --- the three runs
+
+    def _tell(self, text: str) -> None:
+        if time.monotonic() - self._began > 1:  # only to a user who waits
+            self._show(text)
+
+    def run(self) -> Proof:
+        trial = self._trial
+        controls: tuple[RoomRun, ...] = ()
+        if trial.has_control:
+            controls = (self.enter(self.control_room(), trial.targets),)
+        self._tell("proof: the targets with the change")
+        room, treatments = self._treat()
+        targets = self._judge(controls, treatments)
+        doubted = [each.id for each in targets if each.verdict in DISPROVEN]
+        if doubted:
+            # Each once more, in the other order: what has two outcomes on the same files says nothing.
+            if any(each.verdict == "fails-with" for each in targets):
+                treatments = (*treatments, self.enter(room, doubted))
+            if controls and any(each.verdict == "passes-without" for each in targets):
+                controls = (*controls, self.enter(self.control_room(), doubted))
+            targets = self._judge(controls, treatments)
+        functions: tuple[FunctionProof, ...] = ()
+        is_disproven = any(each.verdict in DISPROVEN for each in targets)
+        # A gate that is closed already needs no further runs; a pull request is told everything at once.
+        if trial.has_present_tests or not is_disproven:
+            self._tell("proof: the targets with emptied functions")
+            targets, functions = find_vacuous(
+                targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, trial.frozen
+            )
+        return Proof(
+            targets=targets,
+            functions=functions,
+            notes=tuple(self._notes),
+            room=self._kind,
+            has_control=trial.has_control,
+            starts=self._starts,
+        )
+
+    def _treat(self) -> tuple[Room, tuple[RoomRun, ...]]:
+        """Run the targets with the change; once more with files that turn out to be needed, and say which."""
+        trial = self._trial
+        room = self.treatment_room()
+        run = self.enter(room, trial.targets, is_watched=True)
+        failing = [target for target in trial.targets if outcome_of(target, run) == "fails"]
+        needed = self._needed(failing, run) if failing else []
+        if not needed:
+            return room, (run,)
+        wider = self.treatment_room(needed)
+        again = self.enter(wider, trial.targets, is_watched=True)
+        if any(outcome_of(target, again) == "fails" for target in failing):
+            return room, (run,)
+        shown = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
+        self._notes.append(f"the targets need files that came after RED: {shown}")
+        return wider, (again,)
+
+    def _needed(self, failing: list[str], run: RoomRun) -> list[str]:
+        """Return the left-out files that failing targets ask for: modules that are missing, and data."""
+        late = sorted(path for path in self._trial.now if self._is_late(path))
+        failures = [failure for target in failing if (failure := first_failure(target, run)) is not None]
+        missing = {failure.missing.replace(".", "/") for failure in failures if failure.missing}
+        modules = [
+            path
+            for path in late
+            if path.endswith(".py")
+            and any(f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) for name in missing)
+        ]
+        return modules or [path for path in late if not path.endswith(".py")]
+
+    def _judge(self, controls: tuple[RoomRun, ...], treatments: tuple[RoomRun, ...]) -> tuple[TargetProof, ...]:
+        trial = self._trial
+        return tuple(
+            judge_target(
+                target,
+                controls,
+                treatments,
+                rows=[row for row in trial.red_rows if row.partition("[")[0] == target],
+                is_structural=target in trial.structural,
+                has_control=trial.has_control,
+            )
+            for target in trial.targets
+        )
+
+
+def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return pytest's options as they were in RED, from the settings that the freeze has."""
+    options: list[str] = []
+    if settings.get("option -c"):
+        options += ["-c", settings["option -c"]]
+    for flag in ("-o", "-W"):
+        text = settings.get(f"option {flag}", "")
+        values = ast.literal_eval(text) if text.startswith("[") else []
+        options += [word for value in values for word in (flag, str(value))]
+    if settings.get("option --import-mode"):
+        options.append(f"--import-mode={settings['option --import-mode']}")
+    options += [flag for flag in ("--noconftest", "--runxfail") if settings.get(f"option {flag}") == "True"]
+    return tuple(options)

@@ -1,0 +1,145 @@
+"""Started as a program of its own: make a room at the project's own path, then become the command that runs in it.
+
+A mount namespace with an overlay over the project: what is laid out there, and whatever the tests write, lies in memory
+and is gone with the last process in it, however that ends. As an ordinary user it takes a user namespace for the
+mounting, and a second one inside it, so that the tests see their own user id and have no capabilities.
+
+Imports nothing of ours: it runs before the tests do, and has to start fast.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import tempfile
+from typing import Any, BinaryIO
+
+#: What it ends with where no room could be made; the reason stands on its standard error.
+NO_ROOM = 97
+
+_NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
+_PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2
+
+
+def main() -> None:
+    """Read the plan from the file descriptor that is named, and carry it out."""
+    with os.fdopen(int(sys.argv[1]), "rb") as source:
+        plan, contents = read_plan(source)
+        try:
+            _enter(plan["root"])
+            lay_out(plan["root"], plan, contents)
+            os.chdir(plan["cwd"])
+            if os.getuid() != plan["uid"]:
+                _become(plan["uid"], plan["gid"])
+        except (OSError, ValueError) as error:
+            print(f"no room: {error}", file=sys.stderr, flush=True)
+            os._exit(NO_ROOM)
+    os.execve(plan["command"][0], plan["command"], plan["environment"])
+
+
+def write_plan(target: BinaryIO, plan: dict[str, Any], contents: dict[str, bytes]) -> None:
+    """Write what `read_plan` reads."""
+    head = json.dumps({**plan, "sizes": {path: len(data) for path, data in contents.items()}}).encode()
+    target.write(b"%d\n" % len(head) + head)
+    for data in contents.values():
+        target.write(data)
+
+
+def read_plan(source: BinaryIO) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the plan, and what is to be laid out."""
+    plan = json.loads(source.read(int(source.readline())))
+    return plan, {path: source.read(size) for path, size in plan["sizes"].items()}
+
+
+def lay_out(root: str, plan: dict[str, Any], contents: dict[str, bytes]) -> None:
+    """Put the files into the room, and take away what is not to be there."""
+    for path in plan["left_out"]:
+        full = os.path.join(root, path)
+        if os.path.lexists(full):
+            os.unlink(full)
+    for folder in plan["caches"]:
+        _remove(os.path.join(root, folder, "__pycache__"))
+    for path, data in contents.items():
+        full = os.path.join(root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        mode = None
+        if os.path.lexists(full):
+            mode = None if os.path.islink(full) else os.stat(full).st_mode & 0o777
+            os.unlink(full)  # never written through a link
+        with open(full, "xb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(full, mode)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder of bytecode: files only, and nothing behind a link."""
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return
+    with os.scandir(folder) as entries:
+        names = [entry.path for entry in entries if not entry.is_dir(follow_symlinks=False)]
+    for name in names:
+        os.unlink(name)
+
+
+def _enter(root: str) -> None:
+    """Put an overlay over the root, in namespaces of our own."""
+    uid, gid = os.getuid(), os.getgid()
+    is_root = uid == 0
+    _call("unshare", _NEW_MOUNTS if is_root else _NEW_MOUNTS | _NEW_USER)
+    if not is_root:
+        _map_ids(f"0 {uid} 1", f"0 {gid} 1")
+    _mount("none", "/", None, _PRIVATE | _RECURSIVE, None)
+    memory = tempfile.mkdtemp(prefix="phase-gate-room-")
+    try:
+        _mount("tmpfs", memory, "tmpfs", 0, "mode=700")
+        upper, work = os.path.join(memory, "upper"), os.path.join(memory, "work")
+        os.mkdir(upper, 0o755)
+        os.mkdir(work)
+        os.chmod(upper, os.stat(root).st_mode & 0o7777)
+        options = f"lowerdir={_escape(root)},upperdir={_escape(upper)},workdir={_escape(work)}"
+        _mount("overlay", root, "overlay", 0, options if is_root else f"{options},userxattr")
+        _call("umount2", memory.encode(), _DETACH)
+    finally:
+        os.rmdir(memory)  # here and for everybody else: what lies in it is held by the overlay
+
+
+def _escape(path: str) -> str:
+    return path.replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:")
+
+
+def _become(uid: int, gid: int) -> None:
+    """See our own ids again, without any capability."""
+    inner_uid, inner_gid = os.getuid(), os.getgid()
+    _call("unshare", _NEW_USER)
+    _map_ids(f"{uid} {inner_uid} 1", f"{gid} {inner_gid} 1")
+
+
+def _map_ids(users: str, groups: str) -> None:
+    for name, text in (("setgroups", "deny"), ("uid_map", users), ("gid_map", groups)):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, options: str | None) -> None:
+    _call(
+        "mount",
+        source.encode(),
+        os.fsencode(target),
+        None if kind is None else kind.encode(),
+        ctypes.c_ulong(flags),
+        None if options is None else os.fsencode(options),
+    )
+
+
+def _call(name: str, *arguments: Any) -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    if getattr(library, name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+if __name__ == "__main__":
+    main()

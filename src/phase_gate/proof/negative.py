@@ -1,0 +1,160 @@
+"""The negative control: does a target notice when the new code does nothing?
+
+For each function that is new or changed and that targets call, its body goes, and those targets run again. Several
+functions go at once where no target calls two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Literal, get_args
+
+from phase_gate.proof.emptying import Function, empty, put_back
+from phase_gate.proof.experiment import reports_of
+from phase_gate.proof.model import FunctionProof, RoomRun, TargetProof
+from phase_gate.proof.room import Room
+from phase_gate.values import replace
+
+#: What stands in a function's place: a value that is false, one that is true, or what it was in RED.
+_Way = Literal["false", "true", "as before"]
+_WAYS: tuple[_Way, ...] = get_args(_Way)
+
+Enter = Callable[[Room, Iterable[str]], RoomRun]
+
+
+def find_vacuous(
+    targets: tuple[TargetProof, ...],
+    functions: Mapping[str, list[Function]],
+    texts: Mapping[str, bytes],
+    before: Mapping[str, bytes],
+    treatment: RoomRun,
+    room: Room,
+    enter: Enter,
+    frozen: Collection[str],
+) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
+    """Return the targets with what they notice, and the functions with the targets that notice them.
+
+    :param functions: those that are new or changed, by file.
+    :param before: what the files were, as far as they were there.
+    :param treatment: the run with the change: it shows which functions each target calls.
+    :param enter: runs targets in a room.
+    """
+    control = _NegativeControl(functions, texts, before, treatment, room, enter, frozen)
+    control.run([each.id for each in targets if each.verdict == "proven"])
+    return (
+        tuple(control.judge(each) for each in targets),
+        tuple(
+            FunctionProof(
+                file=path,
+                name=function.name,
+                line=function.line,
+                noticed_by=tuple(sorted(control.noticed.get(f"{path}::{function.name}", ()))),
+                left_out=function.left_out,
+            )
+            for path, rows in functions.items()
+            for function in rows
+        ),
+    )
+
+
+class _NegativeControl:
+    def __init__(
+        self,
+        functions: Mapping[str, list[Function]],
+        texts: Mapping[str, bytes],
+        before: Mapping[str, bytes],
+        treatment: RoomRun,
+        room: Room,
+        enter: Enter,
+        frozen: Collection[str],
+    ) -> None:
+        self._texts, self._before, self._room, self._enter, self._frozen = texts, before, room, enter, frozen
+        self._names = {f"{path}::{each.name}": (path, each) for path, rows in functions.items() for each in rows}
+        #: Function -> targets that call it.
+        self._callers: dict[str, set[str]] = {name: set() for name in self._names}
+        for test_id, names in treatment.reached.items():
+            for name in names:
+                self._callers.setdefault(name, set()).add(test_id.partition("[")[0])
+        #: Function -> targets that noticed.
+        self.noticed: dict[str, set[str]] = {}
+        self._tried: set[str] = set()
+
+    def run(self, targets: list[str]) -> None:
+        """Empty every function that targets call, until each of them has noticed one, or nothing is left to try."""
+        wanted = frozenset(targets)
+        names = [
+            name
+            for name in sorted(self._names, key=lambda each: (-len(self._callers[each]), each))
+            if not self._names[name][1].left_out and self._callers[name] & wanted
+        ]
+        for way in _WAYS:
+            # In other ways only what was not noticed yet, or is called by targets that have not noticed anything.
+            waiting = [name for name in names if way == _WAYS[0] or self._is_open(name, wanted)]
+            for batch in self._batches([name for name in waiting if self._can(name, way)], wanted):
+                self._try(batch, way, wanted)
+
+    def _can(self, name: str, way: _Way) -> bool:
+        return way != "as before" or self._names[name][0] in self._before
+
+    def _is_open(self, name: str, wanted: Collection[str]) -> bool:
+        callers = self._callers[name] & set(wanted)
+        return not self.noticed.get(name) or any(not self._notices(target) for target in callers)
+
+    def _notices(self, target: str) -> list[str]:
+        return sorted(name for name, noticed in self.noticed.items() if target in noticed)
+
+    def _batches(self, names: list[str], wanted: Collection[str]) -> list[list[str]]:
+        """Return the names in groups: no target calls two functions of a group."""
+        groups: list[tuple[list[str], set[str]]] = []
+        for name in names:
+            callers = self._callers[name] & set(wanted)
+            for members, taken in groups:
+                if not callers & taken:
+                    members.append(name)
+                    taken |= callers
+                    break
+            else:
+                groups.append(([name], set(callers)))
+        return [members for members, _ in groups]
+
+    def _alter(self, path: str, inside: Collection[str], way: _Way) -> bytes:
+        source = self._texts[path].decode("utf-8")
+        if way == "as before":
+            return put_back(source, self._before[path].decode("utf-8"), inside).encode("utf-8")
+        return empty(source, inside, way).encode("utf-8")
+
+    def _try(self, names: list[str], way: _Way, wanted: Collection[str]) -> None:
+        contents = dict(self._room.contents)
+        for path in {self._names[name][0] for name in names}:
+            inside = {self._names[name][1].name for name in names if self._names[name][0] == path}
+            contents[path] = self._alter(path, inside, way)
+        callers = sorted({target for name in names for target in self._callers[name] & set(wanted)})
+        run = self._enter(replace(self._room, contents=contents), callers)
+        if run.problem:
+            return
+        for name in names:
+            self._tried.add(name)
+            for target in self._callers[name] & set(wanted):
+                if self._is_noticed(target, run, way):
+                    self.noticed.setdefault(name, set()).add(target)
+
+    def _is_noticed(self, target: str, run: RoomRun, way: _Way) -> bool:
+        """Tell whether a target failed by its own check: in a line of the frozen tests."""
+        failures = [report for report in reports_of(target, run.reports) if not report.has_passed]
+        # With the old code in place any failure counts: some tests only show that nothing is raised.
+        return any(report.place in self._frozen or way == "as before" for report in failures)
+
+    def judge(self, target: TargetProof) -> TargetProof:
+        if target.verdict != "proven":
+            return target
+        reached = sorted(name for name, callers in self._callers.items() if target.id in callers)
+        can_be_emptied = [name for name in reached if name in self._names and not self._names[name][1].left_out]
+        notices = tuple(name for name in self._notices(target.id))
+        was_tried = bool(can_be_emptied) and self._tried.issuperset(can_be_emptied)
+        return replace(
+            target,
+            reaches=tuple(reached),
+            notices=notices,
+            was_tried=was_tried,
+            verdict="checks-nothing" if was_tried and not notices else "proven",
+        )

@@ -1,0 +1,75 @@
+"""The value that an emptied function returns: no test can want it, and using it raises nothing by itself.
+
+A test that looks at it fails by its own check, not by an accident in between. Loaded in rooms by emptied sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+class Nothing:
+    """Equal to nothing, empty, and whatever is asked of it gives it again."""
+
+    __slots__ = ("_is_true",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, *, is_true: bool = False) -> None:
+        self._is_true = is_true
+
+    def __repr__(self) -> str:
+        return "<what an emptied function returns>"
+
+    def __bool__(self) -> bool:
+        return self._is_true
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)  # protocols ask for these, and must not find what is not there
+        return self
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __contains__(self, value: Any) -> bool:
+        return False
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+    def _compare(self, other: object) -> bool:
+        return False
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+    def _combine(self, *others: Any) -> Any:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _combine
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __or__ = __ror__ = __and__ = __rand__ = (
+        _combine
+    )
+    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _combine
+
+
+#: As a condition, the one is false and the other true: `assert not f()` notices only the second.
+FALSE, TRUE = Nothing(), Nothing(is_true=True)

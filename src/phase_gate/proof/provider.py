@@ -1,0 +1,32 @@
+"""Keep the project's files when a phase ends, for the proof that the next one wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phase_gate.codec import to_json
+from phase_gate.evidence.context import EvidenceContext, Provider
+from phase_gate.gate.measured import Measured
+from phase_gate.proof.keeping import keep_files
+from phase_gate.storage.tree.fingerprint import take_tree
+
+
+class ProofProvider(Provider):
+    """Measures nothing: a proof is made where a phase would exit, and the ledger keeps it."""
+
+    def measure(self, context: EvidenceContext) -> Measured:
+        return Measured()
+
+    def remember(self, context: EvidenceContext) -> Any:
+        if context.configuration.proof.mode == "off":
+            return None
+        tree = take_tree(
+            context.root,
+            docs=context.configuration.docs,
+            state_folder=context.state_folder,
+            cache_file=context.state_folder / "cache" / "tree.json",
+        )
+        return to_json(keep_files(context.root, tree.files))
+
+
+PROVIDER = ProofProvider()

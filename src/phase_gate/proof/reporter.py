@@ -1,0 +1,201 @@
+"""Loaded by pytest in a room: tells the process that made the room how each test ended, and where modules came from.
+
+Only that: no state, no judgement. It speaks through a socket that was opened for it, with a word that only both know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Generator
+from os import getpid
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+import pytest
+
+from phase_gate.gate.inventory import bare_id
+from phase_gate.storage.ownership import is_in_environment
+from phase_gate.storage.root import relative_id
+
+#: The number of the socket.
+VARIABLE = "PHASE_GATE_ROOM"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    if VARIABLE in os.environ and hasattr(config.option, "numprocesses"):
+        # A few tests in one process: starting workers would take longer than running them.
+        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
+    return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    number = os.environ.pop(VARIABLE, "")
+    if number:
+        config.pluginmanager.register(RoomReporter(config, int(number)), "phase_gate_room")
+
+
+class RoomReporter:
+    def __init__(self, config: pytest.Config, number: int) -> None:
+        os.set_inheritable(number, False)
+        self._socket, self._pid = socket.socket(fileno=number), getpid()
+        self._lock = threading.Lock()
+        with self._socket.makefile("rb", buffering=0) as asked:
+            order = json.loads(_read_line(asked))
+        self._word: str = order["word"]
+        self._root = Path(order["root"])
+        self._config = config
+        self._places: dict[str, str] = {}
+        self._wanted = frozenset(order["wanted"])
+        self._watch = _Watch(order["watched"], str(self._root)) if order["watched"] else None
+
+    def _send(self, kind: str, **said: Any) -> None:
+        if getpid() != self._pid:
+            return  # a forked child speaks for nobody
+        with self._lock:
+            self._socket.sendall(json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n")
+
+    def _test_id(self, node: str) -> str:
+        part, _, name = node.partition("::")
+        if part not in self._places:
+            self._places[part] = relative_id(self._config.rootpath / part, self._root)
+        return f"{self._places[part]}::{name}" if name else self._places[part]
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        self._places[item.nodeid.partition("::")[0]] = relative_id(item.path, self._root)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        # By file on the command line, and by name here: a test that a source makes may be missing, and pytest would
+        # refuse to run at all if it was asked for.
+        left = [item for item in items if self._bare_id(item) not in self._wanted]
+        if self._wanted and left:
+            items[:] = [item for item in items if self._bare_id(item) in self._wanted]
+            config.hook.pytest_deselected(items=left)
+
+    def _bare_id(self, item: pytest.Item) -> str:
+        return bare_id(self._test_id(item.nodeid))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        call = getattr(report, "call", None)
+        if report.failed:
+            missing = "" if call is None or call.excinfo is None else _missing(call.excinfo.value)
+            lines = str(report.longrepr).strip().splitlines()
+            message = lines[-1][:300] if lines else ""
+            self._send("uncollectable", id=self._test_id(report.nodeid), message=message, missing=missing)
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        if self._watch is None:
+            return (yield)
+        with self._watch:
+            result = yield
+        self._send("reached", id=self._test_id(item.nodeid), names=sorted(self._watch.taken()))
+        return result
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.excinfo is not None:
+            report.phase_gate_place = self._place(call.excinfo.tb)  # type: ignore[attr-defined]
+            report.phase_gate_missing = _missing(call.excinfo.value)  # type: ignore[attr-defined]
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            self._send(
+                "report",
+                id=self._test_id(report.nodeid),
+                stage=report.when,
+                outcome=report.outcome,
+                expected=hasattr(report, "wasxfail"),
+                place=getattr(report, "phase_gate_place", ""),
+                missing=getattr(report, "phase_gate_missing", ""),
+                message=_last_line(report),
+            )
+
+    def _place(self, traceback: TracebackType | None) -> str:
+        """Return the file of the project's innermost frame; empty if there is none."""
+        found, top = "", str(self._root)
+        while traceback is not None:
+            file = os.path.realpath(traceback.tb_frame.f_code.co_filename)
+            if file.startswith(top + os.sep) and not is_in_environment(file, top):
+                found = relative_id(Path(file), self._root)
+            traceback = traceback.tb_next
+        return found
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+        self._send("ended", status=int(exitstatus), modules=sorted(files - {""}))
+
+
+def _read_line(asked: Any) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        part = asked.read(1)
+        if not part:
+            break
+        line += part
+    return line
+
+
+def _missing(error: BaseException | None) -> str:
+    """Return the module that could not be found, by the error or by one that caused it."""
+    for _ in range(20):  # a chain may be a ring
+        if error is None:
+            break
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            return error.name
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def _last_line(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(getattr(crash, "message", "") or "").strip().partition("\n")[0][:300]
+
+
+class _Watch:
+    """Which of the watched functions are called, by a profile function."""
+
+    def __init__(self, watched: dict[str, dict[str, str]], root: str) -> None:
+        #: File -> first line, as text -> name.
+        self._watched = {os.path.join(root, path): names for path, names in watched.items()}
+        self._known: dict[CodeType, str] = {}
+        self._found: set[str] = set()
+        self._root = root
+
+    def __enter__(self) -> None:
+        self._found = set()
+        threading.setprofile(self._see)
+        sys.setprofile(self._see)
+
+    def __exit__(self, *details: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def taken(self) -> set[str]:
+        return self._found
+
+    def _see(self, frame: FrameType, event: str, argument: object) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        name = self._known.get(code)
+        if name is None:
+            names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename))
+            name = "" if names is None else names.get(str(code.co_firstlineno), "")
+            self._known[code] = name
+        if name:
+            self._found.add(name)

@@ -1,0 +1,233 @@
+"""The proof of a task: what it is made from, what it says to the gate, and the event that records it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from phase_gate.codec import each_from_json, from_json, spell_out, spell_out_each, to_json
+from phase_gate.errors import NotAllowedError
+from phase_gate.evidence import gathering
+from phase_gate.gate.findings import Finding, cap_findings
+from phase_gate.gate.inventory import bare_id, split_id
+from phase_gate.gate.proofs import GUARD, wants_proof
+from phase_gate.gate.rejudging import evaluate_again
+from phase_gate.gate.signals import Reading
+from phase_gate.gate.state import Event, ProofRecord, State
+from phase_gate.proof.experiment import is_objection
+from phase_gate.proof.keeping import Kept
+from phase_gate.proof.making import Trial, make_proof, parse_options
+from phase_gate.proof.model import MEANINGS, Proof, TargetProof
+from phase_gate.storage.references import load_frozen
+from phase_gate.task import Task
+from phase_gate.values import replace
+from phase_gate.workflow.metrics import MetricValue
+from phase_gate.workflow.model import Phase
+
+#: Folders that hold tests, whatever the settings say.
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+def prove(
+    task: Task,
+    phase: Phase,
+    *,
+    files: Mapping[str, str],
+    tree: str,
+    iteration: int,
+    at: str,
+    show: Callable[[str], None] = lambda text: None,
+) -> Event | None:
+    """Make the proof that a phase wants before it exits, and return the event that records it; None: it is off.
+
+    :param files: path -> content id, of the files as they are.
+    :param tree: their digest, as the run left them.
+    """
+    settings = task.project.configuration.proof
+    if settings.mode == "off":
+        return None
+    trial = trial_of(task, phase, files, at=at)
+    proof = trial if isinstance(trial, Proof) else make_proof(trial, at=at, show=show)
+    record = record_of(proof, task, tree=tree, iteration=iteration, required=settings.mode == "required")
+    return Event(kind="proved", data={"proof": to_json(record)}, at=at)
+
+
+def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
+    """Return what is to be tried; a proof that says why nothing can be, where that is so.
+
+    :param at: the time: waivers expire.
+    """
+    state, objects = task.state, task.store.objects
+    frozen = load_frozen(objects, state.freeze.current)
+    if not state.freeze.red_exited or frozen is None or state.aim.targets is None:
+        return Proof(problem="RED was never seen in this cycle")
+    remembered = state.memory.phase.get("proof")
+    if remembered is None:
+        return Proof(problem="the files of the phase before were not kept")
+    red = {} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)
+    waived = tuple(_waived_findings(state, at))
+    excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
+    targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
+    paths = {*frozen.inventory.files, *frozen.support}
+    return Trial(
+        root=task.project.root,
+        targets=tuple(targets),
+        then=from_json(Kept, objects.load(remembered)),
+        now=files,
+        frozen=frozenset(paths),
+        test_folders=find_test_folders(paths),
+        red_rows=frozenset(red.get("bodies", ())),
+        structural=frozenset(bare_id(each) for each in red.get("structural", ())),
+        options=parse_options(frozen.settings),
+        as_now=frozenset(finding.file for finding in waived if finding.file),
+        seconds=task.project.configuration.proof.seconds,
+        # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
+        has_control=phase.name in _follows_red(task),
+    )
+
+
+def _waived_findings(state: State, at: str) -> Iterator[Finding]:
+    """Yield the changes to tests that a person has let pass: the rooms have them as they are now."""
+    if state.measurement is None:
+        return
+    keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}
+    for finding in each_from_json(Finding, state.measurement.findings):
+        if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
+            yield finding
+
+
+def _follows_red(task: Task) -> set[str]:
+    return {each.next for each in task.rules.phases if each.tests == "failing"}
+
+
+def find_test_folders(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders that tests have to themselves: those of their files that are called so."""
+    found = set()
+    for path in paths:
+        parts = path.split("/")[:-1]
+        for number, part in enumerate(parts):
+            if part in _TEST_FOLDERS:
+                found.add("/".join(parts[: number + 1]))
+                break
+    return tuple(sorted(found))
+
+
+def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: bool) -> ProofRecord:
+    """Return what the gate knows of a proof; all of it is stored as an object."""
+    state: State = task.state
+    return ProofRecord(
+        tree=tree,
+        freeze=state.freeze.current,
+        object=task.store.keep("proof", spell_out(proof)),
+        iteration=iteration,
+        metrics=metrics_of(proof, required=required),
+        findings=tuple(spell_out_each(cap_findings(findings_of(proof, required=required)))),
+        notes=proof.notes,
+        problem=proof.problem,
+    )
+
+
+def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
+    """Return the metrics. Of a proof that could not be made, only whether it keeps the gate closed."""
+    if proof.problem:
+        return {"proof_objections": int(required)}
+    return {
+        "targets_proven": proof.count("proven"),
+        "targets_disproven": proof.count("passes-without", "fails-with"),
+        "targets_vacuous": proof.count("checks-nothing"),
+        "targets_unproven": proof.count("unknown", "flaky"),
+        "functions_changed": sum(not each.left_out for each in proof.functions),
+        "functions_unnoticed": len(proof.unnoticed),
+        "proof_has_control": proof.has_control,
+        "proof_objections": sum(is_objection(each, required=required) for each in proof.targets),
+    }
+
+
+def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
+    findings = [_finding(each, required=required) for each in proof.targets if each.verdict != "proven"]
+    findings += [
+        Finding(
+            slug="function-unnoticed",
+            tier="advisory",
+            id=each.name,
+            file=each.file,
+            line=each.line,
+            detail=f"{each.name} can do nothing, and no target notices",
+        )
+        for each in proof.unnoticed
+    ]
+    if proof.problem and required:
+        findings.append(Finding(slug=GUARD, tier="hard", detail=f"no proof could be made: {proof.problem}"))
+    return findings
+
+
+def _finding(target: TargetProof, *, required: bool) -> Finding:
+    closes = is_objection(target, required=required)
+    said = f": {target.why}" if target.why else ""
+    return Finding(
+        slug=GUARD if closes or target.verdict != "checks-nothing" else "checks-nothing",
+        guard=GUARD,
+        tier="hard" if closes else "advisory",
+        id=target.id,
+        file=split_id(target.id)[0],
+        detail=f"{MEANINGS[target.verdict]}{said}",
+    )
+
+
+def load_proof(task: Task) -> Proof | None:
+    """Return the last proof of the present phase; None if none was made."""
+    record = task.state.proof
+    return None if record is None else from_json(Proof, task.store.objects.load(record.object))
+
+
+def prove_now(
+    task: Task,
+    *,
+    at: str,
+    show: Callable[[str], None] = lambda text: None,
+    seconds: float | None = None,
+    keep_in: Path | None = None,
+) -> Proof:
+    """Make the proof of the present phase by hand, and record it. Raises NotAllowedError where there is none to make.
+
+    :param seconds: how long it may take, where that is not what the project says.
+    """
+    state = task.state
+    phase = task.rules.phase(state.phase or "")
+    if phase is None or GUARD not in phase.gate_1.guards:
+        raise NotAllowedError(
+            f"{state.phase} has no proof: it speaks of targets that pass by now",
+            remedy="go on to GREEN, or compare with a revision: phase-gate prove --base REV",
+        )
+    settings = task.project.configuration.proof
+    tree = task.tree
+    trial = trial_of(task, phase, tree.files, at=at)
+    if isinstance(trial, Proof):
+        return trial
+    if seconds is not None:
+        trial = replace(trial, seconds=seconds)
+    proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
+    record = record_of(proof, task, tree=tree.digest, iteration=state.iteration, required=settings.mode == "required")
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if change.state.freeze.current == record.freeze and change.state.phase == state.phase:
+            change.record(Event(kind="proved", data={"proof": to_json(record)}, at=at))
+    return proof
+
+
+def prove_before_exit(
+    task: Task, reading: Reading, *, at: str, show: Callable[[str], None] = lambda text: None
+) -> Event | None:
+    """Make the proof that the last run's verdict wants with this signal; None where none is wanted."""
+    state, measured = task.state, task.state.measurement
+    phase = task.rules.phase(state.phase or "")
+    if phase is None or measured is None or not reading.is_done or GUARD not in phase.gate_1.guards:
+        return None
+    if state.exited or task.tree.digest != measured.tree:
+        return None
+    evaluation = evaluate_again(state, task.rules, phase, reading, at=at, root=str(task.project.root))
+    if not wants_proof(state, phase, evaluation, measured.tree):
+        return None
+    return gathering.prove(
+        task, phase, files=task.tree.files, tree=measured.tree, iteration=measured.iteration, at=at, show=show
+    )

@@ -1,0 +1,1 @@
+"""Tests of `phase_gate.proof`."""

@@ -1,0 +1,67 @@
+"""Small steps to prove: the project when RED exited, and what came then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from phase_gate.proof.keeping import keep_files
+from phase_gate.proof.making import Trial, make_proof
+from phase_gate.proof.model import Proof
+from phase_gate.storage.tree.fingerprint import take_tree
+
+TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+ADD = "def add(a, b):\n    return a + b\n"
+WRONG = "def add(a, b):\n    return 0\n"
+
+
+def write(root: Path, files: Mapping[str, str | None]) -> None:
+    for name, text in files.items():
+        path = root / name
+        if text is None:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def plan(
+    root: Path,
+    red: Mapping[str, str],
+    green: Mapping[str, str | None],
+    targets: Iterable[str],
+    *,
+    structural: bool = False,
+    seconds: float = 240.0,
+) -> Trial:
+    """Return a trial of a step: `red` lay there when RED exited, `green` came then."""
+    write(root, red)
+    then = keep_files(root, take_tree(root).files)
+    write(root, green)
+    chosen = tuple(targets)
+    return Trial(
+        root=root,
+        targets=chosen,
+        then=then,
+        now=take_tree(root).files,
+        frozen=frozenset(path for path in red if "test" in path),
+        test_folders=("tests",),
+        structural=frozenset(chosen) if structural else frozenset(),
+        seconds=seconds,
+    )
+
+
+def prove(
+    root: Path,
+    red: Mapping[str, str],
+    green: Mapping[str, str | None],
+    targets: Iterable[str] = ("test_calc.py::test_add",),
+    *,
+    structural: bool = False,
+) -> Proof:
+    return make_proof(plan(root, red, green, targets, structural=structural), at="")
+
+
+def verdicts(proof: Proof) -> dict[str, str]:
+    assert not proof.problem
+    return {each.id.partition("::")[2]: each.verdict for each in proof.targets}

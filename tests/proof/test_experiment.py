@@ -1,0 +1,84 @@
+"""What outcomes in rooms say about a target."""
+
+from __future__ import annotations
+
+import pytest
+
+from phase_gate.proof.experiment import is_objection, judge_target
+from phase_gate.proof.model import Report, RoomRun, TargetProof, Verdict
+
+TARGET = "test_a.py::test_a"
+PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
+
+
+def room(**reports: Report) -> RoomRun:
+    """Return a run with these rows: `plain` for the test itself, `file` for its module, others as parameters."""
+    names = {"plain": TARGET, "file": "test_a.py"}
+    return RoomRun(
+        kind="mounted",
+        seconds=0.1,
+        reports={names.get(name, f"{TARGET}[{name}]"): report for name, report in reports.items()},
+    )
+
+
+BROKEN = RoomRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s")
+
+
+@pytest.mark.parametrize(
+    ("controls", "treatments", "expected"),
+    [
+        pytest.param([room(plain=FAILED)], [room(plain=PASSED)], "proven", id="fails-without-passes-with"),
+        pytest.param([room(file=FAILED)], [room(plain=PASSED)], "proven", id="its-module-can-not-be-imported-without"),
+        pytest.param([room(plain=PASSED)], [room(plain=PASSED)], "passes-without", id="passes-without"),
+        pytest.param([room(plain=FAILED)], [room(plain=FAILED)], "fails-with", id="fails-with"),
+        pytest.param([room(plain=FAILED)], [room(file=FAILED)], "fails-with", id="its-module-can-not-be-imported-with"),
+        pytest.param([room(plain=PASSED)], [room(plain=FAILED)], "fails-with", id="the-wrong-way-round"),
+        pytest.param([room(a=FAILED, b=PASSED)], [room(a=PASSED, b=PASSED)], "proven", id="one-failing-row-is-enough"),
+        pytest.param([room(a=FAILED)], [room(a=PASSED, b=FAILED)], "fails-with", id="one-failing-row-with-it-is-not"),
+        pytest.param([room(plain=PASSED), room(plain=FAILED)], [room(plain=PASSED)], "flaky", id="two-controls-differ"),
+        pytest.param([room(plain=FAILED)], [room(plain=FAILED), room(plain=PASSED)], "flaky", id="so-do-treatments"),
+        pytest.param([BROKEN], [room(plain=PASSED)], "unknown", id="no-word-from-the-control"),
+        pytest.param([room(plain=FAILED)], [BROKEN], "unknown", id="no-word-from-the-treatment"),
+        pytest.param([room()], [room(plain=PASSED)], "unknown", id="it-did-not-run-without"),
+    ],
+)
+def test_verdicts(controls: list[RoomRun], treatments: list[RoomRun], expected: Verdict) -> None:
+    proof = judge_target(TARGET, tuple(controls), tuple(treatments), rows=(), is_structural=False)
+    assert proof.verdict == expected
+
+
+def test_rows_that_passed_in_red_are_left_out_of_the_control() -> None:
+    control, treatment = room(a=PASSED, b=FAILED), room(a=PASSED, b=PASSED)
+    proof = judge_target(TARGET, (control,), (treatment,), rows=[f"{TARGET}[b]"], is_structural=False)
+    assert proof.verdict == "proven"
+    only_a = judge_target(TARGET, (control,), (treatment,), rows=[f"{TARGET}[a]"], is_structural=False)
+    assert only_a.verdict == "passes-without"
+
+
+def test_without_a_control_only_the_treatment_speaks() -> None:
+    proof = judge_target(TARGET, (), (room(plain=PASSED),), rows=(), is_structural=False, has_control=False)
+    assert proof.verdict == "proven"
+
+
+def test_the_reason_of_an_unknown_one_is_named() -> None:
+    proof = judge_target(TARGET, (BROKEN,), (room(plain=PASSED),), rows=(), is_structural=False)
+    assert proof.why == "without the change: it took longer than 30 s"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "is_structural", "required", "expected"),
+    [
+        ("proven", False, True, False),
+        ("passes-without", False, False, True),
+        ("fails-with", False, False, True),
+        ("checks-nothing", True, False, True),
+        ("checks-nothing", False, True, False),
+        ("unknown", True, False, False),
+        ("unknown", False, True, True),
+        ("flaky", False, False, False),
+        ("flaky", False, True, True),
+    ],
+)
+def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, required: bool, expected: bool) -> None:
+    target = TargetProof(id=TARGET, verdict=verdict, is_structural=is_structural)
+    assert is_objection(target, required=required) is expected

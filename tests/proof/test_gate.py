@@ -1,0 +1,149 @@
+"""A proof in the gate: when it is made, what it closes, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support import CALC, FAILING_TESTS, Ran, Sample
+
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
+
+#: Red only because the code is missing, and satisfied with whatever it does.
+CHECKS_NOTHING = "def test_add():\n    from calc import add\n\n    assert [add(1, 2)]\n"
+
+
+def green(sample: Sample, tests: str, code: str, **before: str) -> Sample:
+    """Have RED exit with these tests, and GREEN open Gate 1 with this code."""
+    sample.write(test_calc=tests, **before)
+    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
+    sample.write(calc=code)
+    assert sample.pytest("--phase=green").code == 10
+    assert sample.pytest("--phase=green").code == 0
+    return sample
+
+
+def signal(sample: Sample) -> tuple[Ran, Any]:
+    ran = sample.gate("signal", "--reason", "done", "--json")
+    return ran, ran.document
+
+
+def events(sample: Sample) -> list[str]:
+    return [row["kind"] for row in sample.gate("history", "--events", "--json").document["events"]]
+
+
+def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(sample: Sample) -> None:
+    green(sample, FAILING_TESTS, CALC)
+    assert "proved" not in events(sample)
+    ran, verdict = signal(sample)
+    assert (ran.code, verdict["can_exit"]) == (0, True)
+    assert {name: verdict["metrics"][name] for name in ("targets_proven", "functions_changed", "proof_objections")} == {
+        "targets_proven": 2,
+        "functions_changed": 2,
+        "proof_objections": 0,
+    }
+    assert events(sample).count("proved") == 1
+    assert sample.gate("check").code == 0
+    assert sample.gate("explain", "targets-proven").has("fails    passes   noticed      test_calc.py::test_add")
+
+
+def test_a_run_with_a_signal_makes_it_and_shows_a_line(sample: Sample) -> None:
+    sample.write(test_calc=FAILING_TESTS)
+    assert sample.pytest("--phase=red", "--exit-signal=red").code == 0
+    sample.write(calc=CALC)
+    assert not sample.pytest("--phase=green", "--exit-signal=early").out.count("Proof ")
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == 0
+    ran.has("Proof    2 of 2 targets: fail without the change, pass with it, notice 2 of 2")
+
+
+def test_code_that_was_right_all_along_closes_the_gate(sample: Sample) -> None:
+    # Red by a flag that only that run had.
+    flag = "import os\n\nif os.environ.get('BROKEN'):\n    raise RuntimeError\n"
+    sample.write(test_calc=FAILING_TESTS, calc=f"{flag}\n\n{CALC}")
+    assert sample.pytest_process("--phase=red", "--exit-signal=red", BROKEN="1").code == 0
+    sample.write(calc=CALC)
+    assert sample.pytest("--phase=green").code == 10
+    assert sample.pytest("--phase=green").code == 0
+    ran, verdict = signal(sample)
+    assert (ran.code, verdict["can_exit"], verdict["metrics"]["targets_disproven"]) == (10, False, 2)
+    assert "targets-proven" in verdict["reason"]
+    assert "test_calc.py::test_add" in verdict["reason"]
+    assert sample.gate("check").code == 10
+    # Nothing has changed: a further run finds the same proof, and makes none.
+    assert sample.pytest("--phase=green", "--exit-signal=again").code == 10
+    assert events(sample).count("proved") == 1
+
+
+def test_a_test_that_checks_nothing_closes_and_a_person_may_let_it_pass(sample: Sample) -> None:
+    green(sample, CHECKS_NOTHING, CALC)
+    ran, verdict = signal(sample)
+    assert (ran.code, verdict["metrics"]["targets_vacuous"]) == (10, 1)
+    assert "phase-gate waive targets-proven" in verdict["next_hint"]
+    waived = sample.gate("waive", "targets-proven", "--reason", "a smoke test", "--by", "dev")
+    assert waived.code == 13, "only a person at a terminal may"
+
+
+def test_a_test_that_failed_by_its_own_check_has_shown_that_it_can(sample: Sample) -> None:
+    # Whatever is no list will do; the code of RED gave one, and with that in place the test fails again.
+    tests = "from calc import add\n\n\ndef test_add():\n    assert str(add(1, 2))[:1] != '['\n"
+    green(sample, tests, "def add(a, b):\n    return a + b\n", calc="def add(a, b):\n    return [a, b]\n")
+    ran, verdict = signal(sample)
+    assert (ran.code, verdict["metrics"]["targets_proven"]) == (0, 1)
+
+
+def test_a_proof_that_is_off_is_shown_in_every_verdict(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "proof: off\n"})
+    green(sample, CHECKS_NOTHING, CALC)
+    ran, verdict = signal(sample)
+    assert ran.code == 0
+    assert "proof is off: nothing shows that the targets need the change" in verdict["notes"]
+
+
+def test_without_red_a_required_proof_closes(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "proof: required\n"}, test_calc=FAILING_TESTS, calc=CALC)
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == 10
+    ran.has("no proof could be made: RED was never seen in this cycle")
+
+
+def test_refactor_has_no_control_and_looks_at_what_it_changed(sample: Sample) -> None:
+    green(sample, FAILING_TESTS, CALC)
+    assert signal(sample)[0].code == 0
+    sample.write(calc=CALC.replace("return a + b", "return sum((a, b))"))
+    assert sample.pytest("--phase=refactor").code == 10
+    assert sample.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
+    ran, verdict = signal(sample)
+    assert (ran.code, verdict["metrics"]["proof_has_control"]) == (0, False)
+    assert verdict["metrics"]["functions_changed"] == 1
+
+
+def test_a_proof_by_hand_is_found_by_the_signal(sample: Sample) -> None:
+    green(sample, FAILING_TESTS, CALC)
+    ran = sample.gate("prove")
+    assert ran.code == 0
+    ran.has(
+        "+ test_calc.py::test_add", "fails without the change, passes with it; notices add", "2 of 2 targets proven"
+    )
+    assert signal(sample)[0].code == 0
+    assert events(sample).count("proved") == 1
+
+
+def test_it_is_remade_when_the_code_changes(sample: Sample) -> None:
+    green(sample, FAILING_TESTS, CALC)
+    assert sample.gate("prove").code == 0
+    sample.write(calc=CALC.replace("a + b", "b + a"))
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green", "--exit-signal=done").code == 0
+    assert events(sample).count("proved") == 2
+
+
+def test_rooms_can_be_kept(sample: Sample) -> None:
+    green(sample, FAILING_TESTS, CALC)
+    assert sample.gate("prove", "--keep-room", "rooms").code == 0
+    rooms = sample.root / "rooms"
+    assert not (rooms / "without-the-change" / "calc.py").exists()
+    assert (rooms / "with-the-change" / "calc.py").read_text(encoding="utf-8") == CALC
+    assert sample.gate("prove", "--keep-room", "rooms").code == 13

@@ -1,0 +1,143 @@
+"""The experiment itself, with real rooms and real runs of pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from phase_gate.proof.making import key_of, make_proof
+from phase_gate.values import replace
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts
+
+pytestmark = pytest.mark.processes
+
+
+def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> None:
+    proof = prove(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": f"{ADD}\n\ndef unused():\n    return 3\n"})
+    assert verdicts(proof) == {"test_add": "proven"}
+    assert proof.targets[0].notices == ("calc.py::add",)
+    assert [each.name for each in proof.unnoticed] == ["unused"]
+    assert proof.starts == 3
+
+
+#: What was red, what came then, and what the proof says.
+CHEATS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None], str]] = {
+    "the-code-was-right-all-along": (
+        {"test_calc.py": TEST_ADD, "calc.py": ADD},
+        {"calc.py": "def add(a, b):\n    result = a + b\n    return result\n"},
+        "passes-without",
+    ),
+    "a-new-conftest-mends-the-unit": (
+        {"test_calc.py": TEST_ADD, "calc.py": WRONG},
+        {"conftest.py": "import calc\n\ncalc.add = lambda a, b: a + b\n"},
+        "fails-with",
+    ),
+    "a-new-test-file-reaches-over": (
+        {"test_calc.py": TEST_ADD, "calc.py": WRONG},
+        {"test_also.py": "import calc\n\ncalc.add = lambda a, b: a + b\n\n\ndef test_x():\n    pass\n"},
+        "fails-with",
+    ),
+    "the-frozen-test-was-loosened": (
+        {"test_calc.py": TEST_ADD, "calc.py": WRONG},
+        {"test_calc.py": TEST_ADD.replace("== 3", "is not None")},
+        "fails-with",
+    ),
+    "it-checks-nothing": (
+        {"test_calc.py": "def test_add():\n    from calc import add\n\n    add(1, 2)\n"},
+        {"calc.py": ADD},
+        "checks-nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_cheats(name: str, tmp_path: Path) -> None:
+    red, green, expected = CHEATS[name]
+    assert verdicts(prove(tmp_path, red, green, structural=True)) == {"test_add": expected}
+
+
+#: Steps that look odd and are honest.
+TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
+    "a-wrong-function-is-mended": ({"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}),
+    "only-a-constant-changes": (
+        {"test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.LIMIT == 3\n", "calc.py": "LIMIT = 2\n"},
+        {"calc.py": "LIMIT = 3\n"},
+    ),
+    "it-only-must-not-raise": (
+        {
+            "test_calc.py": "import calc\n\n\ndef test_add():\n    calc.add(1, None)\n",
+            "calc.py": "def add(a, b):\n    return a + b\n",
+        },
+        {"calc.py": "def add(a, b):\n    return a + (b or 0)\n"},
+    ),
+    "an-expected-exception": (
+        {
+            "test_calc.py": "import pytest\nimport calc\n\n\ndef test_add():\n"
+            "    with pytest.raises(ValueError):\n        calc.add(1, None)\n",
+            "calc.py": "def add(a, b):\n    return a\n",
+        },
+        {"calc.py": "def add(a, b):\n    if b is None:\n        raise ValueError\n    return a + b\n"},
+    ),
+    "a-helper-came-into-the-test-folder": (
+        {"tests/test_calc.py": "def test_add():\n    from tools import add\n\n    assert add(1, 2) == 3\n"},
+        {"tests/tools.py": ADD},
+    ),
+    "a-module-is-renamed": (
+        {"test_calc.py": "def test_add():\n    from sums import add\n\n    assert add(1, 2) == 3\n", "calc.py": ADD},
+        {"calc.py": None, "sums.py": ADD},
+    ),
+    "an-old-module-stays-where-the-new-one-is-wrapped": (
+        {"test_calc.py": TEST_ADD, "calc.py": "from core import total as add\n", "core.py": "total = None\n"},
+        {"core.py": "class Total:\n    def __call__(self, a, b):\n        return a + b\n\n\ntotal = Total()\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_twins(name: str, tmp_path: Path) -> None:
+    red, green = TWINS[name]
+    file = next(path for path in red if "test_calc" in path)
+    proof = prove(tmp_path, red, green, [f"{file}::test_add"], structural=True)
+    assert verdicts(proof) == {"test_add": "proven"}
+
+
+def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
+    counter = tmp_path.parent / f"{tmp_path.name}-counter"
+    test = (
+        f"import pathlib\n\n\ndef test_add():\n    counter = pathlib.Path({str(counter)!r})\n"
+        "    runs = int(counter.read_text())\n"
+        "    counter.write_text(str(runs + 1))\n    assert runs % 2\n"
+    )
+    # It passes without the change, fails with it, and passes when that is tried again.
+    counter.write_text("1", encoding="utf-8")
+    proof = prove(tmp_path, {"test_calc.py": test, "calc.py": WRONG}, {"calc.py": ADD})
+    assert verdicts(proof) == {"test_add": "flaky"}
+
+
+def test_time_that_runs_out_makes_it_unknown(tmp_path: Path) -> None:
+    test = "import time\n\n\ndef test_add():\n    time.sleep(600)\n"
+    proof = make_proof(
+        plan(tmp_path, {"test_calc.py": test}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=3), at=""
+    )
+    assert verdicts(proof) == {"test_add": "unknown"}
+    assert "it took longer than" in proof.targets[0].why
+
+
+def test_the_project_is_as_it_was_afterwards(tmp_path: Path) -> None:
+    writes = TEST_ADD + "\n\ndef test_writes():\n    open('written.txt', 'w').write('x')\n    assert add(1, 1) == 2\n"
+    prove(
+        tmp_path,
+        {"test_calc.py": writes, "calc.py": WRONG},
+        {"calc.py": ADD},
+        ["test_calc.py::test_add", "test_calc.py::test_writes"],
+    )
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["calc.py", "test_calc.py"]
+    assert (tmp_path / "calc.py").read_text(encoding="utf-8") == ADD
+
+
+def test_the_key_follows_what_is_laid_out(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
+    assert key_of(trial) == key_of(replace(trial, seconds=1.0))
+    assert key_of(trial) != key_of(replace(trial, now={**trial.now, "calc.py": "another"}))

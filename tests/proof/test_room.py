@@ -1,0 +1,152 @@
+"""Rooms: at the project's own path, and in a copied folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from phase_gate.proof import namespace
+from phase_gate.proof.copied import remove_left_rooms, room_folder
+from phase_gate.proof.model import Kind
+from phase_gate.proof.room import NoRoomError, Room, run_in_room
+from tests.proof.stories import ADD, TEST_ADD, WRONG, write
+
+pytestmark = pytest.mark.processes
+
+
+def kinds() -> list[Kind]:
+    """Return the kinds of rooms that this system has."""
+    return ["mounted", "copied"] if namespace_works() else ["copied"]
+
+
+def namespace_works() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run_in_room(Room(root=Path(folder)), ("--version",), timeout=60, kind="mounted")
+        except NoRoomError:
+            return False
+    return True
+
+
+@pytest.fixture(params=["mounted", "copied"])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """A kind of room; the copied one stands in where nothing can be mounted."""
+    wanted: Kind = request.param
+    return wanted if wanted in kinds() else "copied"
+
+
+def enter(root: Path, kind: Kind, **contents: str) -> dict[str, bool]:
+    room = Room(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
+    run = run_in_room(room, ("test_calc.py",), timeout=240, kind=kind)
+    assert not run.problem, run.output
+    assert run.kind == kind
+    return {test_id: report.has_passed for test_id, report in run.reports.items()}
+
+
+def test_what_is_laid_out_is_what_runs(tmp_path: Path, kind: Kind) -> None:
+    write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG})
+    assert enter(tmp_path, kind) == {"test_calc.py::test_add": False}
+    assert enter(tmp_path, kind, calc=ADD) == {"test_calc.py::test_add": True}
+    assert (tmp_path / "calc.py").read_text(encoding="utf-8") == WRONG
+
+
+def test_ignored_files_and_git_are_there(tmp_path: Path, kind: Kind) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    test = (
+        "import pathlib, subprocess\n\n\ndef test_add():\n    assert pathlib.Path('.env').read_text() == 'SECRET=1'\n"
+        "    assert subprocess.run(['git', 'rev-parse', '--git-dir'], capture_output=True).returncode == 0\n"
+    )
+    write(tmp_path, {"test_calc.py": test, ".env": "SECRET=1", ".gitignore": ".env\n"})
+    assert enter(tmp_path, kind) == {"test_calc.py::test_add": True}
+
+
+def test_stale_bytecode_is_not_believed(tmp_path: Path) -> None:
+    write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD})
+    mode = "py_compile.PycInvalidationMode.UNCHECKED_HASH"
+    code = f"import py_compile; py_compile.compile('calc.py', invalidation_mode={mode})"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    write(tmp_path, {"calc.py": WRONG})
+    for kind in kinds():
+        run = run_in_room(Room(root=tmp_path, folders=frozenset({""})), ("test_calc.py",), timeout=240, kind=kind)
+        assert {each.has_passed for each in run.reports.values()} == {False}, kind
+
+
+def test_a_module_from_the_project_itself_says_nothing(tmp_path: Path) -> None:
+    there = str(tmp_path / "lib")
+    test = f"import sys\n\nsys.path.insert(0, {there!r})\nfrom calc import add\n\n\ndef test_add():\n    pass\n"
+    write(tmp_path, {"test_calc.py": test, "lib/calc.py": ADD})
+    run = run_in_room(Room(root=tmp_path), ("test_calc.py",), timeout=240, kind="copied")
+    assert run.problem == "lib/calc.py was imported from the project itself, not from the room"
+
+
+def test_a_forked_child_speaks_for_nobody(tmp_path: Path, kind: Kind) -> None:
+    test = "import os\n\n\ndef test_add():\n    if os.fork() == 0:\n        return\n    os.wait()\n    assert 1 == 2\n"
+    write(tmp_path, {"test_calc.py": test})
+    assert enter(tmp_path, kind) == {"test_calc.py::test_add": False}
+
+
+def test_a_process_that_goes_on_is_ended(tmp_path: Path) -> None:
+    marker = tmp_path.parent / f"{tmp_path.name}-pid"
+    test = (
+        "import subprocess, sys\n\n\ndef test_add():\n"
+        "    child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"    open({str(marker)!r}, 'w').write(str(child.pid))\n"
+    )
+    write(tmp_path, {"test_calc.py": test})
+    assert enter(tmp_path, "copied") == {"test_calc.py::test_add": True}
+    assert has_ended(int(marker.read_text(encoding="utf-8")))
+
+
+def has_ended(pid: int) -> bool:
+    for _ in range(600):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2][0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_room_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    code = (
+        "from phase_gate.proof.copied import room_folder\nimport time\n"
+        "with room_folder() as folder:\n    (folder / 'x').write_text('')\n"
+        "    print(folder, flush=True)\n    time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        folder = Path(holder.stdout.readline().strip())
+        remove_left_rooms()
+        assert folder.is_dir(), "its process lives"
+        os.kill(holder.pid, signal.SIGKILL)
+    remove_left_rooms()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_room_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with room_folder() as folder:
+        assert folder.is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.py"
+    outside.write_text("outside", encoding="utf-8")
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "calc.py").symlink_to(outside)
+    namespace.lay_out(str(room), {"left_out": [], "caches": []}, {"calc.py": b"inside"})
+    assert outside.read_text(encoding="utf-8") == "outside"
+    assert (room / "calc.py").read_text(encoding="utf-8") == "inside"
