@@ -141,3 +141,13 @@ def test_the_key_follows_what_is_laid_out(tmp_path: Path) -> None:
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
     assert key_of(trial) == key_of(replace(trial, seconds=1.0))
     assert key_of(trial) != key_of(replace(trial, now={**trial.now, "calc.py": "another"}))
+
+
+def test_every_target_has_its_say_and_no_report_is_written(tmp_path: Path) -> None:
+    report = tmp_path.parent / f"{tmp_path.name}-junit.xml"
+    settings = f"[pytest]\naddopts = -x --junitxml={report}\n"
+    other = "def test_other():\n    from calc import add\n\n    assert add(2, 2) == 4\n"
+    red = {"pytest.ini": settings, "test_calc.py": TEST_ADD, "test_other.py": other}
+    proof = prove(tmp_path, red, {"calc.py": ADD}, ["test_calc.py::test_add", "test_other.py::test_other"])
+    assert verdicts(proof) == {"test_add": "proven", "test_other": "proven"}
+    assert not report.exists()

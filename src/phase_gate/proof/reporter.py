@@ -26,11 +26,19 @@ from phase_gate.storage.root import relative_id
 VARIABLE = "PHASE_GATE_ROOM"
 
 
+#: Options that name a file to write: JUnit's, and those of common plugins.
+_REPORTS = ("xmlpath", "htmlpath", "report_log", "json_report_file")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     if VARIABLE in os.environ and hasattr(config.option, "numprocesses"):
         # A few tests in one process: starting workers would take longer than running them.
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
+    for name in _REPORTS if VARIABLE in os.environ else ():
+        # A report may lie outside of the project, where it would be written over.
+        if getattr(config.option, name, None):
+            setattr(config.option, name, None)
     return (yield)
 
 

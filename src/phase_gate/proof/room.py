@@ -80,8 +80,12 @@ def run_in_room(
     return _run_copied(room, arguments, timeout, order, given)
 
 
+#: Every target has its say: the first one that fails, or can't be imported, ends nothing.
+_TO_THE_END = ("--maxfail=0", "--continue-on-collection-errors")
+
+
 def _command(arguments: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-p", "phase_gate.proof.reporter", "-p", "no:cacheprovider", *arguments]
+    return [sys.executable, "-m", "pytest", "-p", "phase_gate.proof.reporter", *_TO_THE_END, *arguments]
 
 
 #: Once it was refused here, it will be refused again.
