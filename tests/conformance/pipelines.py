@@ -15,7 +15,7 @@ CHECKS = ("build", "test", "lint", "types", "start")
 
 #: A check fails while a file of its name lies there: the commands themselves may not change on the way.
 CONFIGURATION = "workflow: pipeline\nevidence:\n  commands:\n" + "".join(
-    f"    {name}: {{run: test ! -e broken-{name}}}\n" for name in CHECKS
+    f"    {name}: {{run: test ! -e docs/broken-{name}}}\n" for name in CHECKS
 )
 
 FOLDER = "docs/pipeline"
@@ -193,10 +193,10 @@ class Pipe:
     def fail(self) -> Any:
         """Let the gate fail: a signal with nothing done. Returns the verdict."""
         if self.phase == "QA_VALIDATION":
-            self.sample.write({"broken-build": ""})
+            self.sample.write({"docs/broken-build": ""})
             self.sample.pytest("--phase=qa_validation")
             verdict = self.signal()
-            self.sample.remove("broken-build")
+            self.sample.remove("docs/broken-build")
             return verdict
         return self.signal()
 

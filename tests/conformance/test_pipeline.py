@@ -246,12 +246,12 @@ def test_a_missing_artifact_closes_the_gate_and_is_named(pipe: Pipe, phase: str,
 def test_a_failing_check_closes_the_gate_and_is_named(pipe: Pipe, check: str) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
-    pipe.sample.write({f"broken-{check}": ""})
+    pipe.sample.write({f"docs/broken-{check}": ""})
     verdict = pipe.look()
     assert unmet(verdict) == ["checks-passed"]
     assert details(verdict, "checks-passed") == f"{check} it failed"
     assert verdict["metrics"]["checks_failed"] == 1
-    pipe.sample.remove(f"broken-{check}")
+    pipe.sample.remove(f"docs/broken-{check}")
     assert pipe.look()["gate_1"]["satisfied"]
 
 
@@ -293,7 +293,7 @@ def test_without_votes_there_is_no_score(pipe: Pipe) -> None:
 def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool) -> None:
     pipe.at("PRODUCTION_GATE")
     if closed:
-        pipe.sample.write({"broken-lint": ""})
+        pipe.sample.write({"docs/broken-lint": ""})
     else:
         pipe.prepare()
     pipe.look()
@@ -535,7 +535,7 @@ def test_a_failing_gate_enters_the_recovery_and_remembers_the_phase(pipe: Pipe, 
 @pytest.mark.criterion("PG-11")
 def test_looking_never_fails_a_gate(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
-    pipe.sample.write({"broken-build": ""})
+    pipe.sample.write({"docs/broken-build": ""})
     assert pipe.sample.pytest("--phase=qa_validation").code == 10
     for words in (("check",), ("status",), ("explain",), ("pipeline", "recover"), ("signal", "--not-done")):
         pipe.gate(*words)
@@ -631,7 +631,7 @@ def test_five_recoveries_then_stuck_with_its_report(pipe: Pipe) -> None:
             pipe.make("role-plans")
             pipe.do()
     assert pipe.pipeline["recoveries"] == 5
-    pipe.sample.write({"broken-build": ""})
+    pipe.sample.write({"docs/broken-build": ""})
     ran = pipe.gate("signal", "--reason", "surely now")
     assert ran.code == 12
     assert pipe.phase == "STUCK"
@@ -666,7 +666,7 @@ def test_what_is_worse_than_the_best_attempt_ends_the_pipeline(pipe: Pipe) -> No
     pipe.at("QA_VALIDATION")
     pipe.fail()
     pipe.recover()
-    pipe.sample.write({"broken-build": "", "broken-lint": ""})
+    pipe.sample.write({"docs/broken-build": "", "docs/broken-lint": ""})
     pipe.sample.pytest("--phase=qa_validation")
     verdict = pipe.signal()
     assert "worse than in an earlier attempt: 2 tests and checks fail, and at best it was 1" in verdict["reason"]
@@ -799,9 +799,9 @@ def test_what_is_made_in_the_recovery_belongs_to_the_attempt_that_follows(pipe: 
 def test_what_failed_does_not_count_in_the_next_attempt(pipe: Pipe) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
-    pipe.sample.write({"broken-types": ""})
+    pipe.sample.write({"docs/broken-types": ""})
     pipe.signal()
-    pipe.sample.remove("broken-types")
+    pipe.sample.remove("docs/broken-types")
     pipe.recover()
     assert unmet(pipe.look()) == ["artifacts-made"]
     pipe.make("production-report")
@@ -855,7 +855,7 @@ def test_checks_are_run_for_every_verdict(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     pipe.prepare()
     assert pipe.look()["gate_1"]["satisfied"]
-    pipe.sample.write({"broken-build": ""})
+    pipe.sample.write({"docs/broken-build": ""})
     assert not pipe.signal()["can_exit"]
     assert pipe.phase == "RECOVERY_LOOP"
 
@@ -872,12 +872,14 @@ def test_code_that_changed_after_its_tests_is_not_reviewed(pipe: Pipe) -> None:
 def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
-    pipe.sample.write({"broken-types": "", "phase-gate.yaml": CONFIGURATION.replace("test ! -e broken-types", "true")})
+    pipe.sample.write(
+        {"docs/broken-types": "", "phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-types", "true")}
+    )
     verdict = pipe.look()
     assert "rules-kept" in unmet(verdict)
     assert "evidence.commands.types" in details(verdict, "rules-kept")
     pipe.sample.write({"phase-gate.yaml": CONFIGURATION + "parameters: {max_recoveries: 50}\n"})
-    pipe.sample.remove("broken-types")
+    pipe.sample.remove("docs/broken-types")
     assert "parameters.max_recoveries" in details(pipe.look(), "rules-kept")
 
 
@@ -897,7 +899,7 @@ def test_rules_that_can_not_be_read_are_named_and_nothing_else(pipe: Pipe) -> No
 def test_another_workflow_in_the_call_does_not_replace_the_pipeline(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
     weak = "workflow: weak\nphases:\n  QA_VALIDATION:\n    gate_1: {name: Weak, condition: tests_total >= 0}\n"
-    pipe.sample.write({"weak.yaml": weak, "broken-build": ""})
+    pipe.sample.write({"weak.yaml": weak, "docs/broken-build": ""})
     ran = pipe.sample.pytest("--phase=qa_validation", "--phase-workflow=weak.yaml", "--exit-signal=done")
     assert ran.code == 10
     assert "the rules have changed: this pipeline goes on with those" in ran.out

@@ -56,6 +56,13 @@ class Call(Value):
     def by(self) -> str:
         return getattr(self.arguments, "by", None) or who_am_i(self.environment)
 
+    def handed(self, root: Path, name: str) -> tuple[str, ...]:
+        """Return a file that was given to the command, from the root, if it lies there: it is no work of the task."""
+        from phase_gate.storage.root import relative_id
+
+        path = "../" if name == "-" else relative_id(self.start / name, root)
+        return () if path.startswith("../") else (path,)
+
     def author(self, document: str, signed: str) -> str:
         """Return who a document is from: as it is signed, or as --by says. Raises NotAllowedError for two names."""
         from phase_gate.names import author_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import Said, read_blocks
@@ -25,7 +24,6 @@ from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
-from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -59,7 +57,7 @@ def run(call: Call) -> Answer:
         )
     task = call.task(project)
     task.require_begun()
-    task = task.leave_out(_handed(call, project.root))
+    task = task.leave_out(call.handed(project.root, call.arguments.file))
     texts, note = _read(call)
     text = read_claim_text(texts)
     said = read_blocks(text)
@@ -86,12 +84,6 @@ def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
     transcript = read_transcript(text)
     note = (f"lines of the transcript that are no JSON: {transcript.unread}",) if transcript.unread else ()
     return transcript.texts, note
-
-
-def _handed(call: Call, root: Path) -> tuple[str, ...]:
-    """Return the file with the claim, from the root, if it lies there: what an agent printed is no work of its."""
-    path = "../" if call.arguments.file == "-" else relative_id(call.start / call.arguments.file, root)
-    return () if path.startswith("../") else (path,)
 
 
 def _read_bytes(call: Call) -> bytes:
@@ -170,7 +162,7 @@ def _decide(
                 kind=call.arguments.kind,
                 by=call.by(),
                 tree=looked.tree,
-                reports=_handed(call, task.project.root),
+                reports=call.handed(task.project.root, call.arguments.file),
             )
         )
         gate_1 = _judge_again(task, looked, change)

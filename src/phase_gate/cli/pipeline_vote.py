@@ -29,7 +29,10 @@ def run(call: Call) -> Answer:
     task = call.task()
     require_pipeline(task)
     ballot = _read_ballot(call)
-    votes = show_votes(task) if ballot is None else cast_vote(task, ballot)
+    if ballot is None:
+        votes = show_votes(task)
+    else:
+        votes = cast_vote(task, ballot, call.handed(task.project.root, call.arguments.file))
     return Answer(
         text=show_rows(vote_rows(votes)),
         document=votes_to_json(votes),

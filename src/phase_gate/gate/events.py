@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.parts import PART_KINDS, change_parts
-from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of, with_reports
+from phase_gate.gate.run_events import RUN_CHANGES, remember, snapshot_of
 from phase_gate.gate.state import (
     Aim,
     Claims,
@@ -38,6 +38,9 @@ _ACCEPTED = {"rollback-accepted": "rollback-accept", "key-adopted": "key-adopt"}
 _CLAIM_NUMBERS = ("indicators", "threshold", "confidence", "confidence_needed")
 _CLAIM_ANSWERS = ("claimed_done", "met_both")
 
+#: Reports that are remembered: names that hold a time would grow without end.
+_REPORTS = 50
+
 
 def apply(state: State, event: Event) -> State:
     """Return the state after one more event. Kinds that change nothing are kept for history only."""
@@ -48,6 +51,10 @@ def apply(state: State, event: Event) -> State:
     parts = change_parts(state.parts, event)
     if parts != state.parts:
         state = replace(state, parts=parts)
+    if event.data.get("reports"):
+        # What options of a run name, or what was handed to a command: no part of the tree. The newest are kept.
+        reports = dict.fromkeys((*event.data["reports"], *state.reports))
+        state = replace(state, reports=tuple(reports)[:_REPORTS])
     if state.undo is not None and event.data.get("run") != state.undo.run:
         # Something else happened since: taking the run back would take that back too.
         state = replace(state, undo=None)
@@ -148,7 +155,6 @@ def _breaker_changed(state: State, event: Event) -> State:
 def _claimed(state: State, event: Event) -> State:
     claim = _check_claim(event.data)
     before, breaker, iteration = state.claims, _breaker(state, event), claim["iteration"]
-    state = with_reports(state, event)
     low, done = claim["claims_low"], claim["claims_done"]
     return replace(
         state,

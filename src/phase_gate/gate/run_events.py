@@ -10,9 +10,6 @@ from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import Event, Freeze, Json, Measurement, OpenRun, RunSummary, Snapshot, State, Streak, Undo
 from phase_gate.values import replace
 
-#: Reports that are remembered.
-_REPORTS = 50
-
 
 def remember(state: State, event: Event) -> Undo | None:
     """Return what a run that turns out to be void goes back to: the state before it began."""
@@ -43,14 +40,7 @@ def _run_started(state: State, event: Event) -> State:
     if run.nested:
         return state
     aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
-    return replace(with_reports(state, event), rules=data["rules"], aim=aim)
-
-
-def with_reports(state: State, event: Event) -> State:
-    """Return the state that knows the files which the event names as no part of the tree."""
-    # The newest ones: names that hold a time would grow without end.
-    reports = tuple(dict.fromkeys((*event.data.get("reports", ()), *state.reports)))[:_REPORTS]
-    return replace(state, reports=reports)
+    return replace(state, rules=data["rules"], aim=aim)
 
 
 def _run_lost(state: State, event: Event) -> State:

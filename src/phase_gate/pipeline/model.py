@@ -191,7 +191,8 @@ def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
 
 
 def _voted(pipeline: Pipeline, event: Event) -> Pipeline:
-    vote = Vote(**event.data, at=event.at)
+    said = {name: value for name, value in event.data.items() if name != "reports"}
+    vote = Vote(**said, at=event.at)
     others = (each for each in pipeline.votes if not same_name(each.by, vote.by))
     return replace(pipeline, votes=(*others, vote))
 

@@ -96,8 +96,11 @@ def show_votes(task: Task) -> VoteStanding:
     return _standing(state, workflow, phase, consensus, on)
 
 
-def cast_vote(task: Task, ballot: Ballot) -> VoteStanding:
-    """Record a vote; return how the votes stand with it."""
+def cast_vote(task: Task, ballot: Ballot, reports: tuple[str, ...] = ()) -> VoteStanding:
+    """Record a vote; return how the votes stand with it.
+
+    :param reports: the file with the vote, from the root: it is no part of what is voted on.
+    """
     with task.transaction() as change:
         state = change.state
         task.store.refuse_while_running(change.opened.state)
@@ -114,6 +117,7 @@ def cast_vote(task: Task, ballot: Ballot) -> VoteStanding:
             "phase": phase.name,
             "attempt": pipeline.attempts.get(phase.name, 0),
             "on": on,
+            "reports": list(reports),
         }
         change.record(Event(kind="voted", data=data))
     return _standing(change.state, workflow, phase, consensus, on)
