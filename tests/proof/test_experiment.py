@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from phase_gate.gate.state import NEW_STATE
 from phase_gate.proof.experiment import is_objection, judge_target
-from phase_gate.proof.model import Report, RoomRun, TargetProof, Verdict
+from phase_gate.proof.model import Proof, Report, RoomRun, TargetProof, Verdict
+from phase_gate.proof.task import record_of
+from phase_gate.values import replace
 
 TARGET = "test_a.py::test_a"
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
@@ -82,3 +88,16 @@ def test_the_reason_of_an_unknown_one_is_named() -> None:
 def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, required: bool, expected: bool) -> None:
     target = TargetProof(id=TARGET, verdict=verdict, is_structural=is_structural)
     assert is_objection(target, required=required) is expected
+
+
+@pytest.mark.parametrize(
+    ("red_exited", "required", "notes"),
+    [(True, False, ("no proof: no room",)), (False, False, ()), (True, True, ())],
+    ids=["shown", "said-already-without-red", "a-finding-says-it"],
+)
+def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, notes: tuple[str, ...]) -> None:
+    state = replace(NEW_STATE, freeze=replace(NEW_STATE.freeze, red_exited=red_exited))
+    task: Any = SimpleNamespace(state=state, store=SimpleNamespace(keep=lambda kind, document: "object"))
+    record = record_of(Proof(problem="no room"), task, tree="t", iteration=1, required=required)
+    assert record.notes == notes
+    assert len(record.findings) == required

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from phase_gate.gate.proofs import OFF
 from tests.support import CALC, FAILING_TESTS, Ran, Sample
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
@@ -46,6 +47,14 @@ def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(sample: Sample)
     assert events(sample).count("proved") == 1
     assert sample.gate("check").code == 0
     assert sample.gate("explain", "targets-proven").has("fails    passes   noticed      test_calc.py::test_add")
+    sample.gate("report").has(
+        "Proof: 2 of 2 targets: fail without the change, pass with it, notice 2 of 2 functions",
+        "### Proof",
+        "| test_calc.py::test_add | fails | passes | noticed | proven |",
+    )
+    assert sample.gate("report", "--output", "story.html").code == 0
+    page = (sample.root / "story.html").read_text(encoding="utf-8")
+    assert all(text in page for text in ("2 of 2 targets: fail without", "GREEN: the runs of each target"))
 
 
 def test_a_run_with_a_signal_makes_it_and_shows_a_line(sample: Sample) -> None:
@@ -98,7 +107,10 @@ def test_a_proof_that_is_off_is_shown_in_every_verdict(sample: Sample) -> None:
     green(sample, CHECKS_NOTHING, CALC)
     ran, verdict = signal(sample)
     assert ran.code == 0
-    assert "proof is off: nothing shows that the targets need the change" in verdict["notes"]
+    assert OFF in verdict["notes"]
+    checked = sample.gate("check", "--json")
+    assert (checked.code, checked.document["notes"]) == (0, [OFF])
+    sample.gate("check").has(f"note: {OFF}")
 
 
 def test_without_red_a_required_proof_closes(sample: Sample) -> None:

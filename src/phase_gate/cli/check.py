@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from phase_gate.cli._answer import Answer, Call
+from phase_gate.gate.proofs import GUARD, OFF
+from phase_gate.task import Task
 from phase_gate.visible import show_rows
 
 
@@ -15,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> Answer:
     task = call.task()
     state, standing = task.state, task.standing(gate_1_only=call.arguments.gate1)
-    document = {
+    document: dict[str, object] = {
         "task": task.project.task,
         "root": str(task.project.root),
         "phase": state.phase,
@@ -26,5 +28,16 @@ def run(call: Call) -> Answer:
     phase = state.phase or "no phase"
     forced = " (forced)" if state.forced else ""
     word = "open" if standing.is_open else "closed"
-    text = show_rows((f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"))
-    return Answer(text=text, document=document, exit_code=standing.exit_code)
+    rows = [f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"]
+    if _is_unproven(task):
+        document["notes"] = [OFF]
+        rows.insert(1, f"  note: {OFF}")
+    return Answer(text=show_rows(rows), document=document, exit_code=standing.exit_code)
+
+
+def _is_unproven(task: Task) -> bool:
+    """Tell whether the phase wants a proof, and the project has switched it off."""
+    if task.project.configuration.proof.mode != "off":
+        return False
+    phase = task.rules.phase(task.state.phase or "")
+    return phase is not None and GUARD in phase.gate_1.guards

@@ -13,6 +13,8 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
 
 GUARD = "targets-proven"
+#: What every verdict of a phase that wants a proof says where the project has switched it off.
+OFF = "proof is off: nothing shows that the targets need the change"
 #: What a proof finds. A later proof replaces what an earlier one has found.
 PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "function-unnoticed"})
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from phase_gate.gate.runs import count
 from phase_gate.proof.base import Change
 from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict
+from phase_gate.report.proof import say_emptied
 from phase_gate.visible import show_rows
 
 #: What stands in front of a target: shapes, so that colour is not needed.
@@ -65,7 +66,7 @@ def runs_text(proof: Proof) -> str:
     """Return the three runs of each target side by side."""
     rows = [f"  {'without':8} {'with':8} {'emptied':12} target"]
     for target in proof.targets:
-        emptied = ("noticed" if target.notices else "not noticed") if target.was_tried else "not tried"
+        emptied = say_emptied(target.notices, was_tried=target.was_tried)
         rows.append(f"  {target.control:8} {target.treatment:8} {emptied:12} {target.id}")
         if target.verdict != "proven":
             rows.append(f"      {_say(target)}")

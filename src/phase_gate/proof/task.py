@@ -122,9 +122,15 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: 
         iteration=iteration,
         metrics=metrics_of(proof, required=required),
         findings=tuple(spell_out_each(cap_findings(findings_of(proof, required=required)))),
-        notes=proof.notes,
+        notes=(*proof.notes, *_note_problem(proof, state, required=required)),
         problem=proof.problem,
     )
+
+
+def _note_problem(proof: Proof, state: State, *, required: bool) -> tuple[str, ...]:
+    """Say why there is no proof, unless a finding says it, or the verdict says already that RED was never seen."""
+    is_said = required or not state.freeze.red_exited
+    return () if not proof.problem or is_said else (f"no proof: {proof.problem}",)
 
 
 def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:

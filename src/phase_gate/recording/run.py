@@ -23,7 +23,7 @@ from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.parts import PIPELINE
-from phase_gate.gate.proofs import GUARD
+from phase_gate.gate.proofs import GUARD, OFF
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project
@@ -243,7 +243,7 @@ class RecordedRun:
 
     def _note_entry(self, state: State, entry: Entry) -> None:
         if GUARD in entry.phase.gate_1.guards and self.project.configuration.proof.mode == "off":
-            self.notes.append("proof is off: nothing shows that the targets need the change")
+            self.notes.append(OFF)
         if entry.how is How.REWIND:
             self.notes.append(f"a complete run goes back to {entry.phase.name} from {state.phase}")
         unvisited = [phase.name for phase in self.workflow.phases if phase.name not in state.visited]

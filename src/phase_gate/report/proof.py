@@ -1,9 +1,11 @@
-"""What a proof showed, in a line. Pure: metrics in, text out."""
+"""What a proof showed: in a line, and its runs side by side. Pure: metrics and its document in, text out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from phase_gate.gate.measured import Section, Table
 from phase_gate.gate.runs import count
 from phase_gate.workflow.metrics import MetricValue
 
@@ -30,3 +32,38 @@ def describe_proof(metrics: Mapping[str, MetricValue]) -> str:
     said = f"{proven} of {count(total, 'target')}: {without}pass with it{functions}"
     rest = ", ".join(f"{many} {name}" for name, many in others.items() if many)
     return f"{said}; {rest}" if rest else said
+
+
+#: Of the table that shows the runs of each target side by side.
+COLUMNS = ("target", "without the change", "with it", "emptied", "verdict")
+
+
+def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
+    """Return the part of a report that shows the three runs of each target; None without a proof.
+
+    :param proofs: phase -> the proof's document, as it was stored.
+    """
+    tables = tuple(
+        Table(title=f"{phase}: the runs of each target", columns=COLUMNS, rows=tuple(map(_row, proof["targets"])))
+        for phase, proof in proofs.items()
+        if proof["targets"]
+    )
+    lines = [f"{phase}: no proof: {proof['problem']}" for phase, proof in proofs.items() if proof["problem"]]
+    lines += [
+        f"{phase}: no target notices when {each['name']} does nothing ({each['file']}:{each['line']})"
+        for phase, proof in proofs.items()
+        for each in proof["functions"]
+        if not each["noticed_by"] and not each["left_out"]
+    ]
+    return Section(title="Proof", lines=tuple(lines), tables=tables) if tables or lines else None
+
+
+def _row(target: Mapping[str, Any]) -> tuple[str, ...]:
+    said = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
+    emptied = say_emptied(target["notices"], was_tried=target["was_tried"])
+    return (target["id"], target["control"], target["treatment"], emptied, said)
+
+
+def say_emptied(notices: Any, *, was_tried: bool) -> str:
+    """Return what became of a target while functions were emptied."""
+    return ("noticed" if notices else "not noticed") if was_tried else "not tried"

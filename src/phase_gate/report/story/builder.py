@@ -17,6 +17,7 @@ from phase_gate.gate.measured import Section
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.waivers import describe_override
+from phase_gate.report.proof import proof_section
 from phase_gate.report.story.model import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
 from phase_gate.report.story.tests import COMPARED, Sampled, tell_tests
 from phase_gate.values import replace
@@ -52,6 +53,8 @@ class StoryBuilder:
         self._samples: deque[Sampled] = deque(maxlen=COMPARED)
         self._trend: dict[str, deque[tuple[int, float]]] = {name: deque(maxlen=KEPT_RUNS) for name, *_ in _TREND}
         self._about_claims: list[Event] = []
+        #: Phase -> the object with its last proof, in this cycle.
+        self._proofs: dict[str, str] = {}
 
     def see(self, event: Event) -> None:
         """Take one more event. Raises KeyError or TypeError for one that is not as we write it."""
@@ -62,6 +65,10 @@ class StoryBuilder:
             self._run_ended(event, before)
         elif event.kind == "evaluated":
             self._judged(event.data["evaluation"])
+        elif event.kind == "proved":
+            self._proofs[self.state.phase or ""] = event.data["proof"]["object"]
+        if self.state.cycle != before.cycle:
+            self._proofs.clear()
         for kind, text in happenings_of(event, before, self.state):
             self._happened += 1
             self._happenings.append(Happening(run=self._begun, at=event.at, kind=kind, text=text))
@@ -173,8 +180,13 @@ class StoryBuilder:
                 if self._trend[name]
             ),
             calibration=calibrate(*judge_claims(self._about_claims)) if self._about_claims else None,
-            more=more,
+            more=(*more, *self._sections()),
         )
+
+    def _sections(self) -> Iterator[Section]:
+        proofs = {phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None}
+        if (section := proof_section(proofs)) is not None:
+            yield section
 
 
 def _counts(data: Mapping[str, Any]) -> tuple[int, int, int]:

@@ -1,0 +1,60 @@
+"""What a proof showed, for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phase_gate.codec import spell_out
+from phase_gate.proof.model import FunctionProof, Proof, TargetProof
+from phase_gate.report.proof import describe_proof, proof_section
+
+PROVEN = {"targets_proven": 2, "functions_changed": 3, "functions_unnoticed": 1, "proof_has_control": True}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        ({}, ""),
+        ({"proof_objections": 1}, ""),
+        (PROVEN, "2 of 2 targets: fail without the change, pass with it, notice 2 of 3 functions"),
+        (
+            {**PROVEN, "proof_has_control": False, "functions_changed": 0, "targets_unproven": 1},
+            "2 of 3 targets: pass with it; 1 unknown",
+        ),
+    ],
+)
+def test_a_line(metrics: dict[str, Any], expected: str) -> None:
+    assert describe_proof(metrics) == expected
+
+
+def test_the_runs_of_each_target_stand_side_by_side() -> None:
+    proof = Proof(
+        targets=(
+            TargetProof(
+                id="test_a.py::test_a",
+                verdict="proven",
+                control="fails",
+                treatment="passes",
+                notices=("a.py::f",),
+                was_tried=True,
+            ),
+            TargetProof(id="test_a.py::test_b", verdict="unknown", why="it did not run in the room"),
+        ),
+        functions=(FunctionProof(file="a.py", name="g", line=4),),
+    )
+    section = proof_section({"GREEN": spell_out(proof)})
+    assert section is not None
+    assert section.lines == ("GREEN: no target notices when g does nothing (a.py:4)",)
+    assert section.tables[0].rows == (
+        ("test_a.py::test_a", "fails", "passes", "noticed", "proven"),
+        ("test_a.py::test_b", "unknown", "unknown", "not tried", "unknown: it did not run in the room"),
+    )
+
+
+def test_without_a_proof_there_is_no_such_part_and_a_reason_is_told() -> None:
+    assert proof_section({}) is None
+    section = proof_section({"GREEN": spell_out(Proof(problem="git has no a.py any more"))})
+    assert section is not None
+    assert section.lines == ("GREEN: no proof: git has no a.py any more",)
