@@ -111,7 +111,7 @@ class Task:
             try:
                 self._known[name] = workflow_from_json(document if key is None else document[key])
             except (KeyError, TypeError, ValueError) as error:
-                raise TamperedError(f"objects/{name[:12]} holds no rules: {error}", remedy=REPAIR) from error
+                raise TamperedError(f"objects/{name[:12]} contains no rules: {error}", remedy=REPAIR) from error
         return self._known[name]
 
     @functools.cached_property

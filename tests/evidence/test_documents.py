@@ -225,7 +225,7 @@ def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plai
     measured = plain.write({"a.md": "# A\n\nNo.\n"}).look("docs_generated")
     assert measured.metrics == {"docs_generated": 0}
     assert measured.warnings == (
-        "what counts as a document was changed in phase-gate.yaml: that holds from the next cycle on",
+        "what counts as a document was changed in phase-gate.yaml: that applies from the next cycle on",
     )
 
 
@@ -251,8 +251,8 @@ def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Folder) -> No
     measured = plain.write(GOOD).look()
     assert sorted(measured.metrics) == ["diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"]
     assert measured.warnings == (
-        "docs_generated is unknown: nobody noted which documents there were when this cycle began; it is noted when "
-        "the next one begins",
+        "docs_generated is unknown: the documents were not noted when this cycle began; they are when the "
+        "next one begins",
     )
 
 

@@ -65,7 +65,7 @@ def test_a_cycle_that_began_without_a_memory_says_so(sample: Sample, monkeypatch
         patch.setattr("phase_gate.evidence.providers.SINCE", {})
         ran = sample.pytest("--phase=document")
     assert ran.code == 10
-    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: nobody noted which documents")
+    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents were not")
 
 
 def test_documents_that_are_there_when_a_cycle_begins_are_not_of_this_cycle(sample: Sample) -> None:

@@ -127,7 +127,7 @@ def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
         pytest.param(
             "condition: build_ok,",
             "condition: build_ok AND NOT build_ok,",
-            (6, "guard built can never hold: it fails whatever is measured"),
+            (6, "guard built can never be met: it fails whatever is measured"),
             id="a-guard-that-never-holds",
         ),
         pytest.param(
@@ -282,7 +282,7 @@ phases:
             "",
             [
                 (13, "requests_pending in SHIP is always 0: the workflow has no routes for change requests"),
-                (14, "nobody says where change requests lead"),
+                (14, "no rule says where change requests lead"),
             ],
             id="no-routes",
         ),

@@ -1,6 +1,6 @@
 """May an agent write this file now? What is frozen, what is ours, and what comes too early.
 
-Pure. It is a courtesy to whoever works here, for the gate itself finds every change that is made anyway.
+Pure. It is a courtesy to the agent, for the gate itself finds every change that is made anyway.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Write(Value):
     """A file that is about to be written: a path from the root, with slashes; from a shell also a folder or a glob."""
 
     path: str
-    #: What it holds now; None if there is no such file, or it is no text.
+    #: Its present content; None if there is no such file, or it is no text.
     before: str | None = None
-    #: What it will hold; None if that can't be told.
+    #: Its content afterwards; None if that can't be told.
     after: str | None = None
     is_put_back: bool = False
 
@@ -95,7 +95,7 @@ def _decide_about_state(write: Write, context: WriteContext) -> HookAnswer | Non
     # Git leaves alone what it ignores.
     if not is_inside and (write.is_put_back or not _covers(write.path, context.state_folder)):
         return None
-    reason = f"{write.path} holds the gate's own record: only the gate writes it"
+    reason = f"{write.path} belongs to the gate's own record: only the gate writes it"
     return HookAnswer(
         verdict="deny",
         reason=reason,

@@ -63,7 +63,7 @@ class Threshold(Value):
 class ClaimContext(Value):
     """What is known beside the words."""
 
-    #: Somebody cut the last run off: their wish comes first.
+    #: The user interrupted the last run: their wish comes first.
     interrupted: str = ""
     breaker: Breaker = field(default_factory=Breaker)
     limits: Limits = field(default_factory=Limits)
@@ -147,7 +147,7 @@ def decide(
     found = count_present(indicators)
     confidence = score_confidence(said, prose, context.measures, rules)
     needed = confidence.needed(rules.threshold)
-    # Words alone are a claim, too, unless a block says that it is not done. A block that nobody filled in is none.
+    # Words alone are a claim, too, unless a block says that it is not done. A block that was not filled in is none.
     is_claim = said.claims_done or (said.explicit is None and count_present(words) > 0)
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
@@ -258,7 +258,7 @@ def describe_signs(found: int, threshold: Threshold) -> str:
 
 
 def _warn(said: Said, found: int, threshold: Threshold, *, enough: bool, agreed: bool) -> list[str]:
-    """Say so where only one of the two conditions holds."""
+    """Say so where only one of the two conditions is met."""
     signs = describe_signs(found, threshold)
     if agreed and not enough:
         return [f"it says done, with {signs}"]

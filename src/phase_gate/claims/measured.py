@@ -76,7 +76,7 @@ def _interrupted(state: State) -> str:
     last = state.last_run
     if last is None or last.kind != Kind.INCOMPLETE or last.why != "interrupted":
         return ""
-    return f"somebody interrupted run {last.id[:8]}: ask them, or let a run end"
+    return f"run {last.id[:8]} was interrupted: ask the user, or let a run end"
 
 
 def _tests_pass(task: Task) -> _Known:
@@ -89,12 +89,12 @@ def _tests_pass(task: Task) -> _Known:
     assert verdict is not None
     if verdict["gate_1"]["open"]:
         return True, f"Gate 1 is open in iteration {verdict['iteration']}"
-    if _holds_but_for_claims(verdict):
+    if _is_open_but_for_claims(verdict):
         return True, f"Gate 1 waits for nothing but a claim in iteration {verdict['iteration']}"
     return False, f"Gate 1 is closed: {verdict['reason']}"
 
 
-def _holds_but_for_claims(verdict: Json) -> bool:
+def _is_open_but_for_claims(verdict: Json) -> bool:
     clauses = verdict["gate_1"]["clauses"]
     about_claims = [not CLAIM_METRICS.isdisjoint({*each["values"], *each["unknown"]}) for each in clauses]
     others = (each["met"] is True for each, is_one in zip(clauses, about_claims, strict=True) if not is_one)

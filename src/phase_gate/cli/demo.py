@@ -84,7 +84,7 @@ class Basket:
 """
 
 
-#: The story is that somebody says so, also where a tool could.
+#: The story is that the user says so, also where a tool could.
 _RULES = """\
 evidence: {quality: {enabled: false}}
 """
@@ -110,7 +110,7 @@ STEPS: tuple[Step, ...] = (
         command=("phase-gate", "signal", "--reason", "three criteria, three failing tests"),
     ),
     Step(
-        says="GREEN. A first try, and somebody says done at once. The gate refuses: one test still fails.",
+        says="GREEN. A first try, signalled as done at once. The gate refuses: one test still fails.",
         writes=(("basket.py", _FIRST_TRY),),
         command=("pytest", "--phase=green", "--exit-signal=done, I think"),
         ends_with=1,
@@ -132,13 +132,13 @@ STEPS: tuple[Step, ...] = (
         command=("pytest", "--phase=green", "--phase-confirm", "--exit-signal=all three pass, twice"),
     ),
     Step(
-        says="REFACTOR. Tidy up, with the tests as a net. Green, but is the refactoring done? Nobody has said so.",
+        says="REFACTOR. Tidy up, with the tests as a net. Green, but is the refactoring done? Not declared yet.",
         writes=(("basket.py", _TIDY),),
         command=("pytest", "--phase=refactor"),
         ends_with=10,
     ),
     Step(
-        says="Somebody says so, on the record ...",
+        says="Declare it, on the record ...",
         command=("phase-gate", "declare", "refactoring_complete=true", "--reason", "numbers have names now"),
     ),
     Step(

@@ -13,7 +13,7 @@ from phase_gate.gate.overrides import WORD
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="why, in a sentence")
     parser.add_argument("--by", metavar="NAME", help="who answers for it")
-    parser.add_argument("--word", metavar=WORD, help="the word itself, where nobody can be asked for it")
+    parser.add_argument("--word", metavar=WORD, help="the word itself, where there is no terminal to ask for it")
 
 
 def run(call: Call) -> Answer:

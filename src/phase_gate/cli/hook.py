@@ -1,6 +1,6 @@
 """`phase-gate hook`: a coding agent asks whether it may stop, or use a tool.
 
-It records nothing, for it is asked twice at times; it only counts how often it holds an agent up, to come to an end.
+It records nothing, for it is asked twice at times; it only counts how often it blocks a stop, to come to an end.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def run(call: Call) -> Answer:
 def _read_event(call: Call) -> dict[str, Any] | None:
     """Return what stands on standard input; None if it is no event."""
     if call.interactive or sys.stdin is None:
-        return {}  # somebody tries it out by hand
+        return {}  # a user tries it out by hand
     try:
         found = json.loads(read_input(_MAX_BYTES) or "{}")
     except (UsageError, ValueError, RecursionError):
@@ -115,7 +115,7 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
         answer = _judge_stop(task, stop)
         if answer.verdict == "block":
             progress = progress_of(task.state, task.tree.digest)
-    except Exception as error:  # a fault of ours would let the agent go, with a traceback that nobody reads
+    except Exception as error:  # a fault of ours would let the agent go, with a traceback that is not read
         fault = _fault(error)
         answer = decide_stop_in_doubt(fault.problem, fault.remedy, stop)
     if answer.verdict != "block" or call.interactive:
@@ -127,7 +127,7 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
 def _count_block(
     call: Call, event: Document, project: Project | None, agent: Agent, stop: Stop, progress: Progress
 ) -> Blocks | None:
-    """Return how often the agent was held up; None if that can't be kept. Two hooks that one stop asks count apart."""
+    """Return how often the agent's stop was blocked; None if that is unknown. Two hooks of one stop count apart."""
     try:
         if project is not None:
             refuse_links(project.own_folders)
@@ -168,7 +168,7 @@ def _may_end_cycle(task: Task) -> bool:
 
 def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer:
     if event is None:
-        reason = "the event on standard input can't be read, so nobody can tell what would be written"
+        reason = "the event on standard input can't be read, so it is unknown what would be written"
         return HookAnswer(verdict="deny", reason=reason, next_command="phase-gate doctor")
     tool = agent.read_tool(event)
     try:

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="which one to decide on, like CR-1")
     parser.add_argument("--type", choices=CHANGE_TYPES, help="what has to change: it says where the request leads")
     parser.add_argument("--title", metavar="TEXT", help="what has to change, in a sentence")
-    parser.add_argument("--blocking", action="store_true", help="close every gate until somebody decides")
+    parser.add_argument("--blocking", action="store_true", help="close every gate until a person decides")
     parser.add_argument("--reason", metavar="TEXT", default="", help="why it is decided so")
     parser.add_argument("--by", metavar="NAME", help="who says so; the user's name by default")
 

@@ -126,7 +126,7 @@ def _skip(parser: argparse.ArgumentParser) -> None:
 
 def _force(parser: argparse.ArgumentParser) -> None:
     _person(parser)
-    parser.add_argument("--word", metavar=WORD, help="the word itself, where nobody can be asked for it")
+    parser.add_argument("--word", metavar=WORD, help="the word itself, where there is no terminal to ask for it")
 
 
 _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {

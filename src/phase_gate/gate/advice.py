@@ -72,7 +72,7 @@ def advise(
         missing = what_gate_1_misses(phase, gate_1, metrics, again, findings, subject.task)
         return Advice("early" if reading.is_done else "closed", *missing)
     if reading.is_done:
-        return Advice("open", *_both_hold(workflow, phase, subject))
+        return Advice("open", *_both_open(workflow, phase, subject))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
         return Advice("waiting", f"Gate 1 is open, but the signal says not done{said}", again)
@@ -103,7 +103,7 @@ def advise_halt(breaker: Breaker, subject: Subject, otherwise: Advice) -> Advice
     return Advice("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
 
 
-def _both_hold(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
+def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
     """Return reason, command and hint."""
     first = way_to_begin(workflow, subject.task)
     following = workflow.phase(phase.next)
@@ -157,7 +157,7 @@ def _find_missing(
             and places > 0
             and any(_IMPROVED in (*clause.values, *clause.unknown) for clause in groups)
         ):
-            # A tool has just said that there is something to do: nobody is asked to declare that there is not.
+            # A tool has just said that there is something to do: no agent is asked to declare that there is not.
             found = f"{count(places, 'place')} could still be better"
             enough = _declare(groups, task, but=_IMPROVED)
             hint = f"after improving it; or, if it is good enough: {enough}" if enough else ""

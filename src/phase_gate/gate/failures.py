@@ -38,7 +38,7 @@ class Reason(StrEnum):
     TEST_ERROR = "test-error"
     #: pytest itself refuses to run it: an argument that it does not take, a fixture that is called, no plugin for it.
     BROKEN_TEST = "broken-test"
-    #: Reported as failed without an exception that anybody saw: a strict xpass, or somebody's own report.
+    #: Reported as failed without an exception: a strict xpass, or a report that a plugin made.
     UNEXPLAINED = "unexplained"
 
 
@@ -56,7 +56,7 @@ REMEDIES: Mapping[Reason, str] = {
     Reason.TEARDOWN_ONLY: "its call passed: let the test itself fail",
     Reason.TEST_ERROR: "mend the test: the error comes from its own code",
     Reason.BROKEN_TEST: "mend the test: pytest can't run it as it stands",
-    Reason.UNEXPLAINED: "let it fail by an exception: nobody saw one",
+    Reason.UNEXPLAINED: "let it fail by an exception: there was none",
 }
 
 Place = Literal["test", "project", "foreign"]

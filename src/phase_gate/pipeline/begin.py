@@ -74,7 +74,7 @@ def enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
     if missing:
         raise NotAllowedError(
             f"the pipeline's constitution is missing: {', '.join(missing)}",
-            remedy=f"write {missing[0]}: the rules that nobody may change on the way; "
+            remedy=f"write {missing[0]}: the rules that must not change on the way; "
             "or name others as constitution: [...] in phase-gate.yaml",
         )
     state = change.state

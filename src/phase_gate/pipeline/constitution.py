@@ -50,7 +50,7 @@ def accept_constitution(task: Task, person: Person) -> Accepted:
         now = {path: digest_file(root / path) for path in compared}
         missing = [path for path, digest in now.items() if not digest]
         if missing:
-            raise NotAllowedError(f"{missing[0]} is not there: nobody can accept it", remedy="put it back first")
+            raise NotAllowedError(f"{missing[0]} is missing, so it can't be accepted", remedy="put it back first")
         person.require(change.opened.state, "a change of the constitution")
         refuse_excuse(person.reason)
         data = {"constitution": now, "reason": person.reason, "by": person.by}

@@ -40,7 +40,7 @@ class Vote(Value):
 
 
 class Request(Value):
-    """A change that somebody, or something, asks for."""
+    """A change that a person, an agent or a phase asks for."""
 
     id: str
     type: str
@@ -50,7 +50,7 @@ class Request(Value):
     status: RequestStatus = "proposed"
     by: str = ""
     at: str = ""
-    #: Closes every gate until somebody decides.
+    #: Closes every gate until a person decides.
     blocking: bool = False
     #: What it is about, as a hash: the same one is never made twice. Empty: a person made it.
     fingerprint: str = ""
@@ -64,7 +64,7 @@ class Failure(Value):
     phase: str
     reason: str
     at: str = ""
-    #: Names of the guards, and texts of the clauses, that did not hold.
+    #: Names of the guards, and texts of the clauses, that were not met.
     unmet: tuple[str, ...] = ()
     #: Failing tests and checks; None if it failed for want of something else, and says nothing about them.
     failing: int | None = None

@@ -97,7 +97,7 @@ def describe_pipeline_stuck(reason: str, pipeline: Pipeline, workflow: Workflow)
     return PipelineStuck(
         reason=reason,
         current_failure=last,
-        root_cause=known[0].root_cause if known else "nobody has written one down",
+        root_cause=known[0].root_cause if known else "not recorded",
         recoveries=pipeline.recoveries,
         allowed=budget(workflow),
         failures=pipeline.failures,
@@ -114,7 +114,7 @@ def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
     last = next((each for each in reversed(pipeline.failures) if each.phase == failed), pipeline.failures[-1])
     # Guards have names that one can ask about; a clause without one stands as it is.
     guards = [name for name in last.unmet if name in workflow.guards] or list(last.unmet)
-    yield f"Decide how the gate of {failed} can hold: {', '.join(guards) or last.reason}"
+    yield f"Decide how the gate of {failed} can open: {', '.join(guards) or last.reason}"
     yield 'Then begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 

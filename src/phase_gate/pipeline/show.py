@@ -73,7 +73,7 @@ def vote_rows(votes: VoteStanding) -> list[str]:
     elif votes.misses_voters:
         step = "phase-gate pipeline vote vote.yaml, for the next reviewer"
     else:
-        step = f"change {names}, and let everybody vote again; or another reviewer votes"
+        step = f"change {names}, and let all reviewers vote again; or another reviewer votes"
     return [*rows, f"  next: {step}"]
 
 

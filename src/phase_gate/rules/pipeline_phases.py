@@ -53,7 +53,7 @@ def read_phase_rules(
     )
     if (given["routes"] or given["raises"]) and not rules.routes:
         key = "routes" if given["routes"] else "raises"
-        fields.report(key, "nobody says where change requests lead", "add `routes:` with their types at the top")
+        fields.report(key, "no rule says where change requests lead", "add `routes:` with their types at the top")
         given |= {"routes": False, "raises": ()}
     if recovers:
         _check_recovering(fields, given["requires"], rules)
@@ -116,7 +116,7 @@ def _is_raised(fields: Fields, index: int, name: str, rules: PipelineRules) -> b
     place = fields.item_place("raises", index)
     if name == DRIFT:
         if rules.drift is None:
-            fields.faults.report(place, "nobody says what drift is", "add `drift: {files: [...], lines: ...}`")
+            fields.faults.report(place, "no rule says what drift is", "add `drift: {files: [...], lines: ...}`")
         return rules.drift is not None
     reports = [each.name for each in rules.artifacts.values() if each.schema == AUDIT]
     if name not in reports:

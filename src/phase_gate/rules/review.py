@@ -1,7 +1,7 @@
 """Look at a workflow that could be read: what in it can't work, or can't fail.
 
-Pure. Phases that nothing leads to, or that lead to no end; conditions that hold, or fail, whatever is measured; names
-that nothing measures where they are asked for. Each remark says where in the file it belongs.
+Pure. Phases that nothing leads to, or that lead to no end; conditions that are met, or unmet, whatever is measured;
+names that nothing measures where they are asked for. Each remark says where in the file it belongs.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _review_gate(phase: Phase, workflow: Workflow, names: Names) -> Iterator[Rem
         guard = workflow.guards[name].condition
         if find_fixed_truth([guard], names) is None and find_fixed_truth([condition, guard], names) is False:
             problem = f"the gate of {phase.name} can never open: its condition and its guard {name} exclude each other"
-            remedy = f"change one of the two: {name} holds if {guard.text}"
+            remedy = f"change one of the two: {name} is met if {guard.text}"
             yield Remark(path=path, problem=problem, remedy=remedy)
 
 
@@ -126,7 +126,7 @@ def _review_guard(guard: Guard, names: Names) -> Iterator[Remark]:
         problem = f"guard {guard.name} can't fail: it is met whatever is measured"
         yield Remark(path=path, problem=problem, remedy=_NO_TEST)
     elif truth is False:
-        problem = f"guard {guard.name} can never hold: it fails whatever is measured"
+        problem = f"guard {guard.name} can never be met: it fails whatever is measured"
         yield Remark(path=path, problem=problem, remedy=_NO_WAY)
 
 

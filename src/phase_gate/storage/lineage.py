@@ -29,7 +29,7 @@ def refuse_foreign(opened: Opened, task: str, seen: Seen | None) -> None:
         # Between cycles a folder may go, and another one come: nothing is dodged by it.
         if opened.exists and seen.cycle_is_open:
             raise ForeignStateError(
-                "the state folder holds another ledger than the one seen here, whose cycle is still open",
+                "the state folder contains another ledger than the one seen here, whose cycle is still open",
                 remedy=f"bring that folder back, or {_ACCEPT}, or remove the folder and begin anew",
             )
     elif opened.serial < seen.serial:

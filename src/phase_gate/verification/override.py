@@ -20,7 +20,7 @@ from phase_gate.verification.rules import escalate
 KINDS = {
     "unavailable": "the verify command can't run: a service is down",
     "false-negative": "the verify command is wrong, and the work is not",
-    "time-pressure": "user risk: there is no time, and somebody answers for it",
+    "time-pressure": "user risk: there is no time, and a person answers for it",
 }
 
 

@@ -96,8 +96,8 @@ def _refuse_reviewer(current: Verification, by: str) -> None:
     assert current.report is not None
     if same_name(by, current.report.by):
         raise NotAllowedError(
-            f"{by} executed this attempt, and nobody reviews their own work",
-            remedy="let somebody else review it: --by NAME, or `by:` in the verdict",
+            f"{by} executed this attempt, and can't review it",
+            remedy="let another reviewer do it: --by NAME, or `by:` in the verdict",
         )
 
 

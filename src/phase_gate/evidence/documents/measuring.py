@@ -45,7 +45,7 @@ class DocumentMeasurement:
             if from_json(Catalogue, memory["rules"]) != catalogue:
                 catalogue = from_json(Catalogue, memory["rules"])
                 said = "what counts as a document was changed in phase-gate.yaml"
-                self._warnings.append(f"{said}: that holds from the next cycle on")
+                self._warnings.append(f"{said}: that applies from the next cycle on")
         self._catalogue = catalogue
         self._library = Library(context, catalogue)
         self._metrics: dict[str, MetricValue] = {}
@@ -83,8 +83,8 @@ class DocumentMeasurement:
     def _measure_documents(self) -> None:
         if self._before is None:
             self._warn(
-                "docs_generated is unknown: nobody noted which documents there were when this cycle began; "
-                "it is noted when the next one begins"
+                "docs_generated is unknown: the documents were not noted when this cycle began; "
+                "they are when the next one begins"
             )
             return
         now = self._library.seen()

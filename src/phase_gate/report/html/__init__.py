@@ -131,7 +131,7 @@ def _ledger(story: Story) -> Html:
                 "p",
                 "Its head is ",
                 tag("code", check.head or "none", class_="hash"),
-                ". Whoever has the state folder can check that: ",
+                ". With the state folder at hand, check it by: ",
                 tag("code", "phase-gate audit"),
                 ".",
                 class_="quiet",

@@ -85,7 +85,7 @@ def _signed(value: float) -> str:
 
 def render_calibration(calibration: Calibration | None) -> Html:
     if calibration is None:
-        return tag("p", "Nobody has claimed anything: phase-gate claim FILE.", class_="empty")
+        return tag("p", "There are no claims: phase-gate claim FILE.", class_="empty")
     judged = sum(row.claims for row in calibration.rows)
     said = f"{count(judged, 'claim')} of completion that time has told about"
     said += f", and {calibration.open} that it has not." if calibration.open else "."

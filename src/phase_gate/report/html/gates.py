@@ -111,7 +111,7 @@ def _gate_1(verdict: Mapping[str, Any]) -> Html:
         rows.append(_mark_row(guard["met"], f"{guard['name']}{waived}", join((guard["detail"], remedy))))
     kept = tag(
         "details",
-        tag("summary", f"{count(len(met), 'guard')} on the evidence itself hold"),
+        tag("summary", f"{count(len(met), 'guard')} on the evidence itself met"),
         tag("ul", *(tag("li", guard["name"]) for guard in met), class_="names"),
     )
     return _card("Gate 1", gate["name"], "open" if gate["open"] else "closed", gate["open"], _marks(rows), kept)
@@ -124,7 +124,7 @@ def _gate_2(verdict: Mapping[str, Any]) -> Html:
         tag("blockquote", gate["reason"]) if gate["reason"] else None,
         tag("p", by, class_="quiet") if by else None,
         tag("p", gate["problem"], class_="tone-bad") if gate["problem"] else None,
-        tag("p", "Somebody has to say so, on purpose, for this very iteration.", class_="quiet")
+        tag("p", "It has to be given on purpose, for this very iteration.", class_="quiet")
         if gate["answer"] == "absent"
         else None,
     ]
