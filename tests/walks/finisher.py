@@ -16,8 +16,9 @@ from phase_gate.values import Value
 from tests.typable import is_typable
 from tests.walks.craft import CONFIGURATION, INI, Craft
 
-#: Things done in one phase before the exit is out of reach; and in all, where phases send each other back.
-STEPS_PER_PHASE, STEPS = 12, 100
+#: Things done in one phase before the exit is out of reach (an open circuit and a wrong test at once take 13); and in
+#: all, where phases send each other back.
+STEPS_PER_PHASE, STEPS = 16, 100
 
 _NOT_ALLOWED = 13
 _FOR_A_PERSON = "is for a person at a terminal"
@@ -26,6 +27,7 @@ _COMMAND = re.compile(r"\b(?:phase-gate|pytest) [^;`]+")
 #: Where the task stands, as far as a reader can tell.
 _WHERE = ("phase", "cycle", "iteration", "status", "reason", "next_command", "next_hint", "problem", "remedy")
 
+_MESSAGE = ("phase", "status", "reason", "next_command", "next_hint")
 _EDIT = "an edit"
 #: The slug of a refusal that asks for an edit.
 _BAD_CONFIGURATION = "bad-configuration"
@@ -55,6 +57,8 @@ class Finisher:
         self.craft, self.session, self.exits = craft, craft.session, exits
         self.steps = self.by_person = 0
         self._seen = ""
+        #: What was typed after which message, since the last edit: the same again would lead round in a circle.
+        self._answered: set[tuple[object, str]] = set()
         #: What was tried where the task stands now: commands, and the edit.
         self._tried: set[str] = set()
         #: What the commands printed that were typed where the task stands now.
@@ -86,21 +90,31 @@ class Finisher:
         if any(f"[{_BAD_CONFIGURATION}]" in said for said in self._said) and self.craft.mend_settings():
             self._said.clear()
             self._tried.clear()
+            self._answered.clear()
         elif _EDIT in self._tried or not self._edit(look):
             self._type(look)
         elif look["status"] == "needs-person":
             self._type(look)  # "pytest --phase=red, after correcting the test" is one thing to do
         else:
             self._tried = {_EDIT}  # whatever was tried before may work now
+            self._answered.clear()
 
     # --- typing --------------------------------------------------------------------------------------------------
 
     def _type(self, look: Json) -> None:
         """Type the first command that is offered and was not tried here before."""
+        message = tuple(look.get(name) for name in _MESSAGE)
         for command in self._offered(look):
-            if command not in self._tried:
+            if command not in self._tried and (message, command) not in self._answered:
                 self._tried.add(command)
+                self._answered.add((message, command))
                 self.type(command)
+                return
+        if any(answered[0] == message for answered in self._answered):
+            # Every way that it names was gone once: begin with the first again.
+            self._answered = {answered for answered in self._answered if answered[0] != message}
+            if any(command not in self._tried for command in self._offered(look)):
+                self._type(look)
                 return
         raise DeadEndError(f"nothing is left to type: {_tell(look)}")
 
@@ -150,7 +164,7 @@ class Finisher:
             "complete-run": lambda: bool(evaluation["metrics"].get("collection_errors")) and self._let_tests_pass(),
             "tests-kept": lambda: craft.take_back(files) or craft.put_back(ids),
             "tests-unchanged": lambda: not self._corrected and craft.take_back(files),
-            "rules-unchanged": lambda: craft.take_back({INI, CONFIGURATION}),
+            "rules-unchanged": lambda: craft.take_back({INI, CONFIGURATION}) or craft.mend_settings(),
             "no-new-skips": craft.mend_tests,
             "baseline-kept": lambda: craft.mend_old_code() or craft.mend_tests(),
             "red-for-a-reason": lambda: craft.mend_tests() or craft.mend_settings(),
