@@ -166,6 +166,7 @@ class Finisher:
             "tests-unchanged": lambda: not self._corrected and craft.take_back(files),
             "rules-unchanged": lambda: craft.take_back({INI, CONFIGURATION}) or craft.mend_settings(),
             "no-new-skips": craft.mend_tests,
+            "code-as-tested": craft.mend_code,
             "baseline-kept": lambda: craft.mend_old_code() or craft.mend_tests(),
             "red-for-a-reason": lambda: craft.mend_tests() or craft.mend_settings(),
             "outcomes-genuine": craft.mend_settings,

@@ -15,6 +15,9 @@ from tests.warm import WarmServer
 #: Walks of each workflow, by their seeds.
 SAMPLE = {
     "tdd": (1,),
+    "exit-gate": (0, 1),
+    "confidence": (0, 1),
+    "verification": (0,),
 }
 
 
