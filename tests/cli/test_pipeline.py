@@ -31,7 +31,7 @@ def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
         "INTAKE begins: What is wanted is written down",
         "artifact      intake-brief: docs/pipeline/intake-brief.md (20 different words)",
         "constitution  CONSTITUTION.md: recorded",
-        "next: write what is asked for, then phase-gate advance",
+        "next: write what is asked for (phase-gate advance --template begins each file), then phase-gate advance",
     )
     status = pipe.gate("status", "--json")
     jsonschema.validate(status.document, json.loads((SCHEMAS / "status.schema.json").read_text()))

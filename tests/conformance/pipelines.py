@@ -205,6 +205,8 @@ class Pipe:
         self.make("root-cause", self.record(requires_phase_rewind_to=rewind))
         self.make("recovery-plan")
         self.agree()
+        if self.pipeline["failed_phase"] == "QA_VALIDATION" and rewind is None:
+            self.sample.pytest("--phase=recovery_loop")
         verdict = self.signal()
         assert verdict["can_exit"], verdict
         self.enter()

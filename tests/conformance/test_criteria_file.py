@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.support import Sample
 
 #: How many clauses each source document has.
-CLAUSES = {"DG": 22, "CG": 17, "VG": 39, "SE": 13, "PG": 18, "DC": 7}
+CLAUSES = {"DG": 22, "CG": 17, "VG": 39, "SE": 13, "PG": 21, "DC": 7}
 
 #: Clauses that nobody has taken up yet.
 LATER = frozenset({"VG-36"})
@@ -52,7 +52,7 @@ def test_the_list_has_every_clause() -> None:
     criteria = load_criteria()
     expected = [f"{prefix}-{number:02}" for prefix, count in CLAUSES.items() for number in range(1, count + 1)]
     assert sorted({*criteria, *LATER}) == sorted(expected)
-    assert len(criteria) == 115
+    assert len(criteria) == 118
     assert LATER.isdisjoint(criteria)
 
 

@@ -12,7 +12,7 @@ from phase_gate.pipeline.gate_result import gate_result, merge_gate_results
 from phase_gate.pipeline.order import main_line
 from phase_gate.rules.files import load_shipped_workflow
 from tests.conformance.pipelines import AGREED, CHECKS, CONFIGURATION, LINE, PATHS, Pipe
-from tests.conformance.stories import SCHEMAS
+from tests.conformance.stories import SCHEMAS, command
 from tests.support import Sample
 
 WORKFLOW = load_shipped_workflow("pipeline")
@@ -754,16 +754,18 @@ def test_implementation_is_not_reached_without_consensus_on_the_role_plans(pipe:
 
 
 @pytest.mark.criterion("PG-17")
-def test_artifacts_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> None:
-    pipe.make("intake-brief")
-    text = (pipe.sample.root / PATHS["intake-brief"]).read_text()
+def test_reports_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> None:
+    pipe.make("production-report")
     pipe.begin()
+    while pipe.phase != "PRODUCTION_GATE":
+        pipe.do()
     verdict = pipe.look()
     assert unmet(verdict) == ["artifacts-made"]
     assert "before this attempt began" in details(verdict, "artifacts-made")
-    pipe.sample.write({PATHS["intake-brief"]: text.replace(". ", ".\n\n  ")})
+    text = (pipe.sample.root / PATHS["production-report"]).read_text()
+    pipe.sample.write({PATHS["production-report"]: text.replace(". ", ".\n\n  ")})
     assert unmet(pipe.look()) == ["artifacts-made"]  # wrapped otherwise, it is the same text
-    pipe.make("intake-brief")
+    pipe.make("production-report")
     assert pipe.look()["gate_1"]["satisfied"]
 
 
@@ -942,3 +944,172 @@ def test_a_recovery_asks_for_a_record_and_a_plan_of_its_own(pipe: Pipe) -> None:
 def test_every_consensus_phase_is_one() -> None:
     asking = [phase.name for phase in WORKFLOW.phases if phase.requires and phase.requires.consensus is not None]
     assert tuple(asking) == AGREED
+
+
+# --- PG-19: fixes inside the recovery, and a person's guidance where the pipeline is stuck
+
+GUIDED = CONFIGURATION + "parameters: {max_recoveries: 0}\noverrides: {allow_non_interactive: true}\n"
+
+
+@pytest.mark.criterion("PG-19")
+def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.prepare()
+    pipe.sample.write({"broken-build": ""})
+    pipe.signal()
+    pipe.make("root-cause")
+    pipe.make("recovery-plan")
+    pipe.agree()
+    verdict = pipe.look()
+    assert unmet(verdict) == ["fix-checked"]
+    assert details(verdict, "fix-checked") == "build it still fails"
+    pipe.sample.remove("broken-build")
+    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.signal()["can_exit"]
+    pipe.enter()
+    assert pipe.phase == "IMPLEMENTATION"
+
+
+@pytest.mark.criterion("PG-19")
+def test_tests_that_failed_pass_before_the_recovery_is_over(pipe: Pipe) -> None:
+    pipe.at("QA_VALIDATION")
+    right = (pipe.sample.root / "lending.py").read_text()
+    pipe.sample.write(lending="def fine(days):\n    return 21 * days\n")
+    pipe.sample.pytest("--phase=qa_validation")
+    pipe.signal()
+    assert pipe.phase == "RECOVERY_LOOP"
+    pipe.make("root-cause")
+    pipe.make("recovery-plan")
+    pipe.agree()
+    verdict = pipe.look()
+    assert unmet(verdict) == ["fix-tested"]
+    assert "pytest --phase=recovery_loop" in details(verdict, "fix-tested")
+    assert verdict["next_command"] == "pytest --phase=recovery_loop"
+    pipe.sample.write({"lending.py": right})
+    assert unmet(pipe.look()) == ["fix-tested"], "mended, and not checked"
+    pipe.sample.pytest("--phase=recovery_loop")
+    assert pipe.phase == "RECOVERY_LOOP"
+    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.signal()["can_exit"]
+    # The failed phase runs its own tests again.
+    assert pipe.sample.pytest("--phase=qa_validation").code == 0
+
+
+@pytest.mark.criterion("PG-19")
+def test_a_fix_that_belongs_to_an_earlier_phase_is_checked_there(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    pipe.prepare()
+    pipe.sample.write({"broken-build": ""})
+    pipe.signal()
+    pipe.recover("ROLE_PLANNING")
+    assert pipe.phase == "ROLE_PLANNING"
+
+
+@pytest.mark.criterion("PG-19")
+@pytest.mark.parametrize("phase", ["INTAKE", "CONSENSUS_MASTER_PLAN"])
+def test_a_person_gives_guidance_where_it_is_stuck_and_the_failed_phase_goes_on(pipe: Pipe, phase: str) -> None:
+    pipe.begin(GUIDED)
+    while pipe.phase != phase:
+        pipe.do()
+    pipe.fail()
+    assert pipe.phase == "STUCK"
+    report = pipe.gate("pipeline", "recover", "--json").document["stuck"]
+    assert any("phase-gate pipeline recover resume" in text for text in report["required_human_input"])
+    before = set(pipe.pipeline.get("approved", ()))
+    resume = ("pipeline", "recover", "resume", "--by", "ann", "--reason")
+    assert pipe.gate("pipeline", "recover", "resume", "--by", "ann").code == 2
+    assert pipe.gate(*resume, "it works").code == 13
+    ran = pipe.gate(*resume, "ask the branch library, they know the customer")
+    assert ran.code == 0, ran.err
+    assert ran.has(f"{phase} (attempt 2) begins", "guidance      ann: ask the branch library")
+    assert (pipe.phase, pipe.state["cycle"]) == (phase, 1)
+    assert pipe.pipeline["steps"][-1] == {"phase": phase, "how": "guided"}
+    assert "ask the branch library" in pipe.gate("advance", "--template").out
+    pipe.prepare()
+    verdict = pipe.look()
+    assert verdict["gate_1"]["satisfied"]
+    assert [row["kind"] for row in verdict["overrides"]] == ["guidance"]
+    assert set(pipe.pipeline.get("approved", ())) == before
+    pipe.do()
+    assert pipe.phase == LINE[LINE.index(phase) + 1]
+    # No recovery was given back: the next failure needs a person again.
+    pipe.fail()
+    assert pipe.phase == "STUCK"
+    assert pipe.gate(*resume, "the plan has to name the price").code == 0
+    assert pipe.phase == LINE[LINE.index(phase) + 1]
+
+
+@pytest.mark.criterion("PG-19")
+def test_guidance_is_for_a_person_and_for_what_is_stuck(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n")
+    resume = ("pipeline", "recover", "resume", "--by", "ann", "--reason", "ask the branch library")
+    ran = pipe.gate(*resume)
+    assert (ran.code, "is not stuck" in ran.err) == (13, True)
+    pipe.fail()
+    ran = pipe.gate(*resume)
+    assert (ran.code, "terminal" in ran.err) == (13, True)
+    assert pipe.phase == "STUCK"
+
+
+@pytest.mark.criterion("PG-19")
+def test_what_failed_in_front_of_the_end_has_to_be_made_anew(pipe: Pipe) -> None:
+    pipe.begin(GUIDED)
+    pipe.make("intake-brief", "too short\n")
+    pipe.signal()
+    assert pipe.phase == "STUCK"
+    # What is written while it is stuck belongs to the attempt that follows.
+    pipe.make("intake-brief")
+    resume = ("pipeline", "recover", "resume", "--by", "ann", "--reason", "ask the branch library")
+    assert pipe.gate(*resume).code == 0
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+# --- PG-20: the names of the document in the status
+
+
+@pytest.mark.criterion("PG-20")
+def test_the_status_has_the_names_of_the_document(pipe: Pipe) -> None:
+    pipe.at("IMPLEMENTATION")
+    assert pipe.gate("status", "--json").document["pipeline"] == {"pendingChangeRequests": [], "failedPhase": None}
+    for kind in ("scope", "config"):
+        pipe.gate("pipeline", "request", "new", "--type", kind, "--title", f"more {kind}")
+    pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year")
+    pipe.fail()
+    status = pipe.gate("status", "--json").document
+    schema = json.loads((SCHEMAS / "status.schema.json").read_text())
+    jsonschema.validate(status["pipeline"], schema["properties"]["pipeline"])
+    assert status["pipeline"] == {
+        "pendingChangeRequests": [
+            {"cr_id": "CR-2", "change_type": "config", "target_phase": "QA_VALIDATION", "status": "proposed"}
+        ],
+        "failedPhase": "IMPLEMENTATION",
+    }
+
+
+@pytest.mark.criterion("PG-20")
+def test_only_a_pipeline_has_them(sample: Sample) -> None:
+    assert "pipeline" not in command(sample, "status", "--json").document
+
+
+# --- PG-21: checks without a command
+
+
+@pytest.mark.criterion("PG-21")
+def test_checks_without_a_command_are_named_in_the_first_phase(pipe: Pipe) -> None:
+    one = "workflow: pipeline\nevidence: {commands: {build: {run: 'true'}, lint: {run: 'true'}}}\n"
+    pipe.sample.write({"phase-gate.yaml": one, "CONSTITUTION.md": "x\n"})
+    ran = pipe.gate("advance")
+    words = "test (for PRODUCTION_GATE), types (for PRODUCTION_GATE), start (for PRODUCTION_GATE) have no command"
+    assert ran.code == 0
+    assert words in ran.out
+    assert "evidence: {commands: {test: {run: ...}}}" in ran.out
+    assert words in " ".join(pipe.gate("advance").out.split()), "and in every verdict until they have one"
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION.replace("test ! -e broken-build", "'true'")})
+    assert "no command" not in pipe.gate("advance").out
+
+
+@pytest.mark.criterion("PG-21")
+def test_nothing_is_missing_where_every_check_has_a_command(pipe: Pipe) -> None:
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
+    assert "no command" not in pipe.gate("advance").out
+    assert "no command" not in pipe.gate("advance").out

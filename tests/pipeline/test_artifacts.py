@@ -43,7 +43,22 @@ def test_nothing_is_there(tmp_path: Path) -> None:
         pytest.param("# Plan\n\n{describe the plan here}\n", {}, "a template's text is still in it", id="a-template"),
         pytest.param("Decision: approved\n", {"pattern": r"(?m)^Decision: approved$"}, "", id="says-so"),
         pytest.param(
-            "Decision: not approved\n", {"pattern": r"(?m)^Decision: approved$"}, "does not say", id="does-not"
+            "Decision: not approved\n",
+            {"pattern": r"(?m)^Decision: approved$"},
+            "it has no text that fits",
+            id="does-not",
+        ),
+        pytest.param("Well.\n\n  **decision:** approved.\n", {"line": "Decision: approved"}, "", id="has-the-line"),
+        pytest.param(
+            "Decision: approved if paid\n", {"line": "Decision: approved"}, "it has no line", id="another-line"
+        ),
+        pytest.param("> Decision: approved\n", {"line": "Decision: approved"}, "it has no line", id="a-quoted-line"),
+        pytest.param(
+            '{"failed_phase": "A", "summary": "<what happened, in a sentence>", "root_cause": "x", '
+            '"requires_phase_rewind_to": null}',
+            {"schema": "root-cause"},
+            "a template's text is still in it",
+            id="a-record-that-was-not-filled-in",
         ),
         pytest.param(b"\xff\xfe", {}, "no UTF-8 text", id="no-text"),
         pytest.param("x" * (1024 * 1024 + 1), {}, "larger than 1 MiB", id="too-large"),

@@ -194,12 +194,15 @@ def test_why_an_artifact_does_not_count(seen: SeenArtifact, artifact: Artifact, 
 
 
 ALL = {name: f"{name}-now" for name in (WORKFLOW.pipeline.artifacts if WORKFLOW.pipeline else ())}
+#: What may be older than the pipeline.
+PLANS = {"intake-brief", "master-plan", "architecture-plan", "role-plans"}
 
 
 @pytest.mark.parametrize(
     ("at", "phase", "how", "old"),
     [
-        pytest.param(None, "INTAKE", "begin", set(ALL), id="all-that-lay-there-before"),
+        pytest.param(None, "INTAKE", "begin", set(ALL) - PLANS, id="reports-that-lay-there-before-and-no-plans"),
+        pytest.param(None, "INTAKE", "restart", set(ALL), id="a-restart-makes-all-old"),
         pytest.param("INTAKE", "CONSENSUS_MASTER_PLAN", "next", set(), id="going-on-makes-nothing-old"),
         pytest.param("CONSENSUS_ROLE_PLANS", "IMPLEMENTATION", "next", {"repository-snapshot"}, id="but-a-snapshot"),
         pytest.param(
@@ -218,6 +221,15 @@ def test_what_an_entry_makes_old(at: str | None, phase: str, how: str, old: set[
     data = entry_data(Pipeline(), WORKFLOW, PHASES.get(at or ""), PHASES[phase], how, now)["pipeline"]
     assert set(data.get("old", {})) == old
     assert all(digests == [ALL[name]] for name, digests in data.get("old", {}).items())
+
+
+def test_a_plan_that_an_earlier_cycle_used_is_old_in_the_next_one() -> None:
+    past = Pipeline(old={"intake-brief": ("first",)}, made={"intake-brief": "second", "audit-report": "third"})
+    now = PipelineFiles(artifacts=ALL, commit="c")
+    old = entry_data(past, WORKFLOW, None, PHASES["INTAKE"], "new-cycle", now)["pipeline"]["old"]
+    assert old["intake-brief"] == ["first", "second"], "and what was written since counts"
+    assert old["audit-report"] == [ALL["audit-report"]]
+    assert "master-plan" not in old
 
 
 def test_after_a_recovery_what_stood_there_at_the_failure_is_old() -> None:

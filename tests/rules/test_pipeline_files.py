@@ -78,7 +78,7 @@ def test_what_a_phase_requires_is_a_guard_of_it() -> None:
     plan, mend, build = (set(phase.gate_1.guards) for phase in parse(SMALL).phases)
     always = {"constitution-kept", "rules-kept", "no-blocking-issue"}
     assert plan == {*always, "artifacts-made", "consensus-reached"}
-    assert mend == {*always, "artifacts-made", "root-cause-known"}
+    assert mend == {*always, "artifacts-made", "root-cause-known", "fix-checked", "fix-tested"}
     assert build == {*always, "checks-passed", "as-approved", "drift-known"}
 
 

@@ -12,29 +12,37 @@ from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
-from phase_gate.gate.state import State
 from phase_gate.gate.ways import way_to
 from phase_gate.pipeline.model import find_pipeline
-from phase_gate.project import Project
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
 from phase_gate.visible import show_rows
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    parser.add_argument(
+        "--template",
+        action="store_true",
+        help="in a pipeline: write a file to fill in for each that the phase asks for and that is missing",
+    )
 
 
 def run(call: Call) -> Answer:
     task = call.task()
     project, store = task.project, task.store
     if task.state.phase in (None, DONE):
-        begun = begin_pipeline(task)
+        begun = begin_pipeline(task, template=call.arguments.template)
         if begun is not None:
             return begun
+    if call.arguments.template and find_pipeline(task.state) is None:
+        raise NotAllowedError(
+            "only a pipeline has files to fill in", remedy="write workflow: pipeline in phase-gate.yaml, then try again"
+        )
     task.require_begun()
+    if call.arguments.template and not task.state.exited:
+        return answer_template(task)
     measured, remembered = measure_now(task), remember_next(task)
     with task.transaction() as change:
         store.refuse_while_running(change.opened.state)
@@ -65,7 +73,7 @@ def run(call: Call) -> Answer:
                     ),
                 )
             )
-            return answer_entry(project, change.state, workflow, following)
+            return answer_entry(task.after(change), following, template=call.arguments.template)
         if phase.tests != "none":
             raise PhaseOrderError(
                 f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
@@ -98,43 +106,60 @@ def run(call: Call) -> Answer:
     return answer_with(evaluation, is_stuck=change.state.is_stuck)
 
 
-def begin_pipeline(task: Task) -> Answer | None:
+def begin_pipeline(task: Task, *, template: bool) -> Answer | None:
     """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
     workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
         return None
     from phase_gate.pipeline.begin import begin_cycle, pipeline_of
 
-    state = begin_cycle(task, workflow)
-    recorded = ", ".join(pipeline_of(state).constitution)
+    begun = begin_cycle(task, workflow)
+    recorded = ", ".join(pipeline_of(begun.state).constitution)
     said = f"  constitution  {recorded}: recorded, it may not change until the pipeline is done"
-    return answer_entry(task.project, state, workflow, workflow.first, more=(said,) if recorded else ())
+    return answer_entry(begun, workflow.first, more=(said,) if recorded else (), template=template)
+
+
+def answer_template(task: Task) -> Answer:
+    """Write what the present phase asks for and nobody has written yet, as files to fill in."""
+    phase = task.rules.phase(task.state.phase or "")
+    if phase is None:
+        raise stuck_error(task.state)
+    return answer_entry(task, phase, template=True, verb="asks for these")
 
 
 def answer_entry(
-    project: Project, state: State, workflow: Workflow, phase: Phase, *, more: tuple[str, ...] = ()
+    task: Task, phase: Phase, *, more: tuple[str, ...] = (), template: bool = False, verb: str = "begins"
 ) -> Answer:
     """Return what is said where a phase begins: what it is for, what it asks for, what to type.
 
     :param more: rows below what it asks for.
+    :param template: also write the files that are missing.
     """
+    project = task.project
     step = way_to(phase, project.task)
     title = phase.name
     rows: list[str] = []
-    document: dict[str, Any] = {"phase": phase.name, "entered": True}
-    pipeline = find_pipeline(state)
+    document: dict[str, Any] = {"phase": phase.name, "entered": verb == "begins"}
+    pipeline = find_pipeline(task.state)
     if pipeline is not None:
-        from phase_gate.pipeline.show import needs_of
+        from phase_gate.pipeline.asking import needs_in, write_skeletons
         from phase_gate.workflow.model import requires_of
 
-        needs = needs_of(workflow, phase, pipeline)
+        needs = needs_in(task, phase)
         attempt = pipeline.attempts.get(phase.name, 1)
         document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
         title += f" (attempt {attempt})" if attempt > 1 else ""
+        written: list[str] = []
+        if template:
+            written, kept = write_skeletons(task, phase)
+            document |= {"written": written, "kept": kept}
+            needs = [*needs, *(("written", path) for path in written), *(("kept", path) for path in kept)]
         rows = [f"  {name:13} {text}" for name, text in needs]
-        if phase.tests == "none" and requires_of(phase).artifacts:
-            step = f"write what is asked for, then {step}"
+        if written:
+            step = f"fill in what was written, then {step}"
+        elif phase.tests == "none" and requires_of(phase).artifacts:
+            step = f"write what is asked for ({step} --template begins each file), then {step}"
     return Answer(
-        text=show_rows([f"{title} begins: {phase.purpose}".rstrip(": "), *rows, *more, f"  next: {step}"]),
+        text=show_rows([f"{title} {verb}: {phase.purpose}".rstrip(": "), *rows, *more, f"  next: {step}"]),
         document=document,
     )

@@ -1,4 +1,4 @@
-"""`phase-gate pipeline recover`: what the recovery loop asks for; begin one, or begin anew when stuck."""
+"""`phase-gate pipeline recover`: what the recovery loop asks for; begin one, or go on where it is stuck."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import argparse
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
+from phase_gate.cli.advance import answer_entry
 from phase_gate.gate.state import State
-from phase_gate.pipeline.begin import pipeline_of, require_pipeline, restart_cycle, start_recovery
+from phase_gate.pipeline.asking import needs_in
+from phase_gate.pipeline.begin import pipeline_of, require_pipeline, restart_cycle, resume_with_guidance, start_recovery
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import budget, main_line, problem_of_rewind, rules_of
 from phase_gate.pipeline.recovery import (
@@ -18,7 +20,7 @@ from phase_gate.pipeline.recovery import (
     stuck_sections,
     stuck_to_json,
 )
-from phase_gate.pipeline.show import needs_of
+from phase_gate.pipeline.skeletons import root_cause_record
 from phase_gate.report.stuck import render_sections
 from phase_gate.task import Task
 from phase_gate.visible import show_line, show_rows
@@ -30,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         nargs="?",
-        choices=("status", "start", "restart"),
+        choices=("status", "start", "resume", "restart"),
         default="status",
-        help="look, enter the recovery on purpose, or begin anew where the pipeline is stuck",
+        help="look; enter the recovery on purpose; where the pipeline is stuck, say how to go on, or begin anew",
     )
     parser.add_argument("--markdown", action="store_true", help="print the stuck report as Markdown")
     parser.add_argument("--reason", metavar="TEXT", default="", help="why, in a sentence")
@@ -44,6 +46,8 @@ def run(call: Call) -> Answer:
     pipeline = require_pipeline(task)
     if call.arguments.action == "start":
         return _start(call, task)
+    if call.arguments.action == "resume":
+        return _resume(call, task)
     if call.arguments.action == "restart":
         return _restart(call, task)
     state, workflow = task.state, task.rules
@@ -52,7 +56,7 @@ def run(call: Call) -> Answer:
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
         return _none_going_on(state, pipeline, workflow)
-    return _going_on(state, pipeline, workflow, phase)
+    return _going_on(task, pipeline, phase)
 
 
 def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Answer:
@@ -78,12 +82,13 @@ def _document(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
     }
 
 
-def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Answer:
+def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Answer:
+    state, workflow = task.state, task.rules
     rules = rules_of(workflow)
     failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
     rows = [f"{phase.name}: recovery {pipeline.recoveries} of {budget(workflow)}"]
     rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].reason}" if failed else ""))
-    rows += [f"  {name:13} {text}" for name, text in needs_of(workflow, phase, pipeline)]
+    rows += [f"  {name:13} {text}" for name, text in needs_in(task, phase)]
     line = main_line(workflow)
     behind = line[: line.index(pipeline.failed_phase) + 1]
     allowed = [name for name in behind if not problem_of_rewind(pipeline, workflow, name)]
@@ -91,12 +96,7 @@ def _going_on(state: State, pipeline: Pipeline, workflow: Workflow, phase: Phase
     tried = [name for name in behind if name not in allowed]
     if tried:
         rows.append(f"  not again     {', '.join(tried)}: tried for this very failure")
-    record = {
-        "failed_phase": pipeline.failed_phase,
-        "summary": "what happened, in a sentence",
-        "root_cause": "why it happened",
-        "requires_phase_rewind_to": None,
-    }
+    record = root_cause_record(pipeline.failed_phase)
     rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
     rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
     rows.append(f"  next: {look_command(state.task)}, once they are written and agreed on")
@@ -112,6 +112,13 @@ def _start(call: Call, task: Task) -> Answer:
         + "\n  next: phase-gate pipeline recover",
         document={"phase": state.phase, **_document(pipeline, workflow)},
     )
+
+
+def _resume(call: Call, task: Task) -> Answer:
+    resumed = resume_with_guidance(task, call.person())
+    phase = resumed.rules.phase(resumed.state.phase or "")
+    assert phase is not None, "it was entered just now"
+    return answer_entry(resumed, phase)
 
 
 def _restart(call: Call, task: Task) -> Answer:

@@ -11,6 +11,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.breaker import Status, at_time
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import describe_override, waiver_to_json
@@ -116,6 +117,10 @@ def _look(call: Call) -> Answer:
         rows.append(("tasks", overview.summary))
     rows += [("verdict", standing.verdict), ("next", standing.next_step)]
     text = show_rows(f"{name:9}{value}" for name, value in rows)
+    if PIPELINE in state.parts:
+        from phase_gate.pipeline.show import pipeline_to_json
+
+        document["pipeline"] = pipeline_to_json(state.parts[PIPELINE])
     route = _draw(task, standing)
     if route is not None:
         drawn, document["route"] = route

@@ -34,7 +34,11 @@ class PartEvidence:
         """Return the providers that only this part has."""
         return {}
 
-    def conclude(self, measured: Measured, phase: Phase) -> Measured:
+    def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
+        """Return the phase with what it requires of this task now."""
+        return phase
+
+    def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
         """Return what was measured, with what follows from all of it."""
         return measured
 
@@ -57,14 +61,16 @@ def gather(
 
     :param wanted: the names to measure; where left out, those that the phase's rules speak of.
     """
+    added = tuple(_added_by_parts(workflow))
+    for part in added:
+        phase = part.as_judged(task, workflow, phase)
     names = wanted_names(workflow, phase) if wanted is None else wanted
     context = context_of(task, names, phase=phase.name, show=show)
-    added = tuple(_added_by_parts(workflow))
     for part in added:
         context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
     measured = gather_evidence(context)
     for part in added:
-        measured = part.conclude(measured, phase)
+        measured = part.conclude(measured, task, workflow, phase)
     return measured
 
 

@@ -100,6 +100,7 @@ def _phase_entered(state: State, event: Event) -> State:
         state,
         phase=phase,
         visited=state.visited if phase in state.visited else (*state.visited, phase),
+        stuck="",
         iteration=0,
         exited=False,
         forced=False,

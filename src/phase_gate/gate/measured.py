@@ -23,7 +23,7 @@ QUALITY_METRICS = frozenset({"quality_before", "quality_after", "quality_delta",
 _QUALITY = QUALITY_METRICS | {"no_more_improvements_identified"}
 
 #: What a pipeline gives, checks left out: they belong to one run, and the rest is looked at anew for every verdict.
-LOOKED_AT = PIPELINE_METRICS - {"checks_failed", "checks_missing"}
+LOOKED_AT = PIPELINE_METRICS - {"checks_failed", "checks_missing", "fix_checked", "fix_tested"}
 #: What it finds, in the same sense.
 LOOKED_AT_SLUGS = frozenset(
     {
@@ -74,6 +74,8 @@ EVIDENCE_SLUGS = frozenset(
         "decision-incomplete",
         "link-broken",
         "checks-passed",
+        "fix-checked",
+        "fix-tested",
         *LOOKED_AT_SLUGS,
     }
 )

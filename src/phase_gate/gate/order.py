@@ -37,6 +37,8 @@ class How(StrEnum):
     #: In a pipeline: a change request leads back, and a recovery leads on.
     REQUEST = "request"
     RECOVERED = "recovered"
+    #: A person has said how to go on where it was stuck.
+    GUIDED = "guided"
 
 
 class Entry(Value, kw_only=False):

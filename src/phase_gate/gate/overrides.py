@@ -23,7 +23,15 @@ from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 
 Kind = Literal[
-    "skip", "force", "breaker-reset", "constitution-accept", "restart", "amend", "rollback-accept", "key-adopt"
+    "skip",
+    "force",
+    "breaker-reset",
+    "constitution-accept",
+    "restart",
+    "guidance",
+    "amend",
+    "rollback-accept",
+    "key-adopt",
 ]
 
 #: What has to be typed before everything is overridden.

@@ -35,7 +35,16 @@ class Row(Value):
 PARTS: Mapping[str, Row] = {
     PIPELINE: Row(
         module="phase_gate.pipeline.part",
-        kinds=frozenset({"voted", "request-made", "request-decided", "gate-failed", "constitution-accepted"}),
+        kinds=frozenset(
+            {
+                "voted",
+                "request-made",
+                "request-decided",
+                "gate-failed",
+                "commands-added",
+                "constitution-accepted",
+            }
+        ),
     ),
     VERIFICATION: Row(
         module="phase_gate.verification.part",

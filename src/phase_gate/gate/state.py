@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 10
+SCHEMA = 11
 
 Json = Mapping[str, Any]
 

@@ -45,6 +45,7 @@ _DECIDED = {
     "breaker-reset": "let the breaker try again in",
     "constitution-accept": "accepted another constitution in",
     "restart": "began anew after",
+    "guidance": "said how to go on after",
     "amend": "gave the task another text in",
     "rollback-accept": "accepted the state folder as it was found in",
     "key-adopt": "put a ledger without a key under one in",

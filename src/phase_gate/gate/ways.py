@@ -16,7 +16,7 @@ _MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "t
 #: Only the phase that sees tests fail can mend it.
 _HAS_TO_GO_BACK = "red-was-seen"
 #: Only a run can mend it, in a phase without tests, too.
-_TAKES_RUN = "code-as-tested"
+_TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
 #: A run that does not count is followed by another one, whoever lets it pass.
 _NEVER_WAIVED = "complete-run"
 
@@ -75,7 +75,7 @@ def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str
     ways = [remedy] if remedy else []
     if guard == _HAS_TO_GO_BACK and back:
         again = back
-    elif guard == _TAKES_RUN:
+    elif guard in _TAKES_RUN:
         again = run_command(phase.name, task)
     elif guard in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")

@@ -14,6 +14,7 @@ from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.pipeline.seen import SeenArtifact
+from phase_gate.pipeline.skeletons import words_of_line, words_of_pattern
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 
@@ -110,23 +111,52 @@ def _check(content: bytes, artifact: Artifact, root: Path) -> Any:
     except UnicodeDecodeError:
         raise ValueError("it is no UTF-8 text") from None
     if artifact.pattern and compile_phrase(artifact.pattern).search(text) is None:
-        raise ValueError(f"it does not say what it has to: {artifact.pattern}")
+        raise ValueError(f"it has no {words_of_pattern(artifact)}")
+    if artifact.line and not _has_line(text, artifact.line):
+        raise ValueError(f"it has no {words_of_line(artifact)}")
     if artifact.schema:
         document = _parse(content)
+        _refuse_holes(document)
         reader = _READERS.get(artifact.schema)
         if reader is not None:
             return reader(document)
         _check_schema(document, root / artifact.schema, artifact.schema)
         return document
     pieces = [piece for piece in re.split(r"\n\s*\n|\n(?=\s*[-*#] )", text) if piece.strip()]
-    hole = next((piece.strip() for piece in pieces if is_hole(piece.strip())), None)
-    if hole is not None:
-        raise ValueError(f"a template's text is still in it: {hole.splitlines()[0][:60]!r}")
+    for piece in pieces:
+        _refuse_hole(piece.strip())
     page = Page(pieces=tuple(Piece(line=1, text=piece) for piece in pieces if not is_open(piece.strip())))
     words = count_words(page)
     if words < artifact.min_words:
         raise ValueError(f"{count(words, 'different word')} of text, at least {artifact.min_words} are wanted")
     return None
+
+
+def _has_line(text: str, wanted: str) -> bool:
+    return any(_plain_line(line) == _plain_line(wanted) for line in text.splitlines())
+
+
+def _plain_line(line: str) -> str:
+    """Return a line without its case, and without what makes it bold or ends its sentence."""
+    return " ".join(line.replace("*", "").replace("_", " ").split()).rstrip(".").casefold()
+
+
+def _refuse_hole(text: str) -> None:
+    if is_hole(text):
+        raise ValueError(f"a template's text is still in it: {text.splitlines()[0][:60]!r}")
+
+
+def _refuse_holes(document: Any) -> None:
+    """Refuse a JSON document in which nobody has filled in what a skeleton left open."""
+    left = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            _refuse_hole(value.strip())
+        elif isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
 
 
 def _parse(content: bytes) -> Any:

@@ -6,23 +6,25 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
+from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import Failure, Pipeline, find_pipeline
 from phase_gate.pipeline.order import budget, rules_of
 from phase_gate.pipeline.verdict import Plan, failure_events
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
+from phase_gate.values import replace
 from phase_gate.workflow.model import Workflow
 
 
-def begin_cycle(task: Task, workflow: Workflow) -> State:
-    """Enter the first phase of a new cycle, with the constitution on record. Returns the state after it."""
+def begin_cycle(task: Task, workflow: Workflow) -> Task:
+    """Enter the first phase of a new cycle, with the constitution on record. Returns the task after it."""
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
         enter_first(task, workflow, change)
-    return change.state
+        return task.after(change)
 
 
 def restart_cycle(task: Task, person: Person) -> State:
@@ -41,6 +43,32 @@ def restart_cycle(task: Task, person: Person) -> State:
         # After the cycle began, which forgets what was decided in the one before.
         change.record(said)
     return change.state
+
+
+def resume_with_guidance(task: Task, person: Person) -> Task:
+    """Enter the failed phase anew where the pipeline is stuck, as a person says. Returns the task after it."""
+    with task.transaction() as change:
+        task.store.refuse_while_running(change.opened.state)
+        if not change.state.is_stuck:
+            raise NotAllowedError("the pipeline is not stuck: it goes on without guidance", "phase-gate status")
+        person.require(change.opened.state, "guidance")
+        refuse_excuse(person.reason)
+        stuck, workflow = task.after(change), task.after(change).rules
+        failed = workflow.phase(pipeline_of(change.state).failed_phase)
+        assert failed is not None, "a gate of the pipeline failed"
+        said = override("guidance", change.state, person, at=change.at)
+        (entered,) = entry_events(
+            change.state,
+            Entry(failed, How.GUIDED),
+            workflow,
+            run=None,
+            allow_non_interactive=task.project.configuration.allow_non_interactive,
+            remembered=remember(stuck, workflow, failed),
+        )
+        words = f"{person.by}: {' '.join(person.reason.split())}"
+        data = {**entered.data, PIPELINE: {**entered.data[PIPELINE], "guidance": words}}
+        change.record(said, replace(entered, data=data))
+        return task.after(change)
 
 
 def start_recovery(task: Task, *, reason: str, by: str) -> State:

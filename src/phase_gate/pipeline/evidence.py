@@ -17,6 +17,7 @@ from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.recovery import measure_drift, measure_recovery
 from phase_gate.pipeline.seen import SeenProject, fault_of, fingerprint, hard
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED
+from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import DRIFT, Phase, Workflow, requires_of, settle
 
@@ -48,6 +49,35 @@ def measure(project: SeenProject, pipeline: Pipeline, workflow: Workflow, phase:
 
 def with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
     """Return what was measured with what the phase's checks came to. One without a result has not passed."""
+    failed, missing = _results(measured, checks)
+    findings = [hard("checks-passed", name, "it failed") for name in failed]
+    findings += [hard("checks-passed", name, _no_result(name)) for name in missing]
+    return replace(
+        measured,
+        metrics={**measured.metrics, "checks_failed": len(failed), "checks_missing": len(missing)},
+        findings=(*measured.findings, *findings),
+    )
+
+
+def with_fix(measured: Measured, checks: Iterable[str], *, run: str) -> Measured:
+    """Return what was measured in a recovery with whether what failed is mended.
+
+    :param checks: those of the failed phase.
+    :param run: what to type where the failed phase wants tests that pass, and none has run on these files; else empty.
+    """
+    failed, missing = _results(measured, checks)
+    findings = [hard("fix-checked", name, "it still fails") for name in failed]
+    findings += [hard("fix-checked", name, _no_result(name)) for name in missing]
+    untested = [hard("fix-tested", "", f"no green run of these files yet: {run}")] if run else []
+    return replace(
+        measured,
+        metrics={**measured.metrics, "fix_checked": not findings, "fix_tested": not untested},
+        findings=(*measured.findings, *findings, *untested),
+    )
+
+
+def _results(measured: Measured, checks: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the checks that failed, and those without a result."""
     failed, missing = [], []
     for name in checks:
         result = measured.metrics.get(f"{name}_ok")
@@ -55,18 +85,11 @@ def with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
             failed.append(name)
         elif result is not True:
             missing.append(name)
-    findings = [hard("checks-passed", name, "it failed") for name in failed]
-    findings += [
-        hard("checks-passed", name, f"no result: evidence.commands.{name} gave none, or is not set") for name in missing
-    ]
-    return Measured(
-        metrics={**measured.metrics, "checks_failed": len(failed), "checks_missing": len(missing)},
-        findings=(*measured.findings, *findings),
-        notes=measured.notes,
-        tables=measured.tables,
-        warnings=measured.warnings,
-        remembered=measured.remembered,
-    )
+    return failed, missing
+
+
+def _no_result(name: str) -> str:
+    return f"no result: evidence.commands.{name} gave none, or is not set"
 
 
 def _constitution(project: SeenProject, pipeline: Pipeline) -> Measured:

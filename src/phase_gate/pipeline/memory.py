@@ -11,14 +11,17 @@ from phase_gate.gate.measured import LOOKED_AT, Measured, Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.pipeline.artifacts import digest_file, digest_of, look_at
 from phase_gate.pipeline.documents import RootCause
-from phase_gate.pipeline.evidence import with_checks
+from phase_gate.pipeline.evidence import with_checks, with_fix
 from phase_gate.pipeline.model import PipelineFiles, find_pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import PipelineProvider, PipelineView, commit_of
+from phase_gate.pipeline.recovery import record_name
+from phase_gate.pipeline.show import missing_commands
 from phase_gate.values import replace
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import ROOT_CAUSE, PipelineRules, requires_of
 from phase_gate.workflow.model_json import workflow_to_json
+from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -39,19 +42,46 @@ class PipelineEvidence(PartEvidence):
             pipeline=pipeline,
             load=task.store.objects.load,
             name_rules=lambda: rules_now(task.project, task.state, workflow),
+            name_commands=lambda: commands_of(task.project, workflow),
             tree_files=lambda: task.project.take_tree(new_data=False).files,
         )
         return {PIPELINE: PipelineProvider(view)}
 
-    def conclude(self, measured: Measured, phase: Phase) -> Measured:
-        """Return what was measured, with the checks of the phase."""
+    def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
+        """Return a recovery with the checks of the phase that it leads back to: what failed there has to pass here."""
+        failed = failed_phase(task, workflow, phase)
+        if failed is None:
+            return phase
+        return replace(phase, requires=replace(requires_of(phase), checks=requires_of(failed).checks))
+
+    def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
+        """Return what was measured, with the checks of the phase, and what its pipeline has no command for."""
         checks = requires_of(phase).checks
-        return with_checks(measured, checks) if checks else measured
+        if phase.recovers:
+            failed = failed_phase(task, workflow, phase)
+            is_tested = failed is None or failed.tests == "none" or task.state.trees.green == task.tree.digest
+            run = "" if is_tested else run_command(phase.name, task.project.task)
+            measured = with_fix(measured, checks, run=run)
+        elif checks:
+            measured = with_checks(measured, checks)
+        missing = missing_commands(workflow, {each.name for each in task.project.configuration.commands})
+        return replace(measured, warnings=(*measured.warnings, missing)) if missing else measured
 
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
     ) -> Remembered:
         return remember_pipeline(task.project, found, workflow, phase, task.store, begins_cycle=begins_cycle)
+
+
+def failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
+    """Return the phase that a recovery leads back to, if it is the failed one; None where no record says so."""
+    pipeline = find_pipeline(task.state)
+    if pipeline is None or not phase.recovers:
+        return None
+    record = look_at(task.project.root, rules_of(workflow).artifacts[record_name(workflow, phase)]).document
+    if not isinstance(record, RootCause) or record.rewind_to not in ("", pipeline.failed_phase):
+        return None
+    return workflow.phase(pipeline.failed_phase)
 
 
 def look_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
@@ -64,18 +94,18 @@ def _without_checks(phase: Phase) -> object:
 
 
 def rules_now(project: Project, state: State, began_with: Workflow) -> Mapping[str, str]:
-    """Return the rules as they stand in files now, each under its name, the commands of checks included."""
+    """Return the rules as they stand in files now, each under its name."""
     # Whoever began the cycle with another workflow than the file's named it in the call: there is nothing to compare.
     now = project.workflow()
-    return _named(project, now if now.name == state.workflow else began_with)
+    return name_rules(now if now.name == state.workflow else began_with)
 
 
-def _named(project: Project, workflow: Workflow) -> dict[str, str]:
+def commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
+    """Return the commands of the workflow's checks, by the names of their rules."""
     checks = {name for phase in workflow.phases for name in requires_of(phase).checks}
-    commands = {
+    return {
         f"evidence.commands.{each.name}": each.rule for each in project.configuration.commands if each.name in checks
     }
-    return {**name_rules(workflow), **commands}
 
 
 def remember_pipeline(
@@ -88,9 +118,10 @@ def remember_pipeline(
         artifacts={name: digest_of(root, artifact) for name, artifact in rules.artifacts.items()},
         commit=commit_of(str(root)),
         root_cause=_root_cause(project, rules) if phase.recovers else {},
+        commands=commands_of(project, workflow),
     )
     if begins_cycle:
-        document = {"workflow": workflow_to_json(workflow), "names": _named(project, workflow)}
+        document = {"workflow": workflow_to_json(workflow), "names": name_rules(workflow)}
         files = replace(
             files,
             constitution={path: digest_file(root / path) for path in rules.constitution},

@@ -85,12 +85,16 @@ class Pipeline(Value):
     constitution: Mapping[str, str] = field(default_factory=dict)
     #: Object with the rules that the cycle began with.
     rules: str = ""
+    #: Commands of checks that were added since, by the names of their rules: from then on they are rules, too.
+    commands: Mapping[str, str] = field(default_factory=dict)
     attempts: Mapping[str, int] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     #: Contents of artifacts that belong to earlier attempts, by artifact.
     old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: What artifacts were when the recovery began: what is made in it belongs to the attempt that follows.
     at_failure: Mapping[str, str] = field(default_factory=dict)
+    #: What artifacts were when the phase was left that asked for them.
+    made: Mapping[str, str] = field(default_factory=dict)
     #: Those of the present phase.
     votes: tuple[Vote, ...] = ()
     #: What the reviewers agreed on, by artifact.
@@ -103,6 +107,8 @@ class Pipeline(Value):
     recoveries: int = 0
     #: Rewinds that were taken, each with the failure that it was for.
     rewinds: tuple[str, ...] = ()
+    #: What a person said where the pipeline was stuck, and who; empty once the phase has exited.
+    guidance: str = ""
     #: Where the phase leads that has exited.
     leads_to: str = ""
 
@@ -128,6 +134,8 @@ class PipelineFiles(Value):
     commit: str = ""
     #: Object with the rules, where a cycle begins.
     rules: str = ""
+    #: The commands of checks, by the names of their rules.
+    commands: Mapping[str, str] = field(default_factory=dict)
     #: What the root-cause record says.
     root_cause: Mapping[str, str] = field(default_factory=dict)
 
@@ -176,7 +184,10 @@ def _entered(pipeline: Pipeline, event: Event) -> Pipeline:
         at_failure=data.get("at_failure", pipeline.at_failure),
         base=data.get("base", pipeline.base),
         leads_to="",
-        failed_phase="" if how == "recovered" else pipeline.failed_phase,
+        made={**pipeline.made, **data.get("made", {})},
+        commands={**pipeline.commands, **data.get("commands", {})},
+        failed_phase="" if how in ("recovered", "guided") else pipeline.failed_phase,
+        guidance=data.get("guidance", pipeline.guidance),
     )
 
 
@@ -185,6 +196,7 @@ def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
     return replace(
         pipeline,
         leads_to=event.data["next"],
+        guidance="",
         approved={**pipeline.approved, **event.data.get("approved", {})},
         rewinds=pipeline.rewinds if rewind is None else (*pipeline.rewinds, rewind),
     )
@@ -221,7 +233,12 @@ def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
         failures=(*pipeline.failures, failure),
         failed_phase=event.data["failed_phase"],
         recoveries=pipeline.recoveries + bool(event.data["uses_recovery"]),
+        at_failure=event.data.get("at_failure", pipeline.at_failure),
     )
+
+
+def _commands_added(pipeline: Pipeline, event: Event) -> Pipeline:
+    return replace(pipeline, commands={**pipeline.commands, **event.data["commands"]})
 
 
 def _constitution_accepted(pipeline: Pipeline, event: Event) -> Pipeline:
@@ -235,5 +252,6 @@ _CHANGES: Mapping[str, Callable[[Pipeline, Event], Pipeline]] = {
     "request-made": _request_made,
     "request-decided": _request_decided,
     "gate-failed": _gate_failed,
+    "commands-added": _commands_added,
     "constitution-accepted": _constitution_accepted,
 }

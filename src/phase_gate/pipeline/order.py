@@ -5,13 +5,13 @@ Pure. Declared transitions only: `next`, a request's route, a failure, and the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.pipeline.model import Pipeline, PipelineFiles, Request
 from phase_gate.values import Value
-from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
+from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
 
 
 class Way(Value):
@@ -81,6 +81,7 @@ def entry_data(
 ) -> dict[str, Any]:
     """Return what the event says with which a phase is entered, to the pipeline and about the freeze.
 
+    :param pipeline: where a cycle begins, that of the cycle before.
     :param current: the phase that the task comes from.
     :param now: how the artifacts are, and what git has checked out.
     """
@@ -90,25 +91,46 @@ def entry_data(
     old = {name: [artifacts.get(name, "")] for name in each_time}
     data: dict[str, Any] = {}
     unfreezes = False
-    if how in ("begin", "new-cycle"):
+    begins = how in ("begin", "new-cycle", "restart")
+    if begins:
         old = {name: [digest] for name, digest in artifacts.items()}
+        old |= {name: list(past) for name, past in _used_before(pipeline, how, described).items()}
     elif how == "failure":
         old |= {name: [artifacts.get(name, "")] for name in requires_of(phase).artifacts}
         if current is None or not current.recovers:
             data["at_failure"] = dict(artifacts)
-    elif how in ("recovered", "request", "rewind"):
+    elif how in ("recovered", "guided", "request", "rewind"):
         anew = artifacts_from(workflow, phase.name)
-        stood = pipeline.at_failure if how == "recovered" else artifacts
+        stood = pipeline.at_failure if how in ("recovered", "guided") else artifacts
         old = {name: [*old.get(name, ()), stood.get(name, "")] for name in anew}
         data["anew"] = list(anew)
         unfreezes = not _comes_after_red(workflow, phase)
-    elif current is not None and requires_of(current).consensus is not None:
-        data["base"] = now.commit
+    elif current is not None:
+        data["made"] = {name: artifacts.get(name, "") for name in requires_of(current).artifacts}
+        if requires_of(current).consensus is not None:
+            data["base"] = now.commit
+    data["commands"] = new_commands(Pipeline() if begins else pipeline, now)
     data["old"] = {
         name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
     }
     said = {PIPELINE: {name: value for name, value in data.items() if value or name == "base"}}
     return {**said, "unfreezes": True} if unfreezes else said
+
+
+def new_commands(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
+    """Return the commands of checks that are not rules yet."""
+    return {name: rule for name, rule in now.commands.items() if name not in pipeline.commands}
+
+
+def _used_before(past: Pipeline, how: str, described: Mapping[str, Artifact]) -> dict[str, tuple[str, ...]]:
+    """Return what earlier cycles used of artifacts that may be older than a cycle; a restart makes all of them old."""
+    if how == "restart":
+        return {}
+    return {
+        name: (*past.old.get(name, ()), past.made.get(name, ""))
+        for name, each in described.items()
+        if each.made == "anytime"
+    }
 
 
 def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:

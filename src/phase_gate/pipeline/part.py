@@ -10,7 +10,7 @@ from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import Entry, How
 from phase_gate.gate.parts import PIPELINE, Part
 from phase_gate.gate.state import Event, State
-from phase_gate.pipeline.model import Pipeline, change, files_in
+from phase_gate.pipeline.model import Pipeline, change, files_in, find_pipeline
 from phase_gate.pipeline.order import entry_data, following
 from phase_gate.pipeline.verdict import decided, pipeline_events, with_pipeline
 from phase_gate.workflow.model import Phase, Workflow
@@ -51,7 +51,9 @@ class PipelinePart(Part):
         self, value: Pipeline | None, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
     ) -> dict[str, Any]:
         current = workflow.phase(state.phase or "")
-        return entry_data(value or Pipeline(), workflow, current, entry.phase, entry.how, files_in(remembered))
+        how = "restart" if state.is_stuck and entry.begins_cycle else entry.how
+        past = value or find_pipeline(state) or Pipeline()
+        return entry_data(past, workflow, current, entry.phase, how, files_in(remembered))
 
     def with_consequences(
         self, value: Pipeline, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase

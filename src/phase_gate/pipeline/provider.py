@@ -36,6 +36,8 @@ class PipelineView(Value):
     load: Callable[[str], Any]
     #: Returns the rules that hold now, each under its name.
     name_rules: Callable[[], Mapping[str, str]]
+    #: Returns the commands of checks, by the names of their rules.
+    name_commands: Callable[[], Mapping[str, str]]
     #: Returns the files of the tree, with ids of their contents.
     tree_files: Callable[[], Mapping[str, str]]
 
@@ -101,11 +103,14 @@ def _changed_rules(view: PipelineView) -> tuple[tuple[str, ...], str]:
     """Return the names of the rules that have changed, and why the present ones can't be read."""
     then: Mapping[str, str] = view.load(view.pipeline.rules)["names"]
     try:
-        now = view.name_rules()
+        now, commands = view.name_rules(), view.name_commands()
     except (ConfigurationError, WorkflowError, ConditionError) as error:
         # The pipeline goes by the rules that it began with: everything else can still be looked at.
         return (), f"can't be read: {error.problem}; {error.remedy}"
-    return tuple(sorted(name for name in {*then, *now} if then.get(name) != now.get(name))), ""
+    changed = {name for name in {*then, *now} if then.get(name) != now.get(name)}
+    # One that was missing may be added; once a phase was entered or judged with it, it stays.
+    changed |= {name for name, rule in view.pipeline.commands.items() if commands.get(name) != rule}
+    return tuple(sorted(changed)), ""
 
 
 # --- what git shows since the plan was approved: configuration files that changed, and how many lines did

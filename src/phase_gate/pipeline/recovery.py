@@ -115,7 +115,8 @@ def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
     # Guards have names that one can ask about; a clause without one stands as it is.
     guards = [name for name in last.unmet if name in workflow.guards] or list(last.unmet)
     yield f"Decide how the gate of {failed} can open: {', '.join(guards) or last.reason}"
-    yield 'Then begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
+    yield f'Say how to go on in {failed}: phase-gate pipeline recover resume --reason "..." --by NAME'
+    yield 'Or begin anew, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 
 def stuck_to_json(report: PipelineStuck) -> dict[str, Any]:

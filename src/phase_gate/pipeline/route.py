@@ -36,7 +36,7 @@ class Turn(Value):
 
     source: str
     target: str
-    #: failure, recovered, request or rewind.
+    #: failure, recovered, guided, request or rewind.
     how: str
 
 
@@ -128,6 +128,7 @@ _WORDS: Mapping[Mark, str] = {
 _TURNS: Mapping[str, str] = {
     "failure": "the gate failed",
     "recovered": "recovered",
+    "guided": "a person said how to go on",
     "request": "a change request",
     "rewind": "rewound",
 }

@@ -2,56 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from phase_gate.gate.runs import count
 from phase_gate.pipeline.consensus import WEIGHTS
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
+from phase_gate.pipeline.skeletons import vote_file, words_of_artifact
 from phase_gate.pipeline.votes import VoteStanding
 from phase_gate.values import as_dict
 from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, requires_of, settle
-from phase_gate.workflow.names import look_command
+from phase_gate.workflow.names import look_command, run_command
 
 Rows = list[tuple[str, str]]
 
 
-def needs_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> Rows:
-    """Return what the phase requires, each with where it lives."""
+def needs_of(
+    workflow: Workflow,
+    phase: Phase,
+    pipeline: Pipeline,
+    *,
+    task: str = "default",
+    commands: Collection[str] | None = None,
+) -> Rows:
+    """Return the files and facts that the phase requires, each with where it lives.
+
+    :param commands: the checks that the project has a command for; where left out, that is not looked at.
+    """
     rules = rules_of(workflow)
     requires = requires_of(phase)
-    rows: Rows = [("artifact", _artifact(rules.artifacts[name])) for name in requires.artifacts]
-    rows += [("check", f"{name} (evidence.commands.{name} in phase-gate.yaml)") for name in requires.checks]
+    rows: Rows = [("guidance", pipeline.guidance)] if pipeline.guidance else []
+    rows += [("artifact", _artifact(rules.artifacts[name])) for name in requires.artifacts]
+    if phase.tests != "none":
+        wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"
+        rows.append(("tests", f"{wanted}: {run_command(phase.name, task)}"))
+    rows += [("check", _check(name, is_set=commands is None or name in commands)) for name in requires.checks]
     if requires.consensus is not None:
         threshold, voters = settle(requires.consensus.threshold, workflow), settle(requires.consensus.voters, workflow)
         rows.append(
             (
                 "consensus",
                 f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
-                "each votes with phase-gate pipeline vote vote.yaml",
+                f"each votes with {_vote_command(vote_file(workflow, requires.consensus), task)}",
             )
         )
     rows += [("unchanged", f"{name}, as it was agreed on") for name in requires.approved]
+    if "code-as-tested" in phase.gate_1.guards:
+        rows.append(("tested", "the files as the last green run of the whole suite left them"))
     if DRIFT in phase.raises:
-        rows.append(("drift", "changes that the plan did not speak of make change requests"))
+        rows.append(("git", "commits to compare with: what the plan did not speak of makes a change request"))
     pending = len(pipeline.pending)
     if pending:
         rows.append(
             ("requests", f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list")
         )
-    return rows
+    elif "no-pending-request" in phase.gate_1.guards:
+        rows.append(("requests", "none may wait for a decision"))
+    missing = "" if commands is None else missing_commands(workflow, commands)
+    return [*rows, ("warning", missing)] if missing else rows
+
+
+def missing_commands(workflow: Workflow, commands: Collection[str]) -> str:
+    """Say which checks of the pipeline have no command; nothing if each has one."""
+    wanted: dict[str, str] = {}
+    for phase in workflow.phases:
+        for name in requires_of(phase).checks:
+            if name not in commands:
+                wanted.setdefault(name, phase.name)
+    if not wanted:
+        return ""
+    named = ", ".join(f"{name} (for {phase})" for name, phase in wanted.items())
+    example = next(iter(wanted))
+    verb = "has" if len(wanted) == 1 else "have"
+    return f"{named} {verb} no command: add it to phase-gate.yaml, evidence: {{commands: {{{example}: {{run: ...}}}}}}"
+
+
+def _check(name: str, *, is_set: bool) -> str:
+    place = f"evidence.commands.{name} in phase-gate.yaml"
+    return f"{name} ({place})" if is_set else f"{name}: no command yet, add {place}"
+
+
+def _vote_command(file: str, task: str) -> str:
+    return f"phase-gate pipeline vote {file}" + ("" if task == "default" else f" --task {task}")
 
 
 def _artifact(artifact: Artifact) -> str:
     if artifact.schema == SNAPSHOT:
         return f"{artifact.name}: phase-gate pipeline snapshot makes it ({artifact.path})"
-    wants = []
-    if artifact.schema:
-        wants.append(f"JSON, schema {artifact.schema}")
-    elif artifact.min_words > 1:
-        wants.append(f"{artifact.min_words} different words")
-    if artifact.pattern:
-        wants.append(f"says {artifact.pattern}")
+    wants = words_of_artifact(artifact)
     return f"{artifact.name}: {artifact.path}" + (f" ({'; '.join(wants)})" if wants else "")
 
 
@@ -71,10 +110,21 @@ def vote_rows(votes: VoteStanding) -> list[str]:
     if votes.is_reached:
         step = look_command(votes.task)
     elif votes.misses_voters:
-        step = "phase-gate pipeline vote vote.yaml, for the next reviewer"
+        step = f"{_vote_command(votes.file, votes.task)}, for the next reviewer"
     else:
         step = f"change {names}, and let all reviewers vote again; or another reviewer votes"
     return [*rows, f"  next: {step}"]
+
+
+def pipeline_to_json(pipeline: Pipeline) -> dict[str, Any]:
+    """Return where the pipeline stands, in the names of the source document."""
+    return {
+        "pendingChangeRequests": [
+            {"cr_id": each.id, "change_type": each.type, "target_phase": each.target, "status": each.status}
+            for each in pipeline.pending
+        ],
+        "failedPhase": pipeline.failed_phase or None,
+    }
 
 
 def votes_to_json(votes: VoteStanding) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
 from phase_gate.gate.ways import way_to, way_to_begin
 from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, files_in
-from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, rewind_key, rules_of
+from phase_gate.pipeline.order import Way, budget, entry_data, following, main_line, new_commands, rewind_key, rules_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command
@@ -171,6 +171,12 @@ def pipeline_events(
     """
     plan = decide(evaluation, pipeline, workflow, phase)
     events = [made(request, at=at) for request in plan.requests]
+    wanted = requires_of(phase)
+    now = files_in(look(phase)) if wanted.checks or (plan.way and wanted.consensus) else PipelineFiles()
+    # A command that was judged stays, so that a weaker one does not take its place.
+    added = new_commands(pipeline, now) if wanted.checks else {}
+    if added:
+        events.append(Event(kind="commands-added", data={"commands": added}, at=at))
     if plan.failure is not None:
         entered = workflow.phase(phase.on_failure)
         assert entered is not None, "the file was checked"
@@ -180,10 +186,8 @@ def pipeline_events(
     said: dict[str, Any] = {"next": plan.way.phase}
     if phase.recovers and plan.way.phase != pipeline.failed_phase:
         said["rewind"] = rewind_key(pipeline, plan.way.phase)
-    consensus = requires_of(phase).consensus
-    if consensus is not None:
-        now = files_in(look(phase)).artifacts
-        on = {name: now.get(name, "") for name in consensus.on}
+    if wanted.consensus is not None:
+        on = {name: now.artifacts.get(name, "") for name in wanted.consensus.on}
         if any(dict(vote.on) == on for vote in pipeline.votes):
             said["approved"] = on
     return events, said
@@ -222,6 +226,9 @@ def failure_events(
     }
     events = [Event(kind="gate-failed", data=data, at=at)]
     if plan.stuck:
+        if not phase.recovers:
+            # What a person guides may be written before they say so.
+            data["at_failure"] = dict(files.artifacts)
         return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
     entered = workflow.phase(phase.on_failure)
     assert entered is not None, "the file was checked"

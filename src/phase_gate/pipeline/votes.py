@@ -16,6 +16,7 @@ from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.pipeline.seen import fault_of, fingerprint
+from phase_gate.pipeline.skeletons import vote_file
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.yaml import read_document
 from phase_gate.task import Task
@@ -70,6 +71,8 @@ class VoteStanding(Value):
     phase: str
     #: Digests of what is voted on, by artifact.
     on: Mapping[str, str]
+    #: Where a vote may lie.
+    file: str
     tally: Tally
     threshold: float
     required_voters: int
@@ -177,6 +180,7 @@ def _standing(state: State, workflow: Workflow, phase: Phase, consensus: Consens
         task=state.task,
         phase=phase.name,
         on=on,
+        file=vote_file(workflow, consensus),
         tally=count_votes(pipeline.votes, phase=phase.name, attempt=pipeline.attempts.get(phase.name, 0), on=on),
         threshold=settle(consensus.threshold, workflow),
         required_voters=int(settle(consensus.voters, workflow)),

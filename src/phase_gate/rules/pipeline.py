@@ -102,11 +102,12 @@ def read_artifact_changes(section: Fields) -> dict[str, dict[str, Any]]:
         given: dict[str, Any] = {}
         if "path" in fields:
             given["path"] = _read_path(fields)
-        if "pattern" in fields:
-            given["pattern"] = _read_pattern(fields)
+        if "pattern" in fields or "line" in fields:
+            # One takes the place of the other.
+            given |= {"pattern": _read_pattern(fields), "line": _read_line(fields)}
         if "min_words" in fields:
             given["min_words"] = fields.integer("min_words", minimum=1)
-        for key in ("path", "pattern", "min_words"):
+        for key in ("path", "pattern", "line", "min_words"):
             fields.node_of(key)
         fields.finish()
         changes[name] = given
@@ -122,6 +123,7 @@ def _read_artifact(section: Fields, name: str) -> Artifact:
         path=_read_path(fields),
         schema=fields.text("schema", ""),
         pattern=_read_pattern(fields),
+        line=_read_line(fields),
         min_words=fields.integer("min_words", 1, minimum=1),
         made=fields.choice("made", _MADE, "attempt"),
     )
@@ -148,6 +150,10 @@ def _read_pattern(fields: Fields) -> str:
         fields.report("pattern", f"{fields.dotted('pattern')}: {error}", "write a simple expression, in single quotes")
         return ""
     return pattern
+
+
+def _read_line(fields: Fields) -> str:
+    return " ".join(fields.text("line", "").split())
 
 
 def _read_drift(fields: Fields | None, parameters: Mapping[str, MetricValue]) -> Drift | None:

@@ -163,6 +163,8 @@ def _implied(phase: Phase, rules: PipelineRules) -> Iterable[str]:
         yield "as-approved"
     if phase.recovers:
         yield "root-cause-known"
+        yield "fix-checked"
+        yield "fix-tested"
     if DRIFT in phase.raises:
         yield "drift-known"
     if rules.routes:

@@ -24,7 +24,7 @@ _NO_WAY = "let the clauses allow each other: no values fulfil all of them"
 _ADD = "add what it speaks of, or leave the name out"
 
 _CONSENSUS = frozenset({"consensus_score", "consensus_voters", "consensus_reached"})
-_RECOVERY = frozenset({"root_cause_known", "recovery_target"})
+_RECOVERY = frozenset({"root_cause_known", "recovery_target", "fix_checked", "fix_tested"})
 _CHECKS = frozenset({"checks_failed", "checks_missing"})
 _DRIFT = frozenset({"drift_found", "lines_changed"})
 _REQUESTS = frozenset({"requests_pending", "blocking_issues"})

@@ -8,20 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 from phase_gate.values import as_dict
-from phase_gate.workflow.model import Limits, Phase, Workflow
+from phase_gate.workflow.model import Limits, Phase, Workflow, requires_of
 
 
 def decisive_rules(workflow: Workflow) -> dict[str, Any]:
     """Return everything that decides, as a document."""
     usual = as_dict(Limits())
     named = {name for phase in workflow.phases for name in phase.gate_1.guards}
+    # A required check decides by its command, which is compared for itself: that it has one now changes no rule.
+    checked = {f"{name}_ok" for phase in workflow.phases for name in requires_of(phase).checks}
     return {
         "workflow": workflow.name,
         "start": workflow.start,
         "rewind_by_option": workflow.rewind_by_option,
         "parameters": dict(workflow.parameters),
         "facts": dict(workflow.facts),
-        "metrics": dict(workflow.metrics),
+        "metrics": {name: kind for name, kind in workflow.metrics.items() if name not in checked},
         # Only those in use: a guard that a newer version ships besides changes no rule.
         "guards": {name: guard.condition.text for name, guard in workflow.guards.items() if name in named},
         "phases": [

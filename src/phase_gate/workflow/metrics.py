@@ -139,6 +139,12 @@ METRICS: tuple[Metric, ...] = (
     Metric("lines_changed", "int", "Lines added and removed since the plan was approved"),
     Metric("recoveries", "int", "Recoveries that this pipeline has used up"),
     Metric("attempt", "int", "How often this phase was entered in this pipeline, or this task of a list was tried"),
+    Metric(
+        "fix_checked", "bool", "The checks of the phase that the recovery leads back to pass, if that is the failed one"
+    ),
+    Metric(
+        "fix_tested", "bool", "The suite is green on these files, where the recovery leads back to a phase of tests"
+    ),
     Metric("root_cause_known", "bool", "The root-cause record is valid, and where it leads to is allowed"),
     Metric("recovery_target", "text", "The phase that follows the recovery"),
 )
@@ -185,6 +191,8 @@ PIPELINE_METRICS = frozenset(
         "lines_changed",
         "recoveries",
         "attempt",
+        "fix_checked",
+        "fix_tested",
         "root_cause_known",
         "recovery_target",
     }

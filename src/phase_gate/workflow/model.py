@@ -101,8 +101,9 @@ class Workflow(Value):
 # --- what a phase of a pipeline requires beside its condition: artifacts, checks, consensus.
 
 
-#: When an artifact has to be new: since the attempt that its phases belong to began, or in every phase that asks.
-Made = Literal["attempt", "phase"]
+#: When an artifact has to be new: since the attempt that its phases belong to began, in every phase that asks, or since
+#: an earlier attempt only, so that one from before the pipeline counts in the first.
+Made = Literal["attempt", "phase", "anytime"]
 
 #: Kinds of change that a request may be about, in the order of the routing map.
 CHANGE_TYPES = ("scope", "architecture", "dependency", "config", "requirement")
@@ -127,6 +128,8 @@ class Artifact(Value):
     schema: str = ""
     #: A regular expression that has to be found in it.
     pattern: str = ""
+    #: A line that has to stand in it, whatever its case and markup.
+    line: str = ""
     min_words: int = 1
     made: Made = "attempt"
 

@@ -1,0 +1,184 @@
+"""The ways on through a pipeline for an honest user: what each message names is enough to go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.conformance.pipelines import CONFIGURATION, PATHS, Pipe
+from tests.support import Sample
+
+ONLY_BUILD = "workflow: pipeline\nevidence: {commands: {build: {run: test ! -e broken-build}}}\n"
+OVERRIDES = "overrides: {allow_non_interactive: true}\n"
+
+
+@pytest.fixture
+def pipe(sample: Sample) -> Pipe:
+    return Pipe(sample)
+
+
+def start(pipe: Pipe, configuration: str = CONFIGURATION, files: Mapping[str, str] | None = None) -> Any:
+    pipe.sample.write({"phase-gate.yaml": configuration, "CONSTITUTION.md": "Members stay anonymous.\n"})
+    pipe.sample.write(files or {})
+    return pipe.gate("advance")
+
+
+def unmet(verdict: Any) -> list[str]:
+    return [guard["name"] for guard in verdict["gate_1"]["guards"] if not guard["met"]]
+
+
+# --- commands of checks
+
+
+def test_a_command_that_was_missing_may_be_added_and_then_stays(pipe: Pipe) -> None:
+    pipe.begin(ONLY_BUILD)
+    added = "    lint: {run: test ! -e broken-lint}\n"
+    build = "workflow: pipeline\nevidence:\n  commands:\n    build: {run: test ! -e broken-build}\n"
+    pipe.sample.write({"phase-gate.yaml": build + added})
+    pipe.make("intake-brief")
+    assert pipe.look()["gate_1"]["satisfied"], "nothing was there that could have changed"
+    pipe.do()
+    pipe.sample.write({"phase-gate.yaml": build + added.replace("test ! -e broken-lint", "true")})
+    assert unmet(pipe.look())[0] == "rules-kept", "from then on it is a rule like others"
+    pipe.sample.write({"phase-gate.yaml": build})
+    assert unmet(pipe.look())[0] == "rules-kept"
+    pipe.sample.write({"phase-gate.yaml": build + added})
+    assert "rules-kept" not in unmet(pipe.look())
+
+
+def test_a_command_that_was_added_is_held_to_once_it_was_judged(pipe: Pipe) -> None:
+    pipe.begin(ONLY_BUILD.replace("build: {run: test ! -e broken-build}", ""))
+    while pipe.phase != "IMPLEMENTATION":
+        pipe.do()
+    pipe.prepare()
+    assert unmet(pipe.look()) == ["checks-passed"]
+    pipe.sample.write({"phase-gate.yaml": ONLY_BUILD, "broken-build": ""})
+    pipe.make("repository-snapshot")
+    assert unmet(pipe.look()) == ["checks-passed"], "it failed"
+    pipe.sample.write({"phase-gate.yaml": ONLY_BUILD.replace("test ! -e broken-build", "true")})
+    pipe.make("repository-snapshot")
+    assert unmet(pipe.look()) == ["rules-kept"], "a weaker one does not take its place"
+
+
+# --- what lay there before
+
+
+def test_a_brief_that_lay_there_before_the_first_attempt_counts(pipe: Pipe) -> None:
+    pipe.make("intake-brief")
+    pipe.make("master-plan")
+    pipe.begin()
+    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.signal()["can_exit"]
+    pipe.enter()
+    pipe.agree()
+    assert pipe.look()["gate_1"]["satisfied"], "the reviewers have agreed on this very text"
+
+
+def test_the_brief_of_a_cycle_that_is_done_does_not_count_in_the_next_one(pipe: Pipe) -> None:
+    pipe.begin(CONFIGURATION + "parameters: {max_recoveries: 0}\n" + OVERRIDES)
+    pipe.make("intake-brief")
+    pipe.signal()
+    pipe.enter()
+    pipe.fail()
+    assert pipe.gate("pipeline", "recover", "restart", "--reason", "another customer", "--by", "ann").code == 0
+    assert unmet(pipe.look()) == ["artifacts-made"]
+
+
+# --- what a phase asks for
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (
+            "REVIEW",
+            'review-decision: docs/pipeline/review-decision.md (10 different words; a line "Decision: approved")',
+        ),
+        ("AUDIT", "audit-report: docs/pipeline/audit.json (JSON with a summary and findings)"),
+        ("PRODUCTION_GATE", '(10 different words; a line "Verdict: PASS")'),
+    ],
+)
+def test_a_phase_asks_in_words(pipe: Pipe, phase: str, words: str) -> None:
+    pipe.at(phase)
+    ran = pipe.gate("advance", "--template")
+    assert words in ran.out
+    assert "(?" not in ran.out
+
+
+def test_a_line_that_is_missing_is_told_in_words(pipe: Pipe) -> None:
+    pipe.at("REVIEW")
+    pipe.prepare()
+    text = (pipe.sample.root / PATHS["review-decision"]).read_text()
+    pipe.sample.write({PATHS["review-decision"]: text.replace("Decision: approved", "Decision: not approved")})
+    (finding,) = [row for row in pipe.look()["findings"] if row["slug"] == "artifacts-made"]
+    assert finding["detail"].endswith('it has no line "Decision: approved"')
+    pipe.sample.write({PATHS["review-decision"]: text.replace("Decision: approved", "**Decision:  Approved.**")})
+    assert pipe.look()["gate_1"]["satisfied"]
+
+
+def test_a_pattern_of_the_project_is_named_by_its_place(pipe: Pipe) -> None:
+    own = "artifacts: {intake-brief: {pattern: '(?m)^Asked by: \\w+'}}\n"
+    ran = start(pipe, CONFIGURATION + own, {PATHS["intake-brief"]: "Somebody asked.\n"})
+    assert "(20 different words; text that fits artifacts.intake-brief.pattern)" in ran.out
+    assert "(?m)" not in pipe.gate("advance").out
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("IMPLEMENTATION", ("unchanged     master-plan", "requests      none may wait for a decision")),
+        ("REVIEW", ("tested        the files as the last green run", "git           commits to compare with")),
+        ("QA_VALIDATION", ("tests         the whole suite passes: pytest --phase=qa_validation",)),
+    ],
+)
+def test_a_phase_names_the_facts_that_it_wants(pipe: Pipe, phase: str, words: tuple[str, ...]) -> None:
+    pipe.at(phase)
+    ran = pipe.gate("advance", "--template")
+    assert ran.code == 0
+    for each in words:
+        assert each in ran.out
+
+
+# --- skeletons
+
+
+def test_a_skeleton_is_written_and_counts_for_nothing(pipe: Pipe) -> None:
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
+    ran = pipe.gate("advance", "--template")
+    assert ran.has("INTAKE begins", "written       docs/pipeline/intake-brief.md", "next: fill in")
+    verdict = pipe.look()
+    assert unmet(verdict) == ["artifacts-made"]
+    assert "a template's text is still in it" in str(verdict["findings"])
+    # What somebody wrote is never replaced.
+    pipe.make("intake-brief")
+    text = (pipe.sample.root / PATHS["intake-brief"]).read_text()
+    ran = pipe.gate("advance", "--template")
+    assert ran.has("kept          docs/pipeline/intake-brief.md")
+    assert (pipe.sample.root / PATHS["intake-brief"]).read_text() == text
+    assert pipe.phase == "INTAKE"
+
+
+def test_every_phase_has_skeletons_that_count_for_nothing(pipe: Pipe) -> None:
+    pipe.at("AUDIT")
+    assert pipe.gate("advance", "--template").code == 0
+    assert "a template's text is still in it" in str(pipe.look()["findings"])
+    pipe.fail()
+    assert pipe.gate("advance", "--template").has(
+        "written       docs/pipeline/root-cause.json",
+        "written       docs/pipeline/recovery-plan.md",
+        "written       docs/pipeline/vote.yaml",
+    )
+    record = json.loads((pipe.sample.root / PATHS["root-cause"]).read_text())
+    assert record["failed_phase"] == "AUDIT"
+    assert {"artifacts-made", "root-cause-known"} <= set(unmet(pipe.look()))
+    assert pipe.gate("pipeline", "vote", "docs/pipeline/vote.yaml").code != 0
+
+
+def test_a_template_asks_for_a_pipeline(pipe: Pipe) -> None:
+    pipe.sample.write({"test_a.py": "def test_a():\n    assert False\n"})
+    ran = pipe.gate("advance", "--template")
+    assert ran.code == 13
+    assert "pipeline" in ran.err
