@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phase_gate.claims.blocks import Said, read_blocks
+from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
 from phase_gate.claims.text import read_claim_text, sentences
 
@@ -49,7 +49,7 @@ EXIT_SIGNAL: true
 ALL = {"exit": EXIT, "ralph": RALPH, "doyaken": DOYAKEN, "prp": PRP}
 
 
-def read(*texts: str) -> Said:
+def read(*texts: str) -> StatusBlocks:
     return read_blocks(read_claim_text(texts))
 
 

@@ -63,7 +63,7 @@ class Block(Value):
         return next((self.fields[key] for key in ("EXIT_REASON", "RECOMMENDATION", "REASON") if key in self.fields), "")
 
 
-class Said(Value):
+class StatusBlocks(Value):
     """What all blocks say together."""
 
     #: The last one of each kind.
@@ -109,7 +109,7 @@ _TOLD = 3
 # --- reading
 
 
-def read_blocks(text: ClaimText) -> Said:
+def read_blocks(text: ClaimText) -> StatusBlocks:
     """Return what the blocks of the text say together."""
     last: dict[BlockKind, Block] = {}
     reader = _BlockReader(text)
@@ -258,7 +258,7 @@ def _find_contradictions(block: Block) -> Block:
     return replace(block, contradictions=tuple(against))
 
 
-def _combine(blocks: tuple[Block, ...]) -> Said:
+def _combine(blocks: tuple[Block, ...]) -> StatusBlocks:
     problems = tuple(f"{block.name} (line {block.line}): {text}" for block in blocks for text in block.problems)
     contradictions = [text for block in blocks for text in block.contradictions]
     answers = {block.name: block.says_done for block in blocks if not block.problems}
@@ -272,7 +272,7 @@ def _combine(blocks: tuple[Block, ...]) -> Said:
         explicit = False
     elif done and not problems:
         explicit = True
-    return Said(
+    return StatusBlocks(
         blocks=blocks,
         explicit=explicit,
         claims_done=bool(done),

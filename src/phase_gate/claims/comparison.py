@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from phase_gate.claims.blocks import Said
+from phase_gate.claims.blocks import StatusBlocks
 from phase_gate.claims.confidence import Measures
 from phase_gate.claims.fields import BlockKind
 from phase_gate.workflow.metrics import Metrics
 
 
-def compare(said: Said, metrics: Metrics, measures: Measures) -> list[str]:
+def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[str]:
     """Return where numbers that were claimed are not those that were measured."""
     rows = []
     for name in ("tests_total", "tests_passing", "tests_failing"):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal
 
-from phase_gate.claims.blocks import Said
+from phase_gate.claims.blocks import StatusBlocks
 from phase_gate.values import Value
 from phase_gate.workflow.phrases import Span, compile_phrase
 from phase_gate.workflow.settings import ConfidenceRules
@@ -65,7 +65,7 @@ class Confidence(Value):
         return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * self.measurable / 100)))
 
 
-def score_confidence(said: Said, prose: str, measures: Measures, rules: ConfidenceRules) -> Confidence:
+def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> Confidence:
     """Return the score by the table: 30 block, 20 complete, 15 files, 20 task file, 10 words, 5 tests."""
     filled = [block.name for block in said.blocks if not block.problems]
     word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)

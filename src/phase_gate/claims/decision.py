@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from phase_gate import exit_codes
-from phase_gate.claims.blocks import Said
+from phase_gate.claims.blocks import StatusBlocks
 from phase_gate.claims.comparison import compare
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
@@ -90,7 +90,7 @@ class Decision(Value):
 
     outcome: Outcome
     reason: str
-    said: Said
+    said: StatusBlocks
     indicators: tuple[Indicator, ...]
     threshold: Threshold
     confidence: Confidence
@@ -134,7 +134,7 @@ class Decision(Value):
 
 
 def decide(
-    said: Said, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
+    said: StatusBlocks, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
 ) -> Decision:
     """Return the decision about one claim.
 
@@ -220,7 +220,7 @@ def _count_once(often: int, counted_in: int | None, iteration: int) -> int:
     return max(1, often + (counted_in != iteration))
 
 
-def _count_done(said: Said, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
+def _count_done(said: StatusBlocks, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
     """Return the done signals in a row: "not done" and a measured failure begin them anew."""
     if said.explicit is False or context.failure:
         return 0
@@ -236,7 +236,7 @@ def _repeated(done_in_a_row: int) -> tuple[Indicator, ...]:
     return (Indicator(name="done in a row", kind="signal", present=True, detail=detail),)
 
 
-def _find_vetoes(said: Said, context: ClaimContext) -> list[str]:
+def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
     vetoes = [context.failure] if context.failure else []
     vetoes += said.contradictions
     if said.explicit is False and not said.contradictions:
@@ -257,7 +257,7 @@ def describe_signs(found: int, threshold: Threshold) -> str:
     return f"{count(found, 'indicator')} ({threshold.value} needed)"
 
 
-def _warn(said: Said, found: int, threshold: Threshold, *, enough: bool, agreed: bool) -> list[str]:
+def _warn(said: StatusBlocks, found: int, threshold: Threshold, *, enough: bool, agreed: bool) -> list[str]:
     """Say so where only one of the two conditions is met."""
     signs = describe_signs(found, threshold)
     if agreed and not enough:
@@ -276,7 +276,7 @@ def _refuse_override(*, sure: bool, allowed: bool, vetoes: tuple[str, ...]) -> s
     return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}" if vetoes else "EXIT_OVERRIDE needs a done"
 
 
-def _praise(said: Said, found: int, threshold: Threshold, confidence: Confidence, *, honoured: bool) -> str:
+def _praise(said: StatusBlocks, found: int, threshold: Threshold, confidence: Confidence, *, honoured: bool) -> str:
     if honoured and found < threshold.value:
         return f"done by its own request (EXIT_OVERRIDE), with {describe_signs(found, threshold)}"
     by = "it says done" if said.explicit else "no block is asked for"
@@ -284,7 +284,7 @@ def _praise(said: Said, found: int, threshold: Threshold, confidence: Confidence
 
 
 def _refuse(
-    said: Said,
+    said: StatusBlocks,
     is_claim: bool,
     vetoes: tuple[str, ...],
     warnings: list[str],

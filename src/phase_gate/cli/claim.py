@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from phase_gate import exit_codes
-from phase_gate.claims.blocks import Said, read_blocks
+from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.decision import Decision, Outcome, Threshold, decide
 from phase_gate.claims.measured import MeasuredClaim, measure_claim
 from phase_gate.claims.record import claim_event, decision_to_json
@@ -140,7 +140,7 @@ def _too_low(phase: str, threshold: Threshold, own: Threshold) -> NotAllowedErro
 
 
 def _decide(
-    call: Call, task: Task, looked: MeasuredClaim, said: Said, prose: str, threshold: Threshold
+    call: Call, task: Task, looked: MeasuredClaim, said: StatusBlocks, prose: str, threshold: Threshold
 ) -> tuple[Decision, Evaluation | None, Task]:
     """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
     store, configuration = task.store, task.project.configuration

@@ -12,7 +12,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
-from phase_gate.gate.evaluation import Said, who_of
+from phase_gate.gate.evaluation import FactSource, who_of
 from phase_gate.gate.findings import is_said_by, place_of
 from phase_gate.gate.measured import PROVIDED, Table, wanted_names
 from phase_gate.gate.order import shorten
@@ -156,7 +156,7 @@ def _requirements(workflow: Workflow, phase: Phase) -> Iterator[str]:
 
 def _explain_fact(workflow: Workflow, name: str, evaluation: Mapping[str, Any] | None) -> dict[str, Any]:
     phases = [phase.name for phase in workflow.phases if name in wanted_names(workflow, phase)]
-    said = [Said(**row) for row in (evaluation or {}).get("facts", ()) if row["name"] == name]
+    said = [FactSource(**row) for row in (evaluation or {}).get("facts", ()) if row["name"] == name]
     rows = [f"{name} ({workflow.facts[name]}): a fact; {' and '.join(phases) or 'no phase'} asks for it"]
     if any(name in names for names in PROVIDED.values()):
         rows.append("  measured where the tools for it are installed; a declaration wins")

@@ -62,7 +62,7 @@ class RunSeen(Value):
     """What the breaker looks at in a complete run."""
 
     tree: str
-    #: What keeps the gate closed: failing tests, guards that do not hold.
+    #: What keeps the gate closed: failing tests, unmet guards.
     obstacles: frozenset[str]
     passing: int
     #: The errors, blanked of what differs from run to run; empty if there are none.
@@ -71,7 +71,7 @@ class RunSeen(Value):
     gate_is_open: bool = False
     #: The tree that it began on: what it wrote itself is no attempt.
     began: str = ""
-    #: Somebody said that a person is needed.
+    #: A signal said that a person is needed.
     needs_person: bool = False
 
 
@@ -108,7 +108,7 @@ def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> B
     breaker = at_time(replace(breaker, limits=limits), at)
     if breaker.is_open:
         if _moment(at) < _moment(breaker.opened_at):
-            # The clock went back: nobody waits for longer than the cool-down.
+            # The clock went back: no wait is longer than the cool-down.
             return replace(breaker, opened_at=at)
         return breaker
     if run.gate_is_open or not run.obstacles:

@@ -1,7 +1,7 @@
 """How often claims of completion were true later, by how sure they were.
 
 Pure. A claim of "done" was true if the complete runs that came after it stayed green until the phase exited, or until
-the next claim; it was false if one of them was not green, or somebody went back. One that nothing came after is open.
+the next claim; it was false if one of them was not green, or the task went back. One that nothing came after is open.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def trace_criteria(
     findings = _open(rows)
     open_now = len(findings)
     if findings and covered_by(waivers, GUARD, cap_findings(findings), at=at):
-        # Nobody waits for their tests any more. The findings stay: that they are waived has to be seen.
+        # Their tests are not waited for any more. The findings stay: that they are waived has to be seen.
         rows = [replace(row, standing="waived") if row.standing == "open" else row for row in rows]
     left = [row for row in rows if row.standing not in ("met before", "waived")]
     metrics: dict[str, MetricValue] = {

@@ -56,8 +56,8 @@ class Gate1Result(Value):
     replaced: bool = False
 
 
-class Said(Value):
-    """Where the value of a fact comes from: somebody declared it, or it was measured."""
+class FactSource(Value):
+    """Where the value of a fact comes from: it was declared or measured."""
 
     name: str
     value: MetricValue
@@ -102,7 +102,7 @@ class Evaluation(Value):
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     tables: tuple[Table, ...] = ()
-    facts: tuple[Said, ...] = ()
+    facts: tuple[FactSource, ...] = ()
     overrides: tuple[Mapping[str, Any], ...] = ()
     forced_exit: bool = False
     breaker: Breaker = field(default_factory=Breaker)
@@ -142,7 +142,7 @@ def evaluate(
     waivers: Iterable[Waiver] = (),
     overrides: Iterable[Mapping[str, Any]] = (),
 ) -> Evaluation:
-    """Return the verdict on one iteration of a phase. What somebody declared wins over what was measured."""
+    """Return the verdict on one iteration of a phase. What was declared wins over what was measured."""
     findings, declared = measured.findings, tuple(facts)
     said = who_said(workflow, phase, declared, measured.metrics)
     metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
@@ -183,22 +183,22 @@ def with_advice(evaluation: Evaluation, advice: Advice) -> Evaluation:
     return replace(evaluation, **as_dict(advice))
 
 
-def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[Said, ...]:
+def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[FactSource, ...]:
     """Return the facts that decide about a phase and have a value, with where it comes from."""
     by_name = {fact.name: fact for fact in declared}
     said = []
     for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
         fact = by_name.get(name)
         if fact is not None:
-            said.append(Said(**as_dict(fact), source="declared"))
+            said.append(FactSource(**as_dict(fact), source="declared"))
         elif name in metrics:
-            said.append(Said(name=name, value=metrics[name], source="measured"))
+            said.append(FactSource(name=name, value=metrics[name], source="measured"))
     return tuple(said)
 
 
 def who_of(document: Mapping[str, Any]) -> dict[str, str]:
     """Return who said each fact, from an evaluation's document."""
-    return {row["name"]: Said(**row).who for row in document.get("facts", ())}
+    return {row["name"]: FactSource(**row).who for row in document.get("facts", ())}
 
 
 def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:
@@ -276,7 +276,7 @@ def _evaluate_guard(
         met=outcome.met,
         detail=_describe(guard, values),
         remedy=way.hint,
-        # Exactly what was there when it was given: one finding more, or another one, and it does not hold.
+        # Exactly what was there when it was given: one finding more, or another one, and it does not apply.
         waived=bool(present) and covered.issuperset(present),
         command=way.command,
     )

@@ -131,7 +131,7 @@ def _proved(state: State, event: Event) -> State:
 
 def _evaluated(state: State, event: Event) -> State:
     evaluation = _check_verdict(event.data["evaluation"])
-    # Neither a run nor an iteration: somebody called a person, and that takes no exit back.
+    # Neither a run nor an iteration: a person was called, and that takes no exit back.
     is_call = evaluation["run"] is None and evaluation["iteration"] is None
     return replace(
         state,
@@ -180,7 +180,7 @@ def _override(state: State, record: Json) -> State:
 
 
 def _check_verdict(evaluation: Json) -> Json:
-    """Raise KeyError or TypeError for a verdict without what everybody who looks at one asks of it."""
+    """Raise KeyError or TypeError for a verdict without the fields that all readers use."""
     for name in ("phase", "run", "can_exit", "status", "reason", "next_command", "next_hint"):
         evaluation[name]
     evaluation["gate_1"]["open"]
@@ -189,7 +189,7 @@ def _check_verdict(evaluation: Json) -> Json:
 
 
 def _check_claim(data: Json) -> Json:
-    """Raise KeyError or TypeError for a claim without what everybody who looks at one asks of it."""
+    """Raise KeyError or TypeError for a claim without the fields that all readers use."""
     claim: Json = data["claim"]
     for name in ("phase", "gate", "reason"):
         claim[name]

@@ -13,7 +13,7 @@ from phase_gate.values import Value, replace
 #: The parameter that says how many greens in a row a phase wants.
 GREEN_RUNS = "required_green_runs"
 
-#: Greens in a row that are never enough, and more than which nobody waits for.
+#: Greens in a row that are never enough, and more than users wait for.
 FEWEST, MOST = 2, 10
 #: How likely a false green may be.
 USUAL_LIMIT = 0.01

@@ -89,7 +89,7 @@ def judge_run(
     classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
     stays = goes_back and classified.kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
     if stays:
-        # Somebody typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
+        # The user typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
         classified = Classified(
             Kind.INCOMPLETE, f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
         )

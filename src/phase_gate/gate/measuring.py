@@ -181,7 +181,7 @@ def find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
 
 
 def resolved_elsewhere(record: RunRecord) -> list[str]:
-    """Return the modules that a structural red missed and that somebody else's code now provides."""
+    """Return the modules that a structural red missed and that code outside of the project now provides."""
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
@@ -192,7 +192,7 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
         for module in resolved_elsewhere(record)
     ]
-    # A workflow without a red phase has nobody to ask for one.
+    # A workflow without a red phase can't ask for one.
     if not state.freeze.red_exited and "red-was-seen" in run.phase.gate_1.guards:
         why = "".join(unseen) or "this cycle began without RED"
         if state.vanished:

@@ -253,14 +253,14 @@ def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
 
 
 def shorten(name: str) -> str:
-    """Return a name as it may stand in a message: quoted, and cut if somebody typed a novel."""
+    """Return a name as it may stand in a message: quoted, and cut if it is too long."""
     return repr(name if len(name) <= 40 else f"{name[:37]}...")
 
 
 # --- every way from one phase of a workflow to another, and why it is taken
 
 
-#: Both gates are open; the cycle may end here; back by option; Gate 1 is closed though somebody said done; a change
+#: Both gates are open; the cycle may end here; back by option; Gate 1 is closed though the signal says done; a change
 #: request leads elsewhere; a recovery leads back; no recovery is left.
 Why = Literal["next", "end", "rewind", "failure", "request", "recovery", "stuck"]
 

@@ -44,7 +44,7 @@ class Past(Value, kw_only=False):
     inventory: Inventory
     outcomes: Outcomes
     ids: Collection[str]
-    #: Platform, Python and packages then; empty where nobody wrote it down.
+    #: Platform, Python and packages then; empty where they were not recorded.
     surroundings: str = ""
 
     @classmethod
@@ -160,7 +160,7 @@ def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: Referen
     if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
         # What passes by now was red, and is done; what still fails is still the step, under whatever rules.
         return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
-    # An old test that still passes is not what this step is about, whoever wrote it and wherever it was merged from.
+    # An old test that still passes is not what this step is about, wherever it was merged from.
     return not (bucket is Bucket.PASSED and _is_as_at_head(test_id, inventory, past))
 
 
@@ -242,8 +242,8 @@ def _skip_is_exempt(
 
 
 def _moved_on(then: Past, past: References) -> bool:
-    """Tell whether platform, Python or packages are others: then a condition that was there before may hold now.
+    """Tell whether platform, Python or packages are others: then a condition that was there before may be true now.
 
-    Anything else that a condition can ask for, a variable or a file, is in the hands of whoever wants the skip.
+    Anything else that a condition can ask for, a variable or a file, can be set by the agent that wants the skip.
     """
     return not then.surroundings or then.surroundings != past.surroundings

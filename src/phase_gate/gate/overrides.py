@@ -37,7 +37,7 @@ Kind = Literal[
 #: What has to be typed before everything is overridden.
 WORD = "OVERRIDE"
 
-#: Words that give no reason. Whoever overrides has to say why this time is different.
+#: Words that give no reason. A person who overrides has to say why this time is different.
 _EXCUSES = re.compile(
     r"(?:it|this|that|the code|code)?\s*(?:just|probably|should|surely)?\s*"
     r"(?:works?|is fine|looks? (?:good|fine|ok)(?: to me)?|is ok|is done|done|ok|okay|fine|lgtm|good enough|"
@@ -47,7 +47,7 @@ _EXCUSES = re.compile(
     r"later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
     re.IGNORECASE,
 )
-#: Characters: whoever writes more has said something.
+#: Characters: a longer text is taken for a reason.
 _LONGEST_EXCUSE = 200
 
 

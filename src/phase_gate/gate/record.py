@@ -18,7 +18,7 @@ from phase_gate.workflow.metrics import MetricValue
 
 
 class SessionFacts(Value):
-    """What one session showed of itself: everything that nobody can find out once pytest has ended."""
+    """What one session showed of itself: everything that can't be found out once pytest has ended."""
 
     outcomes: Mapping[str, Bucket]
     exit_status: int

@@ -146,7 +146,7 @@ def evaluate_without_run(
     at: str,
     root: str,
 ) -> Evaluation:
-    """Judge a phase that needs no test run: each look that somebody asks for on purpose is an iteration."""
+    """Judge a phase that needs no test run: each look that a user asks for on purpose is an iteration."""
     iteration = state.iteration + 1
     metrics: dict[str, MetricValue] = {
         "iteration": iteration,

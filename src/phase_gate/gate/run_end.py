@@ -174,7 +174,7 @@ def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -
     if judged.traced.rows:
         objects["criteria"] = table_to_json(record.criteria, judged.traced.rows, phase=judged.phase.name)
     if outcomes.failing:
-        # How tests failed, for whoever wants to know later what was tried; not all, if they are many.
+        # How tests failed, for the report on what was tried; not all, if they are many.
         shown = sorted(outcomes.failing)[:_MESSAGES_KEPT]
         objects["failures"] = {test_id: session.messages.get(test_id, "") for test_id in shown}
     if record.meaning.written:

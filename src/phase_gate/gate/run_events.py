@@ -61,7 +61,7 @@ def _run_lost(state: State, event: Event) -> State:
 
 
 def _run_forked(state: State, event: Event) -> State:
-    """A child came back when its run had ended: nobody knows which of the runs that count it disturbed."""
+    """A child came back when its run had ended: it is unknown which of the runs that count it disturbed."""
     event.data["run"]
     return replace(
         state,

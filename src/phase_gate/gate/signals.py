@@ -1,6 +1,6 @@
 """Gate 2: the explicit answer, and whether it speaks of this iteration.
 
-Pure. A signal is given on purpose by somebody; nothing here infers one.
+Pure. A user or agent gives a signal on purpose; nothing here infers one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHOWN: dict[str, str] = {
 
 
 class Signal(Value):
-    """What somebody said, and what they said it of."""
+    """What the signal says, and which iteration it speaks of."""
 
     answer: Given
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Where a task stands right now: does its last verdict still hold?
+"""Where a task stands right now: is its last verdict still valid?
 
 Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none of them counts or advances anything.
 """
@@ -80,7 +80,7 @@ def assess(
     begin: str = "pytest --phase=red",
     way_on: Callable[[], WayOn] | None = None,
 ) -> Standing:
-    """Return whether the present phase's last verdict holds now.
+    """Return whether the present phase's last verdict is valid now.
 
     :param tree: what the sources are now.
     :param at: the time: an open circuit cools down.

@@ -81,7 +81,7 @@ class Snapshot(Value):
 
     inventory: str
     outcomes: str
-    #: Platform, Python and packages; empty where nobody wrote it down.
+    #: Platform, Python and packages; empty where they were not recorded.
     surroundings: str = ""
 
 
@@ -140,7 +140,7 @@ class Aim(Value):
     recovered: tuple[str, ...] = ()
     #: Object with the criteria and their tests, from the last complete run.
     criteria: str | None = None
-    #: What was typed as --phase-criteria, with a path from the root: it holds until something else is.
+    #: What was typed as --phase-criteria, with a path from the root: it applies until something else is.
     criteria_file: str = ""
 
 

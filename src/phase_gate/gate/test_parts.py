@@ -14,11 +14,11 @@ class Parts(Value):
     tests: tuple[str, ...] = ()
     #: What decorators put around tests, classes that these inherit from, and methods that prepare them.
     around: tuple[str, ...] = ()
-    #: Fixtures by their names; those that nobody asks for among them.
+    #: Fixtures by their names; those that no test asks for among them.
     fixtures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Names of fixtures that every test gets.
     always: tuple[str, ...] = ()
-    #: Why nobody could look; empty where somebody has.
+    #: Why they could not be looked at; empty where they were.
     problem: str = ""
 
 

@@ -17,7 +17,7 @@ _MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "t
 _HAS_TO_GO_BACK = "red-was-seen"
 #: Only a run can mend it, in a phase without tests, too.
 _TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
-#: A run that does not count is followed by another one, whoever lets it pass.
+#: A run that does not count is followed by another one, even if a person lets it pass.
 _NEVER_WAIVED = "complete-run"
 
 

@@ -99,7 +99,7 @@ def render_bundle(document: Mapping[str, Any]) -> str:
 
 
 def _quote(lines: Iterable[str]) -> str:
-    """Return lines that nobody takes for a heading of ours."""
+    """Return lines that can't be taken for a heading of ours."""
     return "\n".join(f"| {line}" for line in lines)
 
 

@@ -52,7 +52,7 @@ def find_changes(
     theirs: dict[str, str] = {}
 
     def is_foreign(path: str) -> bool:
-        """Tell whether nobody lists it: neither this task, nor another one, nor is it an attachment of any."""
+        """Tell whether no task lists it: neither this task, nor another one, nor is it an attachment of any."""
         if is_listed(path) or path in not_work:
             return False
         owner = owner_of()(path)
@@ -122,7 +122,7 @@ def _owners(overview: Overview, task: str) -> Callable[[str], str | None]:
 
 
 def _untracked(context: EvidenceContext, paths: list[str]) -> dict[str, None]:
-    """Return the new files that are no sources: nobody added them, and nobody imports them."""
+    """Return the new files that are no sources: git does not track them, and they are no Python files."""
     candidates = [path for path in paths if not path.endswith(".py") and os.path.lexists(context.root / path)]
     if not candidates:
         return {}

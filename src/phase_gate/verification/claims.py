@@ -38,7 +38,7 @@ def _bare(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    # Only where they differ: whoever replays a ledger need not load it.
+    # Only where they differ: a replay of the ledger need not load it.
     import shlex
 
     try:

@@ -167,7 +167,7 @@ def _message(task: str, current: Verification, given: str | None) -> str:
 
 
 def _find_lost(root: Path, current: Verification, task: str) -> str:
-    """Return the commit that was made, and not recorded because somebody died in between; empty if there is none."""
+    """Return the commit that was made, and not recorded because the process died in between; empty if there is none."""
     assert current.check is not None
     line = f"{TRAILER}: {task} {current.check.id}"
     found = try_git(root, "rev-list", "-n", "1", "--fixed-strings", f"--grep={line}", "HEAD")

@@ -1,6 +1,6 @@
-"""How each event changes a task of the verification gate.
+"""How each event changes a verify task.
 
-Pure: replaying the ledger gives the same value again. A status that can't follow is an error, whoever wrote the event.
+Pure: replaying the ledger gives the same value again. A status that can't follow is an error.
 """
 
 from __future__ import annotations

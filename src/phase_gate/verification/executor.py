@@ -108,7 +108,7 @@ def begin_attempt(session: TaskSession, change: Transaction, tree: Tree, *, head
     require_attempt(verification, tree=tree.digest, at=change.at)
     _refuse_dependencies(session, verification)
     if verification.status is Status.REVIEWING:
-        # What was verified is not there any more: that attempt is over, and nobody has failed.
+        # What was verified is not there any more: that attempt is over, and counts as no failure.
         session.fail(
             change,
             FailureType.VERIFY_FAILURE,

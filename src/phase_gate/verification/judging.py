@@ -32,11 +32,11 @@ class TaskChanges(Value):
     tree: str
     #: Files that changed since the task was taken, as git shows it; None if that can't be told.
     changed: tuple[str, ...] | None = None
-    #: Those of them that are this task's, or nobody's.
+    #: Those of them that are this task's, or no task's.
     own: tuple[str, ...] = ()
     #: Those of them that neither this task lists nor another one that is being worked on.
     unlisted: tuple[str, ...] | None = None
-    #: New files that nobody lists and git does not track: outputs mostly. Shown to the reviewer.
+    #: New files that no task lists and git does not track: outputs mostly. Shown to the reviewer.
     untracked: tuple[str, ...] = ()
     #: Changes that belong to other tasks, with those.
     theirs: tuple[tuple[str, str], ...] = ()
@@ -78,7 +78,7 @@ def verification_values(verification: Verification, changes: TaskChanges) -> dic
 def judge(
     state: State, workflow: Workflow, phase: Phase, reading: Reading, changes: TaskChanges, *, at: str, root: str
 ) -> Evaluation:
-    """Return the verdict on the task as it stands: each step that somebody takes is an iteration."""
+    """Return the verdict on the task as it stands: each step of executor, command or reviewer is an iteration."""
     verification = find_verification(state)
     assert verification is not None
     iteration = state.iteration + 1

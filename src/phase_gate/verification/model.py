@@ -1,4 +1,4 @@
-"""A task of the verification gate: where it stands, what each of its three steps gave, and what failed before.
+"""A verify task: where it stands, what each of its three steps gave, and what failed before.
 
 Pure: values, and the table of what may follow what. How an event changes them is `verification.events`.
 """
@@ -48,7 +48,7 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
     Status.FAILED: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.REJECTED: frozenset({Status.EXECUTING, Status.SKIPPED}),
     Status.BLOCKED: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    # Only where somebody abandons it before its commit.
+    # Only where a user abandons it before its commit.
     Status.APPROVED: frozenset({Status.REJECTED}),
     Status.SKIPPED: frozenset(),
 }
@@ -176,7 +176,7 @@ class Verification(Value):
     status: Status = Status.PENDING
     attempt: int = 0
     began_at: str = ""
-    #: HEAD when the work began, where somebody said that it did.
+    #: HEAD when the work began, where its begin was recorded.
     head: str = ""
     last_step_at: str = ""
     report: Report | None = None

@@ -126,7 +126,7 @@ def _read_cache(path: Path) -> dict[str, Any]:
 
 def _write_cache(path: Path, tasks: dict[str, Any]) -> None:
     data = json.dumps({"schema": _SCHEMA, "tasks": tasks}, separators=(",", ":")).encode()
-    # Whoever can't write it reads more next time.
+    # A process that can't write it reads more next time.
     with contextlib.suppress(StorageError):
         make_state_folder(path.parents[1])
         make_folder(REAL, path.parent)
@@ -196,5 +196,5 @@ def _yaml(document: Mapping[str, Any]) -> str:
     import yaml
 
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
-    # What somebody said must not end the block.
+    # What a user wrote must not end the block.
     return "```yaml\n" + text.replace("```", "'''") + "```"

@@ -29,7 +29,7 @@ class VerificationPart(Part):
         return value.spec.files
 
     def standing(self, value: Verification, state: State, *, tree: str, gate_1_only: bool) -> Standing:
-        """Return whether the task holds: what is committed does, whatever comes after it."""
+        """Return whether the gate is open: it is for what is committed, whatever comes after it."""
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.spec.slug}"
         if value.commit:
             reason = f"approved, and committed as {value.commit[:10]}"

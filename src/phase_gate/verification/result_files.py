@@ -1,6 +1,6 @@
 """Read what executor and reviewer say of a task: strictly, for a program or a model wrote it.
 
-What is not plainly a report is malformed, and so is a form that somebody handed in without filling it in. Whether a
+What is not plainly a report is malformed, and so is a form that was handed in without being filled in. Whether a
 report is true is not decided here.
 """
 
@@ -23,7 +23,7 @@ from phase_gate.verification.spec import (
     Verdict,
 )
 
-#: Nobody's report is longer; a larger file is a mistake or an attack.
+#: No honest report is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
 
 _STATUSES: tuple[ExecutorStatus, ...] = get_args(ExecutorStatus)
@@ -131,7 +131,7 @@ def _open(text: str | bytes, name: str) -> Fields:
 
 
 def _scalars(node: YamlNode) -> list[YamlScalar]:
-    """Return the values in the order of the file; keys are checked by whoever reads them."""
+    """Return the values in the order of the file; the caller checks the keys."""
     if isinstance(node, YamlScalar):
         return [node]
     inner = node.items if isinstance(node, YamlSequence) else tuple(value for _, value in node.entries)

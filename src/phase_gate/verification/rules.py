@@ -102,7 +102,7 @@ def _of(failures: Iterable[Failure], kind: FailureType) -> int:
 
 
 def needs_manual_review(verification: Verification) -> bool:
-    """Tell whether results came more than once in a form that nobody can read."""
+    """Tell whether results came more than once in a form that can't be read."""
     return _of(since_resumed(verification), FailureType.MALFORMED) > 1
 
 
@@ -225,7 +225,7 @@ def extend_limits(verification: Verification) -> dict[str, float]:
 
 
 def late(verification: Verification, at: str) -> str:
-    """Say by how much the present step is late, or the whole gate; empty if it is not, or nobody waits."""
+    """Say by how much the present step is late, or the whole gate; empty if it is not, or has no time limit."""
     if verification.untimed or verification.status not in (Status.EXECUTING, Status.REVIEWING):
         return ""
     step = STEPS[verification.step]

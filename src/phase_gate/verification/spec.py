@@ -33,7 +33,7 @@ class TaskSpec(Value):
     shell: bool = False
     #: Names of tasks that have to be approved before.
     depends_on: tuple[str, ...] = ()
-    #: Why a verify command that fails may be run once more; empty where nobody declared it.
+    #: Why a verify command that fails may be run once more; empty where the task does not declare it.
     flaky: str = ""
     #: Seconds by step, where the task asks for others than the default ones.
     timeouts: Mapping[str, float] = field(default_factory=dict)

@@ -186,7 +186,7 @@ class Overview(Value):
             if row.status is not Status.SKIPPED
             and any(each.counts and not each.recovered and each.at > resumed for each in row.failures)
         ]
-        # One that nobody can read any more must not let the others go on.
+        # One that can't be read any more must not let the others go on.
         lost = [each.task for each in self.untrusted if each.wave == name]
         return Wave(name=name, tasks=len(rows) + len(lost), failing=(*failing, *lost))
 

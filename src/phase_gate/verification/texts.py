@@ -112,7 +112,7 @@ def _decode(data: bytes) -> tuple[str | None, str]:
 FILE_LINES = 400
 ALL_LINES = 2000
 WIDTH = 300
-#: Lines of a file on one side that are compared at all: more take too long, and nobody reads them.
+#: Lines of a file on one side that are compared at all: more take too long, and reviewers do not read them.
 _COMPARED = 20_000
 
 

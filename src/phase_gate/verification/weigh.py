@@ -88,7 +88,7 @@ def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[st
 
 
 def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int]:
-    """Return how many skips somebody made: of tests that were known otherwise, and of tests that are new.
+    """Return how many tests are newly skipped: of tests that were known otherwise, and of tests that are new.
 
     A test that is skipped as it was written when the task was taken has been so before.
     """

@@ -26,7 +26,7 @@ class Guard(Value):
     name: str
     condition: Condition
     remedy: str
-    #: What is wrong, in words, when it does not hold; `{metric}` stands for a value.
+    #: What is wrong, in words, when it is unmet; `{metric}` stands for a value.
     detail: str = ""
 
 

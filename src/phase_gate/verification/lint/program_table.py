@@ -1,6 +1,6 @@
 """Programs of verify commands, by what they do: data.
 
-Pure. Words that are not here are taken for checks, so a gap in a table refuses nobody.
+Pure. Words that are not here are taken for checks, so a gap in a table refuses no command.
 """
 
 from __future__ import annotations

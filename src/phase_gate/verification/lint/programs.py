@@ -217,7 +217,7 @@ _IDLE = re.compile(
     r"(?>\s|;|[0-9]|true|null|(?:console\.log|puts|print|echo|process\.exit|exit)\b\s*"
     r"(?:\(\s*(?:\"[^\"()]*\"|'[^'()]*'|0)?\s*\)|\"[^\"]*\"|'[^']*')?)*+"
 )
-#: Nobody hides a check in less; and the pattern above need not be patient.
+#: A check can't be hidden in less; and the pattern above need not be patient.
 _MAX_LENGTH = 500
 _HARMLESS = frozenset({"print", "exit", "quit", "sys.exit"})
 
