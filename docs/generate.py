@@ -43,7 +43,7 @@ WORKFLOWS = DOCS.parent / "src" / "phase_gate" / "workflows"
 
 _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->)", re.S)
 
-#: What each event tells. A kind that is missing here is an error, so that nobody forgets to describe a new one.
+#: What each event tells. A kind that is missing here is an error, so that a new one is not forgotten.
 EVENTS: Mapping[str, str] = {
     "baseline-taken": "`phase-gate baseline` recorded tests and outcomes for the next cycle",
     "claimed": "An agent's words were compared with what was measured: the decision, with every part of it",
@@ -51,13 +51,13 @@ EVENTS: Mapping[str, str] = {
     "cycle-began": "A cycle began, with its workflow and its baseline",
     "proved": "An experiment: the targets without the change, with it, and with functions emptied",
     "evaluated": "A verdict, whole: both gates with every value",
-    "fact-declared": "Somebody declared a fact",
-    "fact-withdrawn": "Somebody took a fact back",
+    "fact-declared": "A fact was declared",
+    "fact-withdrawn": "A declared fact was taken back",
     "key-adopted": "A person put a ledger without a key under the key that is set; the whole chain is signed with it",
     "phase-entered": "A phase began, and how: first, next, by a rewind, a request, a failure, a recovery, guidance",
     "phase-exited": "Both gates were open: the phase is over; with how things are, for the next one to compare with",
     "repaired": "`audit --repair` cut off a damaged end; streak and verdict start anew",
-    "rewound": "Somebody went back to an earlier phase, with a reason",
+    "rewound": "The task went back to an earlier phase, with a reason",
     "rollback-accepted": "A person accepted a folder that came back from an old copy, or from elsewhere",
     "run-ended": "A run ended: kind, counts, metrics, the tree that it left",
     "run-forked": "A forked child came back into pytest when its run had ended, which was noticed later",
@@ -65,11 +65,11 @@ EVENTS: Mapping[str, str] = {
     "run-started": "A run began: phase, tree, arguments, versions; the shards that it is made of, if it is",
     "signal-refused": "A signal file appeared while a run was open, and was not taken",
     "signal-spent": "A verdict read the signal; it can't be read again",
-    "signal-withdrawn": "Somebody took back a signal that was waiting",
+    "signal-withdrawn": "A waiting signal was taken back",
     "voted": "A reviewer voted in a consensus phase of a pipeline, on one version of what is voted on",
     "request-made": "A change request of a pipeline was made, by a person or by what a phase found",
     "request-decided": "A change request was approved, by a person or by leading back, or was rejected",
-    "gate-failed": "A gate of a pipeline failed: what did not hold, and whether a recovery was left for it",
+    "gate-failed": "A gate of a pipeline failed: what was not met, and whether a recovery was left for it",
     "stuck": "A pipeline ended without being done, and why",
     "commands-added": "A check that had no command when the pipeline began has one: from now on it is a rule",
     "constitution-accepted": "A person accepted another constitution in the middle of a pipeline",

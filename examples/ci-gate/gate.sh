@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ends with 0 if Gate 1 of GREEN holds, else with the code that says why not.
+# Exit 0 if Gate 1 of GREEN is open, otherwise the code that says why not.
 
 pytest --phase=green --phase-confirm --phase-report=verdict.json --phase-report=verdict.md "$@"
 status=$?
