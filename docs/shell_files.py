@@ -158,9 +158,9 @@ def _man_rows() -> Iterator[str]:
     yield ".SH DESCRIPTION"
     yield from _sentences(
         "pytest-phase-gate measures inside pytest which tests exist, which ran and how each ended, remembers it across"
-        " runs, and judges with two gates: what was measured, and an explicit exit signal. A phase may end only if both"
-        " are open in the same iteration. Runs are recorded with `pytest --phase=NAME`; this command looks at the record,"
-        " gives the signal, and goes on."
+        " runs, and judges with two gates: what was measured, and an explicit exit signal. A phase may end only if"
+        " both are open in the same iteration. Runs are recorded with `pytest --phase=NAME`; this command looks at the"
+        " record, gives the signal, and goes on."
     )
     parsers = command_parsers()
     yield ".SH OPTIONS OF EVERY COMMAND"

@@ -18,7 +18,7 @@ from phase_gate.values import Value
 #: What a hook of ours is known by, whatever program it is called through.
 _OURS = re.compile(r"\bhook (?:stop|pre-tool) --agent ([a-z]+)\b")
 
-#: How agents call us unless somebody says otherwise.
+#: How agents call us unless the user says otherwise.
 PROGRAM = "phase-gate"
 
 
@@ -150,7 +150,7 @@ def record(edit: Edit) -> dict[str, Any]:
 
 
 def take_back(path: str, text: str, recorded: Mapping[str, Any] | None) -> Edit | None:
-    """Return the file as it was before us; None if that is not known, or somebody changed it since."""
+    """Return the file as it was before us; None if that is not known, or it was changed since."""
     if recorded is None or recorded["after"] != digest(text):
         return None
     if recorded["before"] is None:

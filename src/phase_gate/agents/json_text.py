@@ -1,4 +1,4 @@
-"""Change a JSON file by inserting and cutting text: order, comments and spaces of whoever wrote it stay.
+"""Change a JSON file by inserting and cutting text: the user's order, comments and spaces stay.
 
 Pure. Reads comments and trailing commas, which editors and agents allow in their settings.
 """

@@ -60,7 +60,7 @@ class Stop(Value):
     #: How often it was sent on, and how often its own rules allow that; None where it does not tell.
     sent_on: int | None = None
     limit: int | None = None
-    #: A person interrupted it, or it failed: nobody can send it on.
+    #: A person interrupted it, or it failed: it can't be sent on.
     is_broken_off: bool = False
     #: A helper that the agent started ends: the work itself goes on.
     is_helper: bool = False
@@ -114,7 +114,7 @@ def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
 def limit_blocks(answer: HookAnswer, blocks: Blocks | None, *, most: int) -> HookAnswer:
     """Return the answer that ends a loop: so many blocks and no more. The gate stays closed, whatever is said here.
 
-    :param blocks: how often the agent was held up, this time among them; None if nobody can count it. Then it is let
+    :param blocks: how often the agent was held up, this time among them; None if that can't be counted. Then it is let
         go: sending it on could go on for ever, and where a count can't be written, no run can be recorded either.
     """
     if answer.verdict != "block":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 AGENT_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "vscode")
 
-#: The files that hooks stand in, so that nobody has to load six modules to know them.
+#: The files that hooks stand in, so that six modules need not be loaded to know them.
 SETTINGS_FILES = (
     ".claude/settings.json",
     ".codex/hooks.json",

@@ -143,7 +143,7 @@ class Indicator(Value):
     detail: str = ""
 
 
-#: Characters of prose that are searched, the last ones: more than anybody says about being done, and a log is cut.
+#: Characters of prose that are searched, the last ones: more than an agent says about being done, and a log is cut.
 MAX_PROSE = 200_000
 
 

@@ -1,7 +1,7 @@
 """From what an agent printed to what counts as its own words.
 
-Pure, and linear in the text's length. Doubt leaves a line out: what stands in a fence, a quote or a diff is somebody
-else's, and so is everything behind a fence that nobody closed.
+Pure, and linear in the text's length. Doubt leaves a line out: what stands in a fence, a quote or a diff is not the
+agent's own, and neither is anything behind a fence that was not closed.
 """
 
 from __future__ import annotations

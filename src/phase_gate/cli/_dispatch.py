@@ -74,7 +74,7 @@ def dispatch(given: list[str]) -> int:
     try:
         _print(answer, as_json="--json" in ours)
     except Exception as error:
-        # In the middle of a long answer. What is printed by now is no JSON document, so nobody takes it for one.
+        # In the middle of a long answer. What is printed by now is no JSON document, so no reader takes it for one.
         refusal = _refuse(error)
         code = refusal.exit_code
         say(str(refusal.text), aside=True)

@@ -77,5 +77,5 @@ def remember_next(task: Task, *, may_end: bool = True) -> Callable[[Phase], Mapp
     if present is None:
         return lambda phase: {}
     seen = gathering.remember_next(task, task.rules, present)
-    # Somebody may have moved the task on meanwhile.
+    # Another process may have moved the task on meanwhile.
     return lambda phase: seen if phase.name == state.phase else {}

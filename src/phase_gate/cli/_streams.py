@@ -55,7 +55,7 @@ def say(text: str, *, aside: bool = False, end: str = "\n", colour: str = "", fl
 
 
 def say_aside(text: str) -> None:
-    """Print what is going on, for whoever waits; what was printed before stands above it."""
+    """Print what is going on, for the user who waits; what was printed before stands above it."""
     _flush()
     say(text, aside=True)
 
@@ -88,7 +88,7 @@ def say_document(document: Mapping[str, Any]) -> None:
 
 
 def say_orders(lines: Iterable[str]) -> None:
-    """Print what a CI system is to obey. Whoever made the lines has escaped what is not ours in them."""
+    """Print what a CI system is to obey. The caller has escaped what is not ours in them."""
     for line in lines:
         _write(f"{line}\n")
 
@@ -147,9 +147,9 @@ def _give_up(stream: TextIO, error: Exception, *, aside: bool) -> None:
 
 
 def close_streams(code: int) -> int:
-    """End a call; return its exit code. A code of 0 does not stand for an answer that nobody can read."""
+    """End a call; return its exit code. A code of 0 does not stand for an answer that is lost."""
     _flush()
-    # Whoever closed the output, or stopped reading (`| head`), has got what they wanted.
+    # A reader that closed the output, or stopped reading (`| head`), has got what it wanted.
     if not _lost or isinstance(_lost[0], ValueError) or getattr(_lost[0], "errno", None) == errno.EPIPE:
         return code
     why = getattr(_lost[0], "strerror", None) or str(_lost[0])

@@ -18,7 +18,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.values import Value
 from phase_gate.visible import show_text
 
-#: Seconds between two looks: nobody sees a shorter wait, and it costs next to nothing.
+#: Seconds between two looks: users do not notice a shorter wait, and it costs next to nothing.
 PAUSE = 0.25
 #: Seconds after which it looks at everything again, where no file of ours changed: sources do, and circuits cool down.
 LOOK_AGAIN = 2.0
@@ -37,10 +37,10 @@ class Clock(Value):
 def watch(
     look: Callable[[], Answer], files: Sequence[Path], *, out: TextIO | None = None, clock: Clock | None = None
 ) -> Answer:
-    """Show the answer until somebody stops it (Ctrl-C); return the last one."""
+    """Show the answer until the user stops it (Ctrl-C); return the last one."""
     out, clock = out or sys.stdout, clock or Clock()
     if out is None:
-        return look()  # nobody watches
+        return look()  # no terminal to watch on
     is_terminal = out.isatty()
     answer = _ask(look)
     shown: str | None = None
@@ -51,7 +51,7 @@ def watch(
         while True:
             text = show_text(str(answer.text))
             if text != shown and not _draw(text, out, is_terminal=is_terminal):
-                return answer  # the terminal is gone, or nobody reads any more
+                return answer  # the terminal or the reader is gone
             shown = text
             clock.sleep(PAUSE)
             stamps = _stamps(files)
@@ -71,7 +71,7 @@ def _ask(look: Callable[[], Answer]) -> Answer:
     try:
         return look()
     except PhaseGateError as error:
-        # Somebody may be in the middle of writing, or of mending it: say so, and look again.
+        # A user may be in the middle of writing, or of mending it: say so, and look again.
         return Answer(text=f"phase-gate: {error}", exit_code=error.exit_code)
 
 

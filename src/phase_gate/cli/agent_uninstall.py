@@ -1,4 +1,4 @@
-"""`phase-gate agent uninstall`: take back what `init --agent` wrote, to the byte where nobody changed it since."""
+"""`phase-gate agent uninstall`: take back what `init --agent` wrote, to the byte where it was not changed since."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def run(call: Call) -> Answer:
 # --- what can stand in a place of the command line right now: tasks, phases, guards, facts. Only looks
 
 
-#: Nothing that a shell would expand: whoever wrote the project must not be able to run a command by a file's name.
+#: Nothing that a shell would expand: the project's author must not be able to run a command by a file's name.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=-]*")
 
 

@@ -144,7 +144,7 @@ def check_folder(project: Project) -> Diagnosis:
 def check_state(store: TaskStore) -> Iterator[Diagnosis]:
     """Yield lock and ledger, and the project's own hooks as the last run saw them."""
     if not is_free(store.lock_file):
-        # Whoever holds it may be writing: what is there now says nothing.
+        # The process that holds it may be writing: what is there now says nothing.
         yield Diagnosis(what="lock", mark="note", says="held by a run or command right now: look again later")
         return
     yield Diagnosis(what="lock", mark="good", says="free")

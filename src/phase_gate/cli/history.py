@@ -139,7 +139,7 @@ def _set_aside(lines: Iterable[Line], overrides: list[dict[str, Any]]) -> Iterat
 
 
 def _each(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that are there by the time somebody asks."""
+    """Yield the rows that are there by the time they are asked for."""
     yield from rows
 
 

@@ -12,7 +12,7 @@ from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.storage.own_folders import place_below
 from phase_gate.visible import show_rows
 
-#: Beside phase-gate.yaml, for editors: everybody who clones the project has it.
+#: Beside phase-gate.yaml, for editors: every clone of the project has it.
 SCHEMA_FILE = "phase-gate.schema.json"
 
 TEMPLATE = """\

@@ -24,7 +24,7 @@ def run(call: Call) -> Answer:
     project = call.project()
     story = read_story(project, call.store(project))
     runs = len(story.runs) + story.runs_left_out
-    # It is written all the same: whoever has to find out what happened needs it most then.
+    # It is written all the same: it is needed most to find out what happened.
     code = exit_codes.OPEN if story.ledger.is_intact else exit_codes.NOT_TRUSTED
     document = {
         "task": story.task,

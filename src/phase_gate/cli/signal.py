@@ -164,7 +164,7 @@ def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -
 
 
 def _is_past(state: State) -> bool:
-    """Tell whether no run is what a verdict would be about: there was none, or somebody had a later look."""
+    """Tell whether no run is what a verdict would be about: there was none, or a later look came."""
     return state.measurement is None or state.measurement.iteration < state.iteration
 
 

@@ -176,7 +176,7 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Answer:
 
 
 def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
-    """Return the last verdict as it stands now: one that something came after does not let anybody exit."""
+    """Return the last verdict as it stands now: one that something came after opens nothing."""
     if standing.is_open or not evaluation["can_exit"]:
         return dict(evaluation)
     return {**evaluation, "can_exit": False, **standing.document}

@@ -49,7 +49,7 @@ def _draw(call: Call) -> Answer:
     if workflow is None:
         project = call.project()
         metrics = project.configuration.overlay.metrics
-        # A path is typed from where somebody is; the project's own workflow is found from its root.
+        # A path is typed from the current folder; the project's own workflow is found from its root.
         workflow = project.workflow() if name is None else load_workflow(name, root=call.start, extra_metrics=metrics)
     text = render_mermaid(workflow)
     return Answer(text=text.rstrip(), document={"workflow": workflow.name, "mermaid": text})

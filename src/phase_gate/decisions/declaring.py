@@ -48,7 +48,7 @@ def declare_fact(task: Task, name: str, text: str, *, reason: str, by: str) -> D
 
 
 def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
-    """Refuse a name that decides nothing here: whoever declares it believes that it does."""
+    """Refuse a name that decides nothing here: the user believes that it does."""
     asking = {phase.name: wanted_names(workflow, phase) & workflow.facts.keys() for phase in workflow.phases}
     here = asking.get(state.phase or "", frozenset())
     if name in here:

@@ -1,4 +1,4 @@
-"""Commands of the project that we run ourselves: their exit code is the evidence, not what anybody says of them."""
+"""Commands of the project that we run ourselves: their exit code is the evidence, not what an agent says of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phase_gate.workflow.settings import EvidenceCommand
 
 #: Bytes of a command's output that are kept: the beginning, and the end, where it says what went wrong.
 KEPT_OUTPUT = 64 * 1024
-#: Seconds after which somebody who waits is told.
+#: Seconds after which a user who waits is told.
 _SAYS_AFTER = 5.0
 
 
@@ -49,7 +49,7 @@ PROVIDER = CommandProvider()
 
 
 def run_command(command: EvidenceCommand, context: EvidenceContext, log: Path) -> Ended:
-    """Run it in the root, and tell whoever waits for long."""
+    """Run it in the root, and tell a user who waits for long."""
     said_at = _SAYS_AFTER
 
     def tell(seconds: float) -> None:

@@ -12,7 +12,7 @@ from phase_gate.workflow.settings import Configuration
 
 
 def say_nothing(text: str) -> None:
-    """Where nobody watches."""
+    """Where no user watches."""
 
 
 class EvidenceContext(Value):
@@ -28,7 +28,7 @@ class EvidenceContext(Value):
     wanted: frozenset[str]
     #: Whose rules those are, for messages.
     phase: str = "PHASE"
-    #: Shows a line to whoever waits.
+    #: Shows a line to the user who waits.
     show: Callable[[str], None] = say_nothing
     #: Returns the files of the project that a predicate wants, sorted; none that git ignores.
     list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []

@@ -129,7 +129,7 @@ def _is_ours(context: EvidenceContext, path: str) -> bool:
 def _hash(root: Path, path: str) -> str:
     """Return a hash of the content; empty for what is gone."""
     file = root / path
-    if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that nobody added
+    if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that was not added
         return "repository " + hashlib.sha256(_describe_repository(str(file))).hexdigest()
     try:
         if file.is_symlink():

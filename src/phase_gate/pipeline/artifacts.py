@@ -18,7 +18,7 @@ from phase_gate.pipeline.skeletons import words_of_line, words_of_pattern
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 
-#: Bytes, and files: more is no artifact that anybody reads.
+#: Bytes, and files: more is no artifact that reviewers read.
 _LARGEST = 1024 * 1024
 _MOST = 200
 

@@ -1,4 +1,4 @@
-"""What reviewers' votes come to. Pure: a vote counts for one version of one attempt, and nobody has two."""
+"""What reviewers' votes come to. Pure: a vote counts for one version of one attempt, and no reviewer has two."""
 
 from __future__ import annotations
 

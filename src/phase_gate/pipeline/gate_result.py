@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: What only whoever handles a phase knows: a merge keeps it.
+#: What only the writer of the file knows: a merge keeps it.
 _KEPT = ("score", "consensusScore")
 
 

@@ -95,7 +95,7 @@ def _without_checks(phase: Phase) -> object:
 
 def rules_now(project: Project, state: State, began_with: Workflow) -> Mapping[str, str]:
     """Return the rules as they stand in files now, each under its name."""
-    # Whoever began the cycle with another workflow than the file's named it in the call: there is nothing to compare.
+    # A cycle with another workflow than the file's was begun by naming it in the call: there is nothing to compare.
     now = project.workflow()
     return name_rules(now if now.name == state.workflow else began_with)
 

@@ -163,7 +163,7 @@ def _read_numbers(root: str, *compared: str) -> Iterator[tuple[str, int]]:
         added, _, rest = row.partition("\t")
         removed, _, path = rest.partition("\t")
         if path:
-            # A binary file has dashes there: it changed, by no line that anybody could read.
+            # A binary file has dashes there: it changed, by no readable line.
             yield path, sum(int(number) for number in (added, removed) if number.isdigit())
 
 

@@ -47,7 +47,7 @@ def record_name(workflow: Workflow, phase: Phase) -> str:
 
 
 def measure_drift(project: SeenProject, workflow: Workflow, phase: Phase) -> Measured:
-    """Return the changes that the approved plan did not speak of, each as a request; nothing where nobody asks."""
+    """Return the changes that the approved plan did not speak of, each as a request; nothing where no phase asks."""
     if DRIFT not in phase.raises:
         return Measured()
     if project.drift is None:

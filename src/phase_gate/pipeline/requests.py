@@ -71,7 +71,7 @@ def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> 
         if not person.reason.strip():
             raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
         if request.fingerprint or request.blocking:
-            # What a phase has found, or what stops everybody, is no one's to wave away who only wants to go on.
+            # Only a person rejects what a phase has found, or what blocks: an agent would do it to go on.
             what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
             person.require(change.opened.state, what)
         change.record(decided(request, "rejected", by=by, reason=person.reason))

@@ -54,7 +54,7 @@ class Route(Value):
 def find_route(state: State, workflow: Workflow, *, blocked: bool) -> Route:
     """Return the way of the present cycle.
 
-    :param blocked: whether the present phase can't go on without somebody doing something about it.
+    :param blocked: whether the present phase needs a person before it can go on.
     """
     pipeline = find_pipeline(state)
     line = main_line(workflow)

@@ -44,7 +44,7 @@ class SeenProject(Value):
     changed_rules: tuple[str, ...] = ()
     #: Why the present rules can't be read; empty where they can.
     rules_problem: str = ""
-    #: None: nobody can tell.
+    #: None: unknown.
     drift: Drifted | None = None
 
 

@@ -96,7 +96,7 @@ def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
 
 
 def best_attempt(pipeline: Pipeline, phase: str) -> int | None:
-    """Return how few tests and checks failed at best where this phase failed before; None if nobody knows."""
+    """Return how few tests and checks failed at best where this phase failed before; None if unknown."""
     counts = [each.failing for each in pipeline.failures if each.phase == phase and each.failing is not None]
     return min(counts) if counts else None
 

@@ -28,7 +28,7 @@ MAX_BYTES = 64 * 1024
 
 
 class Ballot(Value):
-    """What somebody voted, and what for, as far as they said so."""
+    """What a reviewer voted, and what for, as far as they said so."""
 
     vote: Choice
     confidence: float
@@ -127,7 +127,7 @@ def cast_vote(task: Task, ballot: Ballot, reports: tuple[str, ...] = ()) -> Vote
 
 
 def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
-    """Return the phase and what it asks to agree on. Raises NotAllowedError where nobody is asked."""
+    """Return the phase and what it asks to agree on. Raises NotAllowedError where the phase asks for no votes."""
     phase = workflow.phase(state.phase or "")
     consensus = None if phase is None else requires_of(phase).consensus
     if phase is None or consensus is None or state.exited:
@@ -143,7 +143,7 @@ def _versions(task: Task, workflow: Workflow, pipeline: Pipeline, consensus: Con
     """Return the digests of what is voted on. Raises NotAllowedError for what does not count, whatever is voted."""
     project, rules = task.project, rules_of(workflow)
     found = {}
-    # Whoever votes on a snapshot votes on the code that it shows.
+    # A vote on a snapshot is a vote on the code that it shows.
     tree = tree_of(project.take_tree(new_data=False).files, rules)
     for name in consensus.on:
         seen = look_at(project.root, rules.artifacts[name])

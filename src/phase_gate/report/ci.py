@@ -66,11 +66,11 @@ def _append(name: str | None, text: str, *, limit: int | None = None) -> list[st
 # --- what GitHub Actions gets of a verdict: annotations, outputs, the step's summary
 
 
-#: Bytes of one step's summary; the upload of a longer one fails, and nobody sees any of it.
+#: Bytes of one step's summary; the upload of a longer one fails, and all of it is lost.
 SUMMARY_LIMIT = 1024 * 1024
 _CUT = "\n\nThe rest is left out: a summary holds one MiB.\n"
 
-#: Answers that mean that somebody has to come.
+#: Answers that mean that a person is needed.
 _NEEDS_PERSON = frozenset({"blocked", "test-wrong"})
 
 

@@ -69,7 +69,7 @@ def _table(table: Mapping[str, Any]) -> Iterator[str]:
     return as_marked_table(columns, rows, numbers=True)
 
 
-# --- any text as Markdown that shows it and does nothing else: no tag, no link, no cell, no mention of anybody. Pure
+# --- any text as Markdown that shows it and does nothing else: no tag, no link, no cell, no mention. Pure
 
 
 #: Signs that mean something: some only at the beginning of a text, one not between letters, as in names of tests.
@@ -77,7 +77,7 @@ _SIGNS = re.compile(r"[\\`*\[<|~]|^[#>]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def as_text(text: object) -> str:
-    # In front of a comment, an @ makes no forge tell anybody.
+    # In front of a comment, an @ makes no forge notify a user.
     return _SIGNS.sub(r"\\\g<0>", show(text)).replace("@", "@<!-- -->")
 
 

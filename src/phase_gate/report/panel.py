@@ -177,7 +177,7 @@ def _clause_line(clause: Clause, said: Mapping[str, str]) -> Line:
     if clause.group is not None and not clause.met:
         colour = {}  # one of several ways: not taken is not wrong
     shown = "not measured" if clause.unknown else clause.shown
-    # A fact may come from anybody: who said so is part of its value.
+    # A person or an agent may declare a fact: who said so is part of its value.
     who = next((said[name] for name in clause.values if name in said), "")
     left = f"{indent}{_MARKS[clause.met]} {clause.text}".ljust(_VALUES_AT)
     return Line(f"{left}  {shown}{f' ({who})' if who else ''}", colour)
@@ -186,7 +186,7 @@ def _clause_line(clause: Clause, said: Mapping[str, str]) -> Line:
 def _guard_lines(evaluation: Evaluation) -> list[Line]:
     guards = evaluation.gate_1.guards
     lines = []
-    # Waived ones first: nobody may find them only under "more".
+    # Waived ones first: they must not hide under "more".
     waived = [f"{guard.name} (waived)" for guard in guards if guard.passes and guard.waived]
     holding = waived + [guard.name for guard in guards if guard.passes and not guard.waived]
     if holding:

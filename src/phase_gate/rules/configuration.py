@@ -75,7 +75,7 @@ def load_configuration(root: Path) -> Configuration:
         )
     other = path.with_suffix(".yml")
     if os.path.lexists(other):
-        # Silence would mean the defaults, against the will of whoever wrote it.
+        # Silence would mean the defaults, against the will of the user who wrote it.
         raise ConfigurationError(f"{other.name}: a file of this name is not read", f"rename it to {FILE_NAME}")
     return Configuration()
 

@@ -138,7 +138,7 @@ def _refusal(node: YamlNode, name: str, problem: str) -> CriteriaError:
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.
 ID = r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+[a-z]?(?:\.[0-9]+)*"
 
-#: What the names of standards begin with; nobody numbers criteria like that.
+#: What the names of standards begin with; criteria are not numbered like that.
 _STANDARD = re.compile("(?:AES|ASCII|COVID|CVE|CWE|ECMA|HTTP|IEC|IEEE|ISO|PEP|RFC|RSA|SHA|UCS|UTF)[-_]")
 
 #: Bold, code, brackets and a link's target may be around an id, and a colon behind it.

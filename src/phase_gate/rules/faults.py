@@ -13,7 +13,7 @@ from typing import NoReturn
 from phase_gate.errors import PhaseGateError
 from phase_gate.values import Value
 
-#: More faults than anybody mends in one go; the rest comes with the next look.
+#: More faults than a user mends in one go; the rest comes with the next look.
 MAX_FAULTS = 100
 
 

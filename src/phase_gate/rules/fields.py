@@ -132,7 +132,7 @@ class Fields:
         self.faults.report(self.key_place(key), problem, remedy)
 
     def finish(self) -> None:
-        """Refuse the keys that nobody asked for."""
+        """Refuse unknown keys."""
         for key in self._entries:
             if key not in self._asked:
                 where = f" in {self.path}" if self.path else ""

@@ -77,7 +77,7 @@ def read_rules(fields: Fields, parameters: Mapping[str, MetricValue]) -> Pipelin
 
 
 def add_budget(parameters: dict[str, MetricValue]) -> dict[str, MetricValue]:
-    """Return the parameters with the number of recoveries, where nobody gave one."""
+    """Return the parameters with the number of recoveries, where none is given."""
     return parameters if MAX_RECOVERIES in parameters else {**parameters, MAX_RECOVERIES: USUAL_RECOVERIES}
 
 

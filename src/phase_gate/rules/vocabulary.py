@@ -1,6 +1,6 @@
 """Read and check the parts that workflows and the configuration share: conditions, guards, names and their types.
 
-Whoever calls says which error to raise: the same slip is the workflow's fault in one file and the project's in another.
+The caller says which error to raise: the same slip is the workflow's fault in one file and the project's in another.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _GATE_NAMES = frozenset({"exit_signal", "gate_1", "gate_2"})
 _TYPES: tuple[MetricType, ...] = get_args(MetricType)
 
-#: Names that nobody may give a second meaning, and what they are.
+#: Names that must not get a second meaning, and what they are.
 RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(METRIC_TYPES, "a measured metric"),
     **dict.fromkeys((*ALIASES, *ALIAS_CONDITIONS), "another spelling of a metric"),

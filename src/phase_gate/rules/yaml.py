@@ -230,7 +230,7 @@ def _build(events: Iterable[yaml.Event], *, refuse: _Refuse) -> list[YamlNode]:
 
 def _place_of(event: yaml.Event) -> tuple[int, int]:
     mark = event.start_mark
-    assert mark is not None  # only events that somebody made by hand have none
+    assert mark is not None  # only events that were made by hand have none
     return mark.line + 1, mark.column + 1
 
 

@@ -39,7 +39,7 @@ class Flaw(Value, kw_only=False):
 
 
 class Checked(Value):
-    """What is known about a diagram: a flaw, or none; or why nobody could tell."""
+    """What is known about a diagram: a flaw, or none; or why it is unknown."""
 
     diagram: Diagram
     flaw: Flaw | None = None

@@ -70,7 +70,7 @@ class Library:
         self.decisions = [path for path in found if is_decision(path) and not is_diagram(path)]
 
     def text(self, path: str) -> str | None:
-        """Return what stands in a file; None if that is no text that anybody could have written."""
+        """Return what stands in a file; None if that is no text."""
         if path not in self._texts:
             self._texts[path] = _read(self._root / path)
         return self._texts[path]
@@ -137,7 +137,7 @@ DIAGRAM_SUFFIXES: Mapping[str, Language] = {
     ".plantuml": "PlantUML",
 }
 
-#: One that is never closed goes on to the end, as it does for whoever reads the page.
+#: One that is never closed goes on to the end, as it does for a reader of the page.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 
 
@@ -158,7 +158,7 @@ def identify(text: str) -> str:
 
 
 def drop_comments(text: str) -> str:
-    """Return the text without HTML comments: nobody who reads the document sees them."""
+    """Return the text without HTML comments: readers of the document do not see them."""
     return _COMMENT.sub("", text)
 
 

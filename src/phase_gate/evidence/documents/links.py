@@ -46,7 +46,7 @@ class Target(Value):
 
 
 def resolve(target: str, page: str) -> Target | None:
-    """Return what a link on a page leads to; None if it leads outside, or nobody can tell.
+    """Return what a link on a page leads to; None if it leads outside, or that is unknown.
 
     :param page: its path from the root.
     """

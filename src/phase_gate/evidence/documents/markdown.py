@@ -16,7 +16,7 @@ from phase_gate.evidence.documents.pages import Block, Link, Page, Piece, take_f
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-#: Wikis of Azure DevOps write diagrams so; to everybody else it is text.
+#: Wikis of Azure DevOps write diagrams so; elsewhere it is text.
 _COLONS = re.compile(r"^ {0,3}:::[ \t]*(mermaid)[ \t]*\n(.*?)(?:^ {0,3}:::[ \t]*$|\Z)", re.S | re.M)
 _LANGUAGE = re.compile(r"[\s{.]*([\w+-]*)")
 #: Options of a directive in MyST, in front of its content.

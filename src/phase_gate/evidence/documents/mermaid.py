@@ -13,7 +13,7 @@ from phase_gate.evidence.documents.diagrams import Checked, Diagram, Flaw, blank
 if TYPE_CHECKING:
     from merman import Merman
 
-#: What to do about diagrams that nobody could parse.
+#: What to do about diagrams that could not be parsed.
 MISSING = "no parser for Mermaid is installed (pip install 'pytest-phase-gate[mermaid]')"
 
 #: What Mermaid takes by default (`maxTextSize`).

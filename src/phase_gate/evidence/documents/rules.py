@@ -1,6 +1,6 @@
 """Which documents count, and why one does not.
 
-Pure. Says nothing about whether a document is good: only that somebody wrote something, and that it is not there twice.
+Pure. Says nothing about whether a document is good: only that something was written, and that it is not there twice.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def only_touched(now: Mapping[str, Seen], before: Mapping[str, Seen]) -> Iterabl
     )
 
 
-# --- tell what somebody wrote from what a template left for somebody to write
+# --- tell what an author wrote from what a template left to be written
 
 
 #: Characters: no template has a hole that takes longer to describe.
@@ -122,7 +122,7 @@ _TAGS = frozenset(
     {"audio", "button", "details", "form", "iframe", "img", "input", "ol", "option", "script", "select", "video"}
 )
 
-#: What stands where nobody has written anything yet.
+#: What stands where nothing is written yet.
 _OPEN = re.compile(
     r"(?:todo|tbd|tba|fixme|xxx+|wip|"
     r"to be (?:done|determined|decided|defined|written|added|announced|completed|filled in)|"
@@ -152,7 +152,7 @@ _INSTRUCTIONS = (
 
 
 def is_hole(text: str, *, is_heading: bool = False) -> bool:
-    """Tell whether a piece is a template's hole: nobody has filled it in."""
+    """Tell whether a piece is a template's hole that was not filled in."""
     plain = _plain(text)
     if not plain or plain.startswith("`") or len(plain) > _LONGEST:
         return False
@@ -165,7 +165,7 @@ def is_hole(text: str, *, is_heading: bool = False) -> bool:
     if is_heading and plain.startswith("<"):
         return True
     if len(words) == 1:
-        # `<NAME>` is a hole, and `<Tabs>` a component of somebody's site.
+        # `<NAME>` is a hole, and `<Tabs>` a component of a site.
         return words[0].isupper() and len(words[0]) > 1
     return words[0].lower() not in _TAGS
 

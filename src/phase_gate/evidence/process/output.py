@@ -164,7 +164,7 @@ _MIN_LINE = 20
 
 
 def find_secrets(environment: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return the values that nobody should see, the longest first."""
+    """Return the values that must not be shown, the longest first."""
     found: set[str] = set()
     for name, value in environment.items():
         if is_secret_name(name):

@@ -23,7 +23,7 @@ How = Literal["ended", "timed-out", "interrupted", "not-started"]
 _POLL = 0.05
 #: Seconds that a tree has to end by itself, before it is made to.
 _GRACE = 2.0
-#: Seconds that somebody who was made to end may take, and that a terminal may take for what is left.
+#: Seconds that a process which was made to end may take, and that a terminal may take for what is left.
 _PATIENCE = 5.0
 _CHUNK = 1 << 16
 
@@ -53,7 +53,7 @@ class Ended(Value):
 
 
 def say_nothing(seconds: float) -> None:
-    """Where nobody waits."""
+    """Where no user waits."""
 
 
 def run_process(
@@ -145,7 +145,7 @@ def _run_one(
                 how = wait(watch)
             finally:
                 watch.end_rest()
-        except BaseException:  # by tick: nobody gets an answer, and yet nothing is left open
+        except BaseException:  # by tick: there is no answer, and yet nothing is left open
             files.finish()
             raise
         return _One(
@@ -220,7 +220,7 @@ class _Watch:
                 self._pipes.register(pipe, selectors.EVENT_READ, which)
 
     def wait(self, began: float, timeout: float, tick: Callable[[float], None]) -> How:
-        """Read until it ended, its time is over, or somebody interrupts us."""
+        """Read until it ended, its time is over, or the user interrupts us."""
         ticked = began
         while not self._has_ended():
             now = time.monotonic()
@@ -239,7 +239,7 @@ class _Watch:
         """End what still lives, and read what is left in the pipes."""
         self._drain()
         self._end_tree()
-        # Only now: until its end is taken note of, nobody else can get its number.
+        # Only now: until its end is taken note of, no other process can get its number.
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -284,7 +284,7 @@ class _Watch:
         return True
 
     def _drain(self) -> None:
-        """Read what is there already. Somebody that we let live may hold a pipe open: its end is not waited for."""
+        """Read what is there already. A process that we let live may hold a pipe open: its end is not waited for."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline and self._read(0.0):
             pass

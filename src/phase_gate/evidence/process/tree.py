@@ -80,7 +80,7 @@ class ProcessTree:
                 os.kill(pid, number)
 
     def reap(self) -> None:
-        """Take note of the end of those that we adopted; nobody else will."""
+        """Take note of the end of those that we adopted; no other process will."""
         own = os.getpid()
         rows = {row.pid: row for row in _rows()}
         for pid, row in rows.items():

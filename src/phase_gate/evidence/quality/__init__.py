@@ -195,7 +195,7 @@ def _compare(context: EvidenceContext, tools: Tools) -> Measured:
     metrics: dict[str, MetricValue] = {"quality_after": -now.points, "improvements_found": len(places)}
     if compared is not None:
         metrics |= {"quality_before": -then.points, "quality_delta": then.points - now.points}
-    # Nothing was found, but not everything could be looked at: then nobody knows.
+    # Nothing was found, but not everything could be looked at: then it is unknown.
     if places or not scope & look.unread.keys():
         metrics["no_more_improvements_identified"] = not places
     return Measured(

@@ -1,6 +1,6 @@
 """HTML as a value that can't be injected into: every text is made visible and escaped, nothing else gets in.
 
-Pure. Test names and messages come from anybody: they may hold tags, control characters, halves of surrogate pairs,
+Pure. Test names and messages are not ours: they may contain tags, control characters, halves of surrogate pairs,
 marks that turn the direction of writing, and megabytes.
 """
 

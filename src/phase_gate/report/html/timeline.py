@@ -35,7 +35,7 @@ SIGNS: dict[str, str] = {
 #: What goes without saying where the other is there.
 _IMPLIED = {"signal": "exited", "breaker-closed": "breaker-half-open"}
 _LANES = 2
-#: In columns this thin, which stand for many runs, signs would cover each other: only those that nobody may miss.
+#: In columns this thin, which stand for many runs, signs would cover each other: only those that must not be missed.
 _THIN = 9.0
 _GRAVE = frozenset({"breaker-open", "forced", "override", "needs-person", "rewound"})
 

@@ -22,7 +22,7 @@ from phase_gate.report.story.model import Happening, HappeningKind, LedgerCheck,
 from phase_gate.report.story.tests import COMPARED, Sampled, tell_tests
 from phase_gate.values import replace
 
-#: The newest ones that are listed: a file of some megabytes is the most that anybody wants to send.
+#: The newest ones that are listed: a file of some megabytes is the most that users want to send.
 KEPT_RUNS = 20_000
 KEPT_HAPPENINGS = 2_000
 #: Changed files that a run names.
@@ -245,7 +245,7 @@ _WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
 
 
 def happenings_of(event: Event, before: State, after: State) -> Iterator[Happened]:
-    """Yield what an event is to somebody who looks back."""
+    """Yield what an event means in the story."""
     yield from _told(event, before, after)
     if after.breaker.status is not before.breaker.status and event.kind not in ("phase-entered", "phase-exited"):
         kind, text = _BREAKER[after.breaker.status]
@@ -256,7 +256,7 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
     data: Any = event.data
     match event.kind:
         case "phase-entered" if data.get("how") == "rewind":
-            if data.get("run") is not None:  # else somebody typed it, and said why
+            if data.get("run") is not None:  # else a user typed it, and said why
                 yield "rewound", f"back to {data['phase']}, by a run"
         case "phase-entered" if data.get("how") in _WAYS_BACK:
             yield "rewound", f"back to {data['phase']}, {_WAYS_BACK[data['how']]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from phase_gate.report.story.model import Happening, Run
 from phase_gate.values import Value
 
-#: More would be thinner than anybody can point at.
+#: More would be too thin to point at.
 AT_MOST = 200
 
 #: Which happenings have a sign in the timeline; phases have bands.
