@@ -34,13 +34,13 @@ class FastWorkbench(Workbench):
     def check_cheat(self, row: Row, *more: str) -> None:
         """The gate stays closed, and what was said names the reason."""
         tried = self.attempt(row.cheat, *more)
-        assert not tried.holds, tried.output
+        assert not tried.is_open, tried.output
         assert row.told_by in tried.output, tried.output
 
     def check_twin(self, twin: Attempt, *more: str) -> None:
         """The gate opens, and nothing was said against it."""
         tried = self.attempt(twin, *more)
-        assert tried.holds, tried.output
+        assert tried.is_open, tried.output
         assert "Warning" not in tried.output, tried.output
 
 

@@ -49,17 +49,17 @@ ODD = {
 @pytest.mark.parametrize("slug", ODD)
 def test_is_said_and_the_gate_opens(bench: FastWorkbench, slug: str) -> None:
     tried = bench.attempt(ODD[slug])
-    assert tried.holds, tried.output
+    assert tried.is_open, tried.output
     assert f"[{slug}]" in tried.output, tried.output
 
 
 def test_nothing_is_said_of_plain_work(bench: FastWorkbench) -> None:
     tried = bench.attempt(Attempt())
-    assert tried.holds, tried.output
+    assert tried.is_open, tried.output
     assert not [slug for slug in ODD if slug in tried.output]
 
 
 def test_nothing_is_said_of_data_that_came(bench: FastWorkbench) -> None:
     tried = bench.attempt(Attempt(base=_there_in_red(READ), code=None, writes=(("rates.json", "{}"),)))
-    assert tried.holds, tried.output
+    assert tried.is_open, tried.output
     assert "green-without-change" not in tried.output

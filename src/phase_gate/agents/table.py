@@ -27,7 +27,7 @@ def load_agent(name: str) -> Agent:
 
 
 def recognise(event: Document) -> str:
-    """Return whose event this is; what nobody else claims is in the form of Claude Code."""
+    """Return whose event this is; what no other agent claims is in the form of Claude Code."""
     if "conversation_id" in event:
         return "cursor"
     if "sessionId" in event:

@@ -18,7 +18,7 @@ def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
         say(warning, flush=True)
         try:
             word = input(f"Type {WORD} to go on: ")
-        except (EOFError, OSError, RuntimeError, ValueError):  # somebody closed what we ask on
+        except (EOFError, OSError, RuntimeError, ValueError):  # the terminal that we ask on was closed
             word = ""
     if word != WORD:
         raise NotAllowedError(

@@ -120,7 +120,7 @@ def begin_pipeline(task: Task, *, template: bool) -> Answer | None:
 
 
 def answer_template(task: Task) -> Answer:
-    """Write what the present phase asks for and nobody has written yet, as files to fill in."""
+    """Write what the present phase asks for and is not written yet, as files to fill in."""
     phase = task.rules.phase(task.state.phase or "")
     if phase is None:
         raise stuck_error(task.state)

@@ -51,7 +51,7 @@ def run(call: Call) -> Answer:
 
         say(show_rows(rows), aside=call.arguments.json, flush=True)
         outcomes = try_all(show=None if call.arguments.json else _show)
-        failed = [outcome for outcome in outcomes if not outcome.holds]
+        failed = [outcome for outcome in outcomes if not outcome.passed]
         document["self_test"] = [as_dict(outcome) for outcome in outcomes]
         is_well = is_well and not failed
         rows = [f"{len(outcomes) - len(failed)} of {len(outcomes)} cheats are refused, and their honest twins are not"]

@@ -147,7 +147,7 @@ def _refuse_hole(text: str) -> None:
 
 
 def _refuse_holes(document: Any) -> None:
-    """Refuse a JSON document in which nobody has filled in what a skeleton left open."""
+    """Refuse a JSON document that still has what a skeleton left open."""
     left = [document]
     while left:
         value = left.pop()

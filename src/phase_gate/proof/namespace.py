@@ -103,7 +103,7 @@ def _enter(root: str) -> None:
         _mount("overlay", root, "overlay", 0, options if is_root else f"{options},userxattr")
         _call("umount2", memory.encode(), _DETACH)
     finally:
-        os.rmdir(memory)  # here and for everybody else: what lies in it is held by the overlay
+        os.rmdir(memory)  # here and for all other processes: what lies in it is held by the overlay
 
 
 def _escape(path: str) -> str:

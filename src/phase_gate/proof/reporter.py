@@ -64,7 +64,7 @@ class RoomReporter:
 
     def _send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
-            return  # a forked child speaks for nobody
+            return  # a forked child does not speak for the run
         with self._lock:
             self._socket.sendall(json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n")
 

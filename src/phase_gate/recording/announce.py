@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from phase_gate.report.ci import CiOutput
     from phase_gate.report.panel import Line
 
-#: Without it there is nobody whom we could tell.
+#: Without it there is no terminal to write to.
 _CI_VARIABLE = "GITHUB_ACTIONS"
 
 
@@ -46,7 +46,7 @@ def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:
 
 
 def write_properties(config: pytest.Config, properties: Mapping[str, str]) -> str:
-    """Write the JUnit report once more, with these: pytest has written it before anybody knew them.
+    """Write the JUnit report once more, with these: pytest has written it before they were known.
 
     `record_testsuite_property` does not work with workers (pytest issue 7767); this does.
     """
@@ -91,11 +91,11 @@ def show_lines(config: pytest.Config, lines: Sequence[Line], *, commands: Iterab
                 terminal.write_line(text, **line.markup)
         for text in commands:
             terminal.write_line(text)
-        terminal.flush()  # whoever ends the process from here on does not take the verdict with it
+        terminal.flush()  # an end of the process from here on does not lose the verdict
 
 
 def line_writer(config: pytest.Config) -> Callable[[str], None]:
-    """Return what shows a line to whoever waits for a long command."""
+    """Return what shows a line to a user who waits for a long command."""
     from phase_gate.report.panel import Line
 
     return lambda text: show_lines(config, [Line(text)])

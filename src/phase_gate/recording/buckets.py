@@ -59,7 +59,7 @@ class Buckets:
         #: Calls that passed around a failing subtest, until pytest has said what it makes of them.
         self._undecided: list[pytest.TestReport] = []
         self._tally: Counter[str] = Counter()
-        #: How each failing test failed first, where somebody described it.
+        #: How each failing test failed first, where it was described.
         self.failures: dict[str, object] = {}
         #: What each failing test said first.
         self.messages: dict[str, str] = {}
@@ -184,7 +184,7 @@ class Buckets:
 
 
 def message_of(longrepr: object) -> str:
-    """Return what a failure says in a line or two, whoever made the report."""
+    """Return what a failure says in a line or two, for any plugin's report."""
     crash = getattr(longrepr, "reprcrash", None)
     text = str(getattr(crash, "message", "") or getattr(longrepr, "longrepr", "") or longrepr or "")
     if crash is None:

@@ -45,7 +45,7 @@ def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     finished = _judge(run, run.state, record, signals, prover)
     with run.store.transaction() as change:
         if change.opened.head != judged_on or change.events:
-            # Somebody else wrote in between, or a child came back late: judge again, on what is true now.
+            # Another process wrote in between, or a child came back late: judge again, on what is true now.
             run.refuse_lost(change.opened)
             signals = _GivenSignals(run, change.state)
             finished = _judge(run, change.state, record, signals, prover)
@@ -162,8 +162,8 @@ class _GivenSignals:
         self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.request.signal
         if self._file is not None and early is not None and early.is_unreadable:
-            self._file = early  # nobody can tell whether it is the same one: it waits for the next run
-        # Nobody but the suite, or somebody who did not wait, writes a signal while the run is open.
+            self._file = early  # it may or may not be the same one: it waits for the next run
+        # Only the suite, or a user who did not wait, writes a signal while the run is open.
         self._is_made_meanwhile = (
             self._file is not None
             and not self._file.is_unreadable

@@ -28,7 +28,7 @@ class Collection:
         self._saw_all = False
         self.nodes: list[str] = []
         self.deselected: list[str] = []
-        #: Collectors that failed, by node id, and how, where somebody described it.
+        #: Collectors that failed, by node id, and how, where it was described.
         self.errors: dict[str, object] = {}
 
     def see_items(self, items: Iterable[pytest.Item]) -> None:

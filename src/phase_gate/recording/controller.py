@@ -155,7 +155,7 @@ class Controller(SessionRecorder):
         if phase is None or self._kind in (Kind.NESTED, Kind.VOID):
             return pytest_said
         if self._options.verifies and self._problem is not None and pytest_said == 0:
-            return exit_codes.NOT_TRUSTED  # whoever waits for this status has nothing else to look at
+            return exit_codes.NOT_TRUSTED  # the caller has nothing but this status to look at
         is_dual = self._options.exit_meaning == "dual"
         is_open = evaluation is not None and (evaluation.can_exit if is_dual else evaluation.gate_1.is_open)
         return exit_status_for(

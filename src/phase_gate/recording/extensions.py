@@ -67,7 +67,7 @@ def gather_metrics(
     """Return what plugins measured, and what has to be said about it. Doubt makes a metric unknown."""
     wanted = wanted_names(workflow, phase)
     if wanted.isdisjoint(workflow.metrics):
-        return {}, ()  # nobody asks: nobody has to look
+        return {}, ()  # no rule asks: no plugin has to look
     found: dict[str, MetricValue] = {}
     doubtful: set[str] = set()
     complaints: list[str] = []

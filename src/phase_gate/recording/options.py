@@ -114,7 +114,7 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
         return None
     typed = any(str(each).partition("=")[0] == "--exit-signal" for each in config.invocation_params.args)
     if not typed:
-        # In addopts or the environment it would sign every run: nobody gave that signal on purpose.
+        # In addopts or the environment it would sign every run: that is no signal on purpose.
         raise UsageError(
             "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
             remedy="remove it there, and type it for the one run that it is meant for",
@@ -138,7 +138,7 @@ def _read_confirming(text: str | None) -> tuple[int, int]:
 
 
 def describe_narrowing(config: pytest.Config, deselected: int) -> tuple[str, ...]:
-    """Return the options and arguments that choose tests, as somebody would have typed them."""
+    """Return the options and arguments that choose tests, as a user would have typed them."""
     option = config.option
     words: list[str] = []
     for name, flag in (("keyword", "-k"), ("markexpr", "-m")):

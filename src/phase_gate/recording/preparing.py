@@ -1,4 +1,4 @@
-"""What is read before a test runs, by whoever records: project, options, workflow, criteria."""
+"""What is read before a test runs, by every recorder: project, options, workflow, criteria."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class FailureReader:
         if called is None:
             return False
         if isinstance(error, pytest.fail.Exception):
-            # Not by its message, which anybody can write: by whom the test's own code called, if it did not raise it.
+            # Not by its message, which any code can write: by whom the test's own code called, if it did not raise it.
             return not called or called[0].f_code.co_filename == _FAIL
         return [frame.f_code.co_name for frame in called[:1]] == ["fail"]
 
@@ -257,7 +257,7 @@ def test_has_check(test_file: Path, test_name: str) -> bool:
     if tree is None:
         return True
     function = find_function(tree, test_name)
-    # Where the source does not show the test (generated, doctest), nobody can say that it checks nothing.
+    # Where the source does not show the test (generated, doctest), it is unknown whether it checks anything.
     return function is None or has_check(function, tree)
 
 
@@ -299,7 +299,7 @@ class ReasonHooks:
             with own_work(collector.config):
                 if isinstance(collector, pytest.Module) and type(collector).__module__ != "_pytest.doctest":
                     self._reader.see_test_files({collector.path})
-                # Which test it is about is not known yet: whoever counts the module's tests looks at each.
+                # Which test it is about is not known yet: the count of the module's tests looks at each.
                 failure = self._reader.read(call.excinfo.value, stage="collect", test_file=collector.path, test_name="")
             setattr(report, FAILURE, spell_out(failure))
         return report

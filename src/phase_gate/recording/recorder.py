@@ -127,7 +127,7 @@ class SessionRecorder:
             with own_work(self._config):
                 self._begin()
         except NotAllowedError as error:
-            # Somebody else moved the task on between our look and our start.
+            # Another process moved the task on between our look and our start.
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
         except PhaseGateError as error:
             self._problem = error
@@ -225,7 +225,7 @@ class SessionRecorder:
 
 
 class _LastWord:
-    """After everybody else: the exit status, and the panel as the last thing on the screen."""
+    """After all other plugins: the exit status, and the panel as the last thing on the screen."""
 
     def __init__(self, recorder: SessionRecorder) -> None:
         self._recorder = recorder

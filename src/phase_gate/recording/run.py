@@ -95,7 +95,7 @@ class RecordedRun:
         self.freezes = True
         #: No run of its cycle was complete before.
         self.is_first = True
-        #: The criteria that somebody gave this cycle on the command line: a number, or a path from the root.
+        #: The criteria that the user gave this cycle on the command line: a number, or a path from the root.
         self.criteria_given = ""
         self.remembered = NOTHING_REMEMBERED
         #: Shows a line to the user who waits for a proof.
@@ -184,7 +184,7 @@ class RecordedRun:
         os.environ[RUN_VARIABLE] = self.id
 
     def _decide_again(self, state: State, expected: Entry) -> Entry:
-        """Return how the run begins now that somebody has moved the task on since the order was checked."""
+        """Return how the run begins now that another process has moved the task on since the order was checked."""
         entry = decide_entry(state, self.workflow, self.request.phase)
         if entry != expected:
             self._remember(state, entry)
@@ -271,7 +271,7 @@ class RecordedRun:
         }
 
     def look_again(self) -> State:
-        """Return the task's state now that the tests have run: as our start left it, if nobody wrote since."""
+        """Return the task's state now that the tests have run: as our start left it, if no process wrote since."""
         if not self.store.is_as_opened(self.opened):
             self.opened = self.store.look()
         self.refuse_lost(self.opened)

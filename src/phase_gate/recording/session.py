@@ -218,7 +218,7 @@ def make_record(
 
 def _take_links(criteria: Criteria, facts: SessionFacts, *, root: Path, in_first_phase: bool) -> Links:
     if not criteria.listed and criteria.count == 1:
-        return Links()  # nobody spoke of criteria: nothing to look at
+        return Links()  # there are no criteria: nothing to look at
     from phase_gate.recording.criteria import take_links
 
     return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)
@@ -238,7 +238,7 @@ def missing_modules(run: RecordedRun) -> list[str]:
 
 
 def is_as_in_red(project: Project, objects: ObjectStore, state: State, tree: Tree, *, began: float) -> bool:
-    """Tell whether a run began on the very files that RED left: those of the tree, and all others that nobody ignores.
+    """Tell whether a run began on the very files that RED left: those of the tree, and all others that are not ignored.
 
     :param tree: as the run found it.
     """

@@ -1,4 +1,4 @@
-"""What pytest collected before anybody chose among it, and who left out what: in a shard, on its workers, too."""
+"""What pytest collected before any hook chose among it, and who left out what: in a shard, on its workers, too."""
 
 from __future__ import annotations
 

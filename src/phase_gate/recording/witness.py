@@ -43,7 +43,7 @@ class SessionWitness:
         self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
         self._collection_messages: dict[str, str] = {}
         self.internal_error = False
-        #: How many were skipped as a whole: nobody has seen the tests in them.
+        #: How many were skipped as a whole: the tests in them were not seen.
         self.skipped_modules = 0
         self._usage_error_on_worker = False
         # Called three times a test, all stages, not only the call: a setup error or a crashed worker has no call.
@@ -82,7 +82,7 @@ class SessionWitness:
                 self.parts.append(from_json(Parts, seen["parts"]))
             self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
         else:
-            # It crashed, left early, or had our part of it removed: nobody knows what it would have told.
+            # It crashed, left early, or had our part of it removed: what it would have told is unknown.
             name = str(getattr(getattr(node, "gateway", None), "id", "?"))
             self._worker_doubts.append(_doubt("worker-silent", "ended without telling what it saw", name))
 

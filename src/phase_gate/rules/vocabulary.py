@@ -211,7 +211,7 @@ def combine_types(
 ) -> dict[str, MetricType]:
     """Return every name that a condition may use, with its type: these, and the metrics that we measure."""
     values = {name: type_of(value) for name, value in parameters.items()}
-    # Last: whatever a plugin says, nobody gives a measured metric another type.
+    # Last: whatever a plugin says, a measured metric keeps its type.
     return {**metrics, **facts, **values, **METRIC_TYPES}
 
 

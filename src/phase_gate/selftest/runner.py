@@ -28,14 +28,14 @@ class Outcome(Value):
     output: str = ""
 
     @property
-    def holds(self) -> bool:
+    def passed(self) -> bool:
         return self.is_refused and self.is_named and self.twin_opens
 
 
 class Tried(Value, kw_only=False):
-    """What came of an attempt: does Gate 1 hold afterwards, and what was said?"""
+    """What came of an attempt: is Gate 1 open afterwards, and what was said?"""
 
-    holds: bool
+    is_open: bool
     output: str
     #: What the last run of pytest ended with.
     status: int = 0
@@ -62,7 +62,7 @@ def _line(outcome: Outcome) -> str:
         else "NOT NAMED"
     )
     twin = "opens" if outcome.twin_opens else "DOES NOT OPEN"
-    return f"{'+' if outcome.holds else '-'} {outcome.name}: {cheat}\n    twin, {outcome.twin_name}: {twin}"
+    return f"{'+' if outcome.passed else '-'} {outcome.name}: {cheat}\n    twin, {outcome.twin_name}: {twin}"
 
 
 class Workbench:
@@ -97,10 +97,10 @@ class Workbench:
         return Outcome(
             name=row.name,
             twin_name=row.twin_name,
-            is_refused=not cheated.holds,
+            is_refused=not cheated.is_open,
             is_named=row.told_by in cheated.output,
-            twin_opens=honest.holds and "Warning" not in honest.output,
-            output=cheated.output if cheated.holds or row.told_by not in cheated.output else honest.output,
+            twin_opens=honest.is_open and "Warning" not in honest.output,
+            output=cheated.output if cheated.is_open or row.told_by not in cheated.output else honest.output,
         )
 
     def attempt(self, attempt: Attempt, *more: str) -> Tried:

@@ -101,11 +101,11 @@ class Climb:
             return True
         is_shared = bool(status.st_mode & stat.S_IWOTH)
         if is_shared and status.st_mode & stat.S_ISVTX:
-            return True  # as /tmp: made for everybody, so not even a repository there is a reason to go on
+            return True  # as /tmp: made for all users, so not even a repository there is a reason to go on
         if self._is_in_own_top(folder):
             return False
         # In a folder of another owner the climb goes on through that owner's: the root that it finds is refused, and
-        # the message names the right one. Where everybody may write to the start, all is lost already: mounts of
+        # the message names the right one. Where all users may write to the start, all is lost already: mounts of
         # other systems show every folder so.
         is_foreign = uid != _SUPERUSER and status.st_uid not in (uid, start.st_uid)
         return is_foreign or (is_shared and not start.st_mode & stat.S_IWOTH)

@@ -216,7 +216,7 @@ def written_since(root: Path, began: float) -> Callable[[str], bool]:
 
     def is_output(path: str) -> bool:
         try:
-            # Not what somebody dated into the future.
+            # Not what is dated into the future.
             return began <= (root / path).stat().st_mtime <= time.time()
         except OSError:
             return False

@@ -99,7 +99,7 @@ class PartsWitness:
 def _definitions(manager: object) -> dict[str, list[object]]:
     """Return the definitions of all fixtures by name.
 
-    Raises LookupError where pytest keeps them in a way that is not known: none would be frozen, and nobody told.
+    Raises LookupError where pytest keeps them in a way that is not known: none would be frozen, without a word.
     """
     if manager is None:
         return {}

@@ -1,4 +1,4 @@
-"""Describe how an exception came out of the sources that a test called, for whoever asks whether a helper checked."""
+"""Describe how an exception came out of the sources that a test called, to tell whether a helper checked."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class BytecodeWitness:
         try:
             status, of_source = os.stat(cache), os.stat(source)
         except OSError:
-            return True  # no bytecode: nobody can have believed it
+            return True  # no bytecode: Python can't have used it
         told_by = f"{of_source.st_size} {of_source.st_mtime_ns} {of_source.st_ino} {of_source.st_ctime_ns}"
         if self._memory.find(cache, status) == told_by:
             return True

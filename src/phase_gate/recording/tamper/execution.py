@@ -19,17 +19,17 @@ _RETURN = dis.opmap.get("RETURN_VALUE")
 
 
 class Execution:
-    """Which of the watched codes started, and which returned, since somebody asked last."""
+    """Which of the watched codes started, and which returned, since the last question."""
 
     def __init__(self) -> None:
         self.started: set[CodeType] = set()
         self.returned: set[CodeType] = set()
 
     def renew(self) -> None:
-        """Watch on, if somebody took our place; called before each test."""
+        """Watch on, if another tool took our place; called before each test."""
 
     def is_watching(self) -> bool:
-        """Tell whether nobody took our place; asked after each test."""
+        """Tell whether no other tool took our place; asked after each test."""
         return True
 
     def stop(self) -> None:
@@ -41,7 +41,7 @@ class Execution:
 
 
 def watch_code(codes: Set[CodeType]) -> Execution | None:
-    """Return what will tell of these codes; None if nobody can watch."""
+    """Return what will tell of these codes; None if that can't be watched."""
     monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
     return _Profile(codes) if monitoring is None else _watch_by_monitoring(codes, monitoring)
 
@@ -120,7 +120,7 @@ def find_exchanged(ownership: Ownership, *, since: float) -> Iterator[str]:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or not ownership.is_below(file) or not ownership.is_projects(file):
             continue
-        # The time of the last change of the file's entry: unlike the time of its content nobody can set it.
+        # The time of the last change of the file's entry: unlike the time of its content it can't be set.
         if _changed_at(file) > since and _is_plain(module) and not _is_what_it_says(module, file):
             yield ownership.shown(file)
 

@@ -88,7 +88,7 @@ class OutcomeWitness:
     """Collects what makes the session's outcomes doubtful."""
 
     def __init__(self, config: pytest.Config, root: Path, *, drops_matter: bool = True) -> None:
-        #: In a shard somebody drops what others run; whether each test ran somewhere is looked at when all are there.
+        #: In a shard a plugin drops what others run; whether each test ran somewhere is looked at when all are there.
         self._drops_matter = drops_matter
         self._config, self.ownership = config, Ownership(root)
         self._early = start_snapshot(config)
@@ -105,7 +105,7 @@ class OutcomeWitness:
             self._doubt("asserts-off", "python -O leaves assert statements out", "PYTHONOPTIMIZE")
 
     def guard(self, **plugins: object) -> None:
-        """Register parts of this plugin, and notice if somebody takes one away."""
+        """Register parts of this plugin, and notice if other code takes one away."""
         manager = self._config.pluginmanager
         for name, plugin in plugins.items():
             manager.register(plugin, name)
@@ -150,12 +150,12 @@ class OutcomeWitness:
         self.ownership.also(str(session.config.rootpath))
 
     def _foreign(self, hook: str) -> Iterator[str]:
-        """Yield the files of implementations of a hook that nobody installed."""
+        """Yield the files of implementations of a hook that no distribution installed."""
         # The manager's relay, not `config.hook`: up to pytest 8 that one stands functions before some hooks.
         caller = getattr(self._config.pluginmanager.hook, hook, None)  # some hooks are there only with their plugin
         for implementation in () if caller is None else caller.get_hookimpls():
             code = getattr(implementation.function, "__code__", None)
-            # The plugin is asked, too: a conftest may offer a function of somebody else's as its hook.
+            # The plugin is asked, too: a conftest may offer another module's function as its hook.
             files = {code.co_filename} if isinstance(code, CodeType) else set()
             files |= files_of(implementation.plugin)
             yield from (self.ownership.shown(file) for file in files if self.ownership.is_foreign(file))

@@ -82,7 +82,7 @@ def describe_left(names: Sequence[str]) -> str:
 
 
 def _is_nobodys(path: str, left: object) -> bool:
-    """Tell whether it is no patch: a copy in one of our modules, or a module that somebody unloaded."""
+    """Tell whether it is no patch: a copy in one of our modules, or a module that was unloaded."""
     return path.startswith(_OWN) or (left is GONE and path.startswith("sys.modules."))
 
 

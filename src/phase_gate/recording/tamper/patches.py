@@ -215,7 +215,7 @@ def _judge_changes(path: str, owner: Any, kept: _Kept, ownership: Ownership) -> 
 
 
 def _is_replaced(before: object, now: object, ownership: Ownership) -> bool:
-    """Tell whether somebody other than an installed distribution put `now` where something callable was."""
+    """Tell whether code other than an installed distribution's put `now` where something callable was."""
     if ownership.projects_files(now):
         return True
     if before is now:  # the same function with other code; where from, its files have told, unless it has none

@@ -1,7 +1,7 @@
 """The costly witness: what each test raised, and whether its code ran to its end, against what is reported.
 
 Only where code of the project could change a result. A test reported as passed has to have started and returned: then
-it does not matter by which of many ways somebody came between.
+it does not matter by which of many ways other code came between.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ResultWatch:
         if self._ran is not None:
             self._ran.stop()
 
-    # Innermost, as far as that can be had: before anybody swallows what was raised.
+    # Innermost, as far as that can be had: before other code swallows what was raised.
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -139,7 +139,7 @@ def defined_function(item: pytest.Item) -> object:
         return getattr(owner, item.originalname, None)
     if item.path.suffix != ".py" or "::" not in item.nodeid or type(item).__module__.startswith("_pytest."):
         return None
-    # An object of somebody's own that bears the name of a function in that file.
+    # An object of the project's own that bears the name of a function in that file.
     found: object = _module_at(os.path.realpath(item.path))
     for part in bare_name(item.nodeid.partition("::")[2]).split("::"):
         found = getattr(found, part, None)
