@@ -1,8 +1,8 @@
 """The pytest plugin's entry: options, hook specifications, marker, lazy start.
 
 Every pytest start pays for this module, so it imports nothing that pytest has not loaded. Without `--phase` nothing
-is recorded, said or imported; only the hook specifications and the `criterion` marker are registered, so that strict
-projects work.
+is recorded, said or imported; only the hook specifications and the markers are registered, so that strict projects
+work.
 
 PYTEST_DONT_REWRITE: there is no assert in here, and rewriting would cost every start.
 """
@@ -89,6 +89,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "criterion(*ids): the acceptance criteria that this test shows")
+    config.addinivalue_line("markers", "passes_already(reason): guards what works already; in RED it does not count")
     if config.getoption("phase") is None and config.getoption("phase_baseline") is None:
         if config.getoption("phase_shard") is not None:
             raise pytest.UsageError("--phase-shard without --phase records nothing\n  try: add --phase=green")

@@ -76,9 +76,19 @@ def test_only_both_gates_together_let_a_phase_end(
 @pytest.mark.parametrize(
     ("done", "answer", "code", "reason"),
     [
-        pytest.param(1, "--not-done", 10, "go on: 1 test already passes, but a new test must fail first", id="neither"),
         pytest.param(
-            1, "", 10, "signal came too early: 1 test already passes, but a new test must fail first", id="only-gate-2"
+            1,
+            "--not-done",
+            10,
+            "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1",
+            id="neither",
+        ),
+        pytest.param(
+            1,
+            "",
+            10,
+            "signal came too early: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1",
+            id="only-gate-2",
         ),
         pytest.param(0, "--not-done", 10, "Gate 1 is open, but the signal says not done (look)", id="only-gate-1"),
         pytest.param(0, "", 0, "both gates are open: RED has exited", id="both"),
@@ -106,11 +116,29 @@ def test_the_command_judges_both_gates_alike(sample: Sample, done: int, answer: 
         pytest.param(2, 0, 2, 0, WAITS, id="as-many-tests-as-criteria"),
         pytest.param(2, 0, 3, 10, "go on: 2 tests for 3 criteria", id="one-test-short"),
         pytest.param(
-            2, 1, 2, 10, "go on: 1 test already passes, but a new test must fail first", id="one-passes-already"
+            2,
+            1,
+            2,
+            10,
+            "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1",
+            id="one-passes-already",
         ),
-        pytest.param(2, 2, 2, 10, "go on: 2 tests already pass, but a new test must fail first", id="all-pass-already"),
         pytest.param(
-            10, 1, 9, 10, "go on: 1 test already passes, but a new test must fail first", id="nine-of-ten-fail"
+            2,
+            2,
+            2,
+            10,
+            "go on: 2 tests already pass, but a new test must fail first:"
+            " test_steps.py::test_step_1, test_steps.py::test_step_2",
+            id="all-pass-already",
+        ),
+        pytest.param(
+            10,
+            1,
+            9,
+            10,
+            "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1",
+            id="nine-of-ten-fail",
         ),
     ],
 )
@@ -128,6 +156,42 @@ def test_red_wants_a_failing_test_for_each_criterion(
         "tests_passing": done,
         "tests_total": total,
     }
+
+
+_ROWS = """\
+import pytest
+
+from steps import step_1
+
+
+@pytest.mark.parametrize("expected", [{rows}])
+def test_rows(expected):
+    assert step_1() == expected
+
+
+{mark}
+def test_old():
+    assert step_1() == 1
+"""
+
+
+@pytest.mark.criterion("DG-02")
+@pytest.mark.parametrize(
+    ("rows", "mark", "code", "values"),
+    [
+        pytest.param("1, 2, 3", '@pytest.mark.passes_already("it works")', 0, (2, 2, 0), id="one-row-and-a-guard"),
+        pytest.param("1, 2, 3", "", 10, (3, 2, 1), id="no-mark"),
+        pytest.param("1", '@pytest.mark.passes_already("it works")', 10, (1, 0, 1), id="no-row-fails"),
+    ],
+)
+def test_a_target_is_a_function_and_a_guard_is_none(
+    sample: Sample, rows: str, mark: str, code: int, values: tuple[int, int, int]
+) -> None:
+    sample.write(test_rows=_ROWS.format(rows=rows, mark=mark), steps="def step_1():\n    return 1\n")
+    ran, verdict = judge(sample, "--phase=red")
+    assert ran.code == code
+    seen = verdict["gate_1"]["values"]
+    assert (seen["tests_total"], seen["tests_failing"], seen["tests_passing"]) == values
 
 
 @pytest.mark.criterion("DG-02")
@@ -1250,7 +1314,9 @@ def test_a_later_run_opens_an_exited_phase_again(sample: Sample) -> None:
     ran, verdict = judge(sample, "--phase=red", "--phase-exit=dual")
     assert ran.code == 10
     assert (verdict["iteration"], verdict["can_exit"]) == (2, False)
-    assert sentence(verdict) == "go on: 1 test already passes, but a new test must fail first"
+    assert (
+        sentence(verdict) == "go on: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
+    )
     assert (status(sample)["exited"], command(sample, "check").code) == (False, 10)
     refused = sample.pytest("--phase=green")
     assert refused.code == 13

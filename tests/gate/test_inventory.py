@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.inventory import Inventory, TestFile, bare_name
-from phase_gate.gate.measuring import find_gone
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name, find_gone
 
 
 def inventory(**files: dict[str, str]) -> Inventory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.selftest.rows import TEST_FILE, Attempt, Row, edit
+from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row, edit
 from tests.integrity.shared import NOTHING_TEST, cheat
 from tests.integrity.wide import WIDE, change, change_file
 
@@ -41,7 +41,6 @@ _GONE: tuple[Row, ...] = (
     cheat(
         "the file is emptied", Attempt(writes=((TEST_FILE, ""), ("tests/test_b.py", "def test_b(): pass\n"))), _NOTHING
     ),
-    cheat("a function is renamed", edit("def test_total_of_nothing", "def test_total_of_anything"), _NOTHING),
     cheat(
         "a function is renamed to what is no test",
         edit("def test_total_of_nothing", "def check_total_of_nothing"),
@@ -73,7 +72,7 @@ _GONE: tuple[Row, ...] = (
     cheat(
         "__test__ = False on a function",
         edit(NOTHING_TEST, f"{NOTHING_TEST}\n\ntest_total_of_nothing.__test__ = False\n"),
-        "known test",
+        _KEPT,
     ),
     cheat("__test__ = False in the module", edit("import pytest\n", "import pytest\n\n__test__ = False\n"), _NOTHING),
     cheat("a method is deleted", change((_LARGE, "")), _OTHER),
@@ -174,4 +173,86 @@ _SHRUNK: tuple[Row, ...] = (
     cheat("a constant feeds fewer parameters", change(("load_cases())", "load_cases()[:1])")), "test_cases"),
 )
 
-REMOVAL: tuple[Row, ...] = (*_GONE, *_HIDDEN, *_SHRUNK)
+_HEAD = TESTS[: TESTS.index("def test_total_adds_up")]
+_WITHOUT = TESTS.replace(NOTHING_TEST, "")
+_LIMIT = f"{_HEAD}NOTHING = 0\n\n\ndef test_nothing():\n    assert total([]) == NOTHING\n"
+
+
+def _moved(text: str = TESTS, **more: object) -> Attempt:
+    return Attempt(removes=(TEST_FILE,), writes=(("tests/test_cost.py", text),), **more)  # type: ignore[arg-type]
+
+
+#: A test that moves keeps its history, where there is no doubt which one it is.
+_MOVED: tuple[Row, ...] = (
+    cheat(
+        "an emptied test keeps the name of one that moves",
+        edit(NOTHING_TEST, f"def test_total_of_nothing():\n    pass\n\n\n{NOTHING_TEST.replace('nothing', 'none')}"),
+        _NOTHING,
+        twin_name="a function is renamed",
+        twin=edit("def test_total_of_nothing", "def test_total_of_none"),
+    ),
+    cheat(
+        "a file is renamed, and a body in it emptied",
+        _moved(TESTS.replace("    assert total([]) == 0\n", "    pass\n")),
+        _NOTHING,
+        twin_name="a file is renamed",
+        twin=_moved(),
+    ),
+    cheat(
+        "a file is renamed, and parameters are left out",
+        _moved(TESTS.replace(_SETS, "(10, 10)")),
+        f"{TEST_FILE}::test_discount",
+        twin_name="a file is renamed, and a test is added",
+        twin=_moved(f"{TESTS}\n\ndef test_more():\n    assert total([5]) == 5\n"),
+    ),
+    cheat(
+        "a test moves to two places",
+        Attempt(
+            writes=(
+                (TEST_FILE, _WITHOUT),
+                ("tests/test_b.py", f"{_HEAD}{NOTHING_TEST}"),
+                ("tests/test_c.py", f"{_HEAD}{NOTHING_TEST}"),
+            )
+        ),
+        _NOTHING,
+        twin_name="a test moves to another file",
+        twin=Attempt(writes=((TEST_FILE, _WITHOUT), ("tests/test_b.py", f"{_HEAD}{NOTHING_TEST}"))),
+    ),
+    cheat(
+        "a test moves, and another import stands above it",
+        Attempt(
+            code=BAD,
+            writes=(
+                (TEST_FILE, _WITHOUT),
+                ("tests/test_b.py", f"{_HEAD.replace('price', 'easy')}{NOTHING_TEST}"),
+                ("easy.py", GOOD),
+            ),
+        ),
+        _NOTHING,
+        twin_name="a file moves into a folder",
+        twin=Attempt(removes=(TEST_FILE,), writes=(("tests/unit/test_price.py", TESTS),)),
+    ),
+    cheat(
+        "a test moves, and a value that it uses is another",
+        Attempt(
+            base=Base(files=(("pytest.ini", CONFIGURATION), (TEST_FILE, _LIMIT))),
+            code=BAD,
+            removes=(TEST_FILE,),
+            writes=(("tests/test_cost.py", _LIMIT.replace("= 0", "= None")),),
+        ),
+        f"{TEST_FILE}::test_nothing",
+    ),
+    cheat(
+        "a test moves below a conftest that was not there",
+        Attempt(
+            removes=(TEST_FILE,),
+            writes=(
+                ("tests/unit/test_price.py", TESTS),
+                ("tests/unit/conftest.py", "import price\n\nprice.total = sum\n"),
+            ),
+        ),
+        _NOTHING,
+    ),
+)
+
+REMOVAL: tuple[Row, ...] = (*_GONE, *_HIDDEN, *_SHRUNK, *_MOVED)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
-from phase_gate.gate.findings import BROKEN_MODULE
+from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.status import Status, show_next, show_verdict
@@ -126,9 +126,21 @@ def what_gate_1_misses(
 ) -> tuple[str, str, str]:
     """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
     reason, command, hint = _find_missing(phase, gate_1, metrics, again, findings, task)
+    hint = hint or _what_makes_red(phase, gate_1, metrics)
     named = _after_broken(findings, reason)
     # Until a module can be imported, nothing else can be mended.
     return (named, again, "") if named != reason else (reason, command, hint)
+
+
+def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:
+    """Say how tests come to fail where they have to; nothing where a guard is in the way, or they fail already."""
+    if phase.tests != "failing" or not all(guard.passes for guard in gate_1.guards):
+        return ""
+    if metrics.get("tests_passing"):
+        return "after taking their code back (git stash), or marking them passes_already"
+    if metrics.get("tests_total") == 0 and metrics.get("suite_total"):
+        return "after writing it, or after taking its code back (git stash)"
+    return ""
 
 
 def _after_broken(findings: tuple[Finding, ...], reason: str) -> str:
@@ -315,6 +327,8 @@ _IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
 
 #: Findings that say which files a clause is about, and the words in front of them.
 _SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
+    "tests_failing": (ALREADY_PASSING, ": "),
+    "tests_passing": (ALREADY_PASSING, ": "),
     "docs_generated": ("document-not-counted", "; not counted: "),
     "diagrams_valid": ("diagram-broken", ": "),
     "has_adr": ("decision-incomplete", "; incomplete: "),

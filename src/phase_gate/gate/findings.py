@@ -16,6 +16,9 @@ Tier = Literal["hard", "advisory"]
 #: What became of the thing that a finding is about; empty where it is about no change.
 Change = Literal["", "added", "altered", "gone", "weakened"]
 
+#: New tests that pass where they have to fail: the reason names them, so the panel need not.
+ALREADY_PASSING = "already-passing"
+
 #: A module with tests that pytest could not collect, in a phase that wants passing tests.
 BROKEN_MODULE = "broken-module"
 

@@ -5,7 +5,9 @@ Pure values. An id is a path relative to the root, `::`, and the name with its p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.codec import from_json, spell_out
@@ -21,14 +23,24 @@ class TestFile(Value):
     content: str
     ids: tuple[str, ...]
     bodies: Mapping[str, str] = field(default_factory=dict)
+    #: It is collected for the examples in it only: its code is what they are about.
+    is_source: bool = False
     #: Tests that a later definition of the same name hides.
     hidden: tuple[str, ...] = ()
     #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
     statements: tuple[str, ...] = ()
+    #: Which of these bind a name, by their places in the row.
+    binds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Which of these act by themselves, on tests that name nothing of them: `pytestmark`, an autouse fixture.
+    acts: tuple[int, ...] = ()
     #: Fixtures that its tests and fixtures ask for.
     requests: tuple[str, ...] = ()
     #: Data in other modules that rows of its parameters come from, as `module:name`.
     rows_from: tuple[str, ...] = ()
+
+    def binding(self, name: str) -> tuple[str, ...]:
+        """Return the hashes of the statements that bind a name, in order."""
+        return tuple(self.statements[place] for place in self.binds.get(name, ()))
 
 
 class Inventory(Value, kw_only=False):
@@ -44,6 +56,11 @@ class Inventory(Value, kw_only=False):
         path, name = split_id(test_id)
         file = self.files.get(path)
         return "" if file is None else file.bodies.get(bare_name(name), "")
+
+
+def content_id(source: bytes) -> str:
+    """Return the id of a content where git has none for it, or may have another."""
+    return f"sha256:{hashlib.sha256(source).hexdigest()}"
 
 
 def split_id(test_id: str) -> tuple[str, str]:
@@ -79,8 +96,11 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             content=file.content,
             ids=tuple(sorted(kept)),
             bodies={**before.bodies, **file.bodies},
+            is_source=file.is_source,
             hidden=file.hidden,
             statements=file.statements,
+            binds=file.binds,
+            acts=file.acts,
             requests=file.requests,
             rows_from=file.rows_from,
         )
@@ -93,3 +113,33 @@ def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
 
 def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
     return from_json(Inventory, document)
+
+
+# --- tests of the last cycle that are gone in this one. The first phase follows the sources, so they are named at least
+
+
+def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list[str]:
+    """Return the functions that are neither there nor anywhere else: what was moved or renamed is not gone.
+
+    :param missing: ids of tests that were there before, and that the sources do not have any more.
+    """
+    here = {bare_id(test_id) for test_id in now.ids()}
+    gone = sorted({bare_id(test_id) for test_id in missing} - here)
+    if not gone:
+        return []
+    there = {bare_id(test_id) for test_id in before.ids()}
+    # One new test is one old one at most: else a single copy would excuse the end of many.
+    moved = Counter(_likeness(test_id, now) for test_id in here - there)
+    found = []
+    for test_id in gone:
+        likeness = _likeness(test_id, before)
+        if moved[likeness]:
+            moved[likeness] -= 1
+        else:
+            found.append(test_id)
+    return found
+
+
+def _likeness(test_id: str, inventory: Inventory) -> str:
+    """Return what a test is known by, wherever it stands: its body; where no source shows one, its name."""
+    return inventory.body(test_id) or bare_name(split_id(test_id)[1])

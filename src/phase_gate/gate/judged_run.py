@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from phase_gate.gate.criteria import Traced, trace_criteria
 from phase_gate.gate.events import apply
 from phase_gate.gate.findings import Finding, cap_findings, name_tests
-from phase_gate.gate.inventory import split_id
+from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
+from phase_gate.gate.moves import Moves, follow_moves
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.record import RunRecord
 from phase_gate.gate.run_events import streak_after
@@ -36,6 +37,8 @@ class JudgedRun(Value):
     #: What leads there.
     events: tuple[Event, ...]
     audit: Audit
+    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning: old bare ids with new ones.
+    moves: Moves
     classified: Classified
     outcomes: Judgement
     green: Green
@@ -83,8 +86,12 @@ def judge_run(
     if goes_back and past.frozen is not None:
         # This very run takes the freeze back: RED is about what changed since, from now on.
         past = replace(past, withdrawn=past.frozen.inventory)
-    audit = Audit(record.audit.unselected, ()) if in_first_phase else record.audit
-    outcomes = judge_outcomes(record.session.outcomes, record.inventory, past, in_first_phase=in_first_phase)
+    followed = follow_moves(past, record, in_first_phase=in_first_phase)
+    audit = Audit(record.audit.unselected, ()) if in_first_phase else _tell_missing(record.audit, past, followed.moves)
+    past = followed.past
+    outcomes = judge_outcomes(
+        record.session.outcomes, record.inventory, past, in_first_phase=in_first_phase, guarding=record.session.guarding
+    )
     outcomes = excuse_skips(outcomes, state.overrides.waivers, at=at)
     classified = classify_run(_facts(record, run, audit, _moved_on(state, run)))
     stays = goes_back and classified.kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
@@ -110,6 +117,7 @@ def judge_run(
         state=state,
         events=events,
         audit=audit,
+        moves=followed.moves,
         classified=classified,
         outcomes=outcomes,
         green=green,
@@ -126,6 +134,22 @@ def judge_run(
         ),
         stays=stays,
     )
+
+
+def _tell_missing(audit: Audit, past: References, moves: Moves) -> Audit:
+    """Tell the frozen tests that are gone from those that moved, and from those that only came and went."""
+    missing = [test_id for test_id in audit.missing if bare_id(test_id) not in moves]
+    if past.frozen is None:
+        return Audit(audit.unselected, tuple(missing))
+    frozen = frozenset(past.frozen.inventory.ids()) if missing else frozenset()
+    kept = tuple(test_id for test_id in missing if test_id in frozen)
+    # A frozen test that stood there in between has not gone: it has moved on.
+    bodies = (
+        {body for file in past.frozen.inventory.files.values() for body in file.bodies.values()} if missing else set()
+    )
+    others = (test_id for test_id in missing if test_id not in frozen)
+    went = (test_id for test_id in others if past.known is None or past.known.body(test_id) not in bodies)
+    return Audit(audit.unselected, kept, tuple(went))
 
 
 def _moved_on(state: State, run: OpenRun) -> str:

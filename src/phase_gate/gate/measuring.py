@@ -5,13 +5,12 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from phase_gate.gate.failures import REMEDIES, Failure, Reason
-from phase_gate.gate.findings import BROKEN_MODULE, Finding, name_tests
+from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE, Finding, name_tests
 from phase_gate.gate.freeze import find_altered, find_changed_settings
-from phase_gate.gate.inventory import Inventory, bare_id, bare_name, join_id, split_id
+from phase_gate.gate.inventory import bare_id, find_gone, join_id, split_id
 from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References
 from phase_gate.gate.proofs import proof_findings, proof_notes, proof_values
@@ -24,6 +23,9 @@ from phase_gate.workflow.model import Workflow
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 GREEN_WITHOUT_CHANGE = "green-without-change"
 
+
+#: Tests that a note names.
+_NAMED = 3
 
 #: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
 _TIME_TAKEN, _SUDDENLY = 2.0, 20
@@ -46,7 +48,11 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
         return len(ids if in_scope is None else ids & in_scope)
 
     buckets = list(record.session.outcomes.values())
-    passing, failing, newly = scoped(judged.passing), scoped(judged.failing), scoped(judged.newly_skipped)
+    passing, failing, newly = (
+        scoped(judged.passing - judged.rows_passing),
+        scoped(judged.failing),
+        scoped(judged.newly_skipped),
+    )
     green_tree = {Green.GREEN: record.sources.tree, Green.ODD: state.trees.green}.get(judged.green)
     metrics: dict[str, MetricValue] = {
         "tests_total": passing + failing + newly,
@@ -57,6 +63,8 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
         "suite_failing": len(judged.failing),
         "tests_skipped": buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF),
         "tests_newly_skipped": len(judged.newly_skipped | judged.excused),
+        "tests_guarding": len(record.session.guarding),
+        "tests_rows_passing": len(judged.rows_passing),
         "tests_xfailed": buckets.count(Bucket.XFAILED),
         "tests_xpassed": buckets.count(Bucket.XPASSED),
         "tests_errors": buckets.count(Bucket.ERROR),
@@ -118,7 +126,8 @@ def find_findings(run: JudgedRun, unseen: tuple[str, ...] = ()) -> tuple[Finding
         *record.session.doubts,
         *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
         *(_broken_modules(record, judged) if run.phase.tests != "failing" else ()),
-        *name_tests("tests-kept", "hard", run.audit.missing, "known, and no longer in the sources", "gone"),
+        *_passing_too_early(run),
+        *name_tests("tests-kept", "hard", run.audit.missing, "frozen, and no longer in the sources", "gone"),
         *find_new_skips(judged),
         *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
@@ -201,6 +210,17 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
     return findings
 
 
+def _passing_too_early(run: JudgedRun) -> tuple[Finding, ...]:
+    """Name the tests that pass where new ones have to fail, and those that fail though they are marked as passing."""
+    if run.phase.tests != "failing":
+        return ()
+    marked = run.record.session.guarding.keys() & run.outcomes.failing
+    return (
+        *name_tests(ALREADY_PASSING, "advisory", run.outcomes.too_early, "passes already, and is new or changed"),
+        *name_tests("guarding-fails", "advisory", marked, "is marked as passing already, and fails"),
+    )
+
+
 def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
     rows = refused_targets(record, judged).items()
     return [
@@ -221,7 +241,8 @@ def _gone(run: JudgedRun) -> list[str]:
     # Where not all of it ran, what was moved can't be told from what is gone.
     if run.classified.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
         return []
-    return find_gone(baseline.inventory, record.missing_since, record.inventory)
+    missing = (test_id for test_id in record.missing_since if bare_id(test_id) not in run.moves)
+    return find_gone(baseline.inventory, missing, record.inventory)
 
 
 def _hidden(record: RunRecord) -> list[str]:
@@ -257,6 +278,17 @@ def take_notes(run: JudgedRun) -> tuple[str, ...]:
         notes.append("another run of this task was open at the same time: the streak is not extended")
     if record.session.narrowed_by and run.classified.kind is Kind.COMPLETE:
         notes.append(f"narrowed: {'; '.join(record.session.narrowed_by)}")
+    if judged.rows_passing:
+        notes.append(f"rows of red tests that pass already: {_first(judged.rows_passing)}")
+    if record.session.guarding:
+        said = [f"{test_id} ({why})" for test_id, why in record.session.guarding.items()]
+        notes.append(f"guarding what works already, not counted: {_first(said)}")
+    if run.moves:
+        moved = [f"{old} -> {new}" for old, new in run.moves.items()]
+        notes.append(f"{count(len(moved), 'test')} moved: {_first(moved)}")
+    if run.audit.passing_by:
+        gone = run.audit.passing_by
+        notes.append(f"{count(len(gone), 'test')} came after the freeze and went again: {_first(gone)}")
     exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
     marked = len(exempt) - skipped
@@ -275,31 +307,8 @@ def take_notes(run: JudgedRun) -> tuple[str, ...]:
     return (*notes, *proof_notes(run.state, record.sources.tree))
 
 
-# --- tests of the last cycle that are gone in this one. The first phase follows the sources, so they are named at least
-
-
-def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list[str]:
-    """Return the functions that are neither there nor anywhere else: what was moved or renamed is not gone.
-
-    :param missing: ids of tests that were there before, and that the sources do not have any more.
-    """
-    here = {bare_id(test_id) for test_id in now.ids()}
-    gone = sorted({bare_id(test_id) for test_id in missing} - here)
-    if not gone:
-        return []
-    there = {bare_id(test_id) for test_id in before.ids()}
-    # One new test is one old one at most: else a single copy would excuse the end of many.
-    moved = Counter(_likeness(test_id, now) for test_id in here - there)
-    found = []
-    for test_id in gone:
-        likeness = _likeness(test_id, before)
-        if moved[likeness]:
-            moved[likeness] -= 1
-        else:
-            found.append(test_id)
-    return found
-
-
-def _likeness(test_id: str, inventory: Inventory) -> str:
-    """Return what a test is known by, wherever it stands: its body; where no source shows one, its name."""
-    return inventory.body(test_id) or bare_name(split_id(test_id)[1])
+def _first(names: Iterable[str]) -> str:
+    """Return the first of them, and how many more there are."""
+    names = sorted(names)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -90,8 +90,15 @@ class Judgement(Value):
     baseline_total: int
     baseline_failing: frozenset[str]
     recovered: frozenset[str]
+    #: Rows that pass of functions that a row fails of: a target is a function, and one red row shows that it is red.
+    rows_passing: frozenset[str] = frozenset()
     #: Exempt only because a person let these skips pass.
     excused: frozenset[str] = frozenset()
+
+    @property
+    def too_early(self) -> frozenset[str]:
+        """The targets that pass, where they have to fail."""
+        return (self.passing & self.targets) - self.rows_passing
 
     @property
     def green(self) -> Green:
@@ -100,11 +107,23 @@ class Judgement(Value):
         return Green.ODD if self.odd or not self.passing else Green.GREEN
 
 
-def judge_outcomes(outcomes: Outcomes, inventory: Inventory, past: References, *, in_first_phase: bool) -> Judgement:
-    """Sort every id by what its outcome counts as."""
+def judge_outcomes(
+    outcomes: Outcomes,
+    inventory: Inventory,
+    past: References,
+    *,
+    in_first_phase: bool,
+    guarding: Collection[str] = frozenset(),
+) -> Judgement:
+    """Sort every id by what its outcome counts as.
+
+    :param guarding: tests that are marked as passing already: no step is about them.
+    """
     if in_first_phase:
         targets = frozenset(
-            test_id for test_id, bucket in outcomes.items() if _is_target(test_id, bucket, inventory, past)
+            test_id
+            for test_id, bucket in outcomes.items()
+            if test_id not in guarding and _is_target(test_id, bucket, inventory, past)
         )
     else:
         targets = frozenset(past.targets or ())
@@ -118,6 +137,7 @@ def judge_outcomes(outcomes: Outcomes, inventory: Inventory, past: References, *
         if bucket is not Bucket.PASSED:
             sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
     passing |= sets["passing"]
+    red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
     return Judgement(
         passing=passing,
         failing=frozenset(sets["failing"]),
@@ -131,6 +151,7 @@ def judge_outcomes(outcomes: Outcomes, inventory: Inventory, past: References, *
         baseline_failing=frozenset(
             test_id for test_id in sets["failing"] if _was_passing(test_id, inventory, past.baseline)
         ),
+        rows_passing=frozenset(each for each in passing & targets if red and bare_id(each) in red),
         recovered=frozenset(
             test_id
             for test_id, bucket in (past.baseline.outcomes if past.baseline is not None else {}).items()

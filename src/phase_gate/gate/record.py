@@ -13,6 +13,7 @@ from phase_gate.gate.measured import Measured
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.selection import Audit
 from phase_gate.gate.test_parts import Parts
+from phase_gate.source.reach import Reach
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 
@@ -42,6 +43,8 @@ class SessionFacts(Value):
     is_void: bool = False
     #: Criteria that tests name in their marks.
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Tests that are marked as passing already, and why; in a phase that wants failing tests.
+    guarding: Mapping[str, str] = field(default_factory=dict)
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Where the parts of tests lie that are not in their files; in a run that is to freeze.
@@ -97,6 +100,8 @@ class RunRecord(Value):
     links: Links = field(default_factory=Links)
     #: What gives the tests their meaning; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
+    #: What tests use that were not known before, by bare id; only where others are gone.
+    reach: Mapping[str, Reach] = field(default_factory=dict)
     #: In the first phase: tests of the baseline that the sources do not have any more.
     missing_since: tuple[str, ...] = ()
     #: What is not as another task of the same root froze it.

@@ -26,6 +26,7 @@ from phase_gate.gate.rejudging import with_consequences
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.ways import SENDS_BACK, waive_command
 from phase_gate.values import Value, replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
@@ -96,7 +97,7 @@ def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workfl
         why=judged.classified.why,
     )
     if judged.stays and state.phase is not None:
-        evaluation = replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
+        evaluation = _stay(evaluation, state, workflow)
     if judged.iteration is None:
         breaker = at_time(state.breaker, judged.at)
     else:
@@ -104,10 +105,30 @@ def _evaluate(judged: JudgedRun, shown: Measured, state: State, workflow: Workfl
     return with_consequences(with_breaker(evaluation, breaker), state, workflow, phase)
 
 
+def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:
+    """Say how to get on where a run was to go back to the first phase, and no test of the step fails there."""
+    assert state.phase is not None, "it stays in some phase"
+    last = state.evaluation or {}
+    guards = last["gate_1"]["guards"] if last.get("phase") == state.phase else ()
+    closed = [row["name"] for row in guards if row["met"] is not True and not row["waived"]]
+    sent_back = next((name for name in closed if name in SENDS_BACK), None)
+    if sent_back is None:
+        return replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
+    # That phase has sent the user here, and would do so again: only a person, or tests that fail, can end it.
+    red = run_command(workflow.first.name, state.task)
+    return replace(
+        evaluation,
+        status="needs-person",
+        reason=f"{evaluation.reason}; {sent_back} keeps {state.phase} closed",
+        next_command=waive_command(sent_back, state.task),
+        next_hint=f"a person types it; or take this step's code back (git stash), then {red}",
+    )
+
+
 def _see_run(judged: JudgedRun, evaluation: Evaluation) -> RunSeen:
     """Return what the breaker looks at."""
     phase, record, outcomes = judged.phase, judged.record, judged.outcomes
-    tests = outcomes.failing | (outcomes.passing & outcomes.targets) if phase.tests == "failing" else outcomes.failing
+    tests = outcomes.failing | outcomes.too_early if phase.tests == "failing" else outcomes.failing
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
     return RunSeen(
         tree=record.sources.tree,
@@ -156,15 +177,16 @@ def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
 
 def known_tests(judged: JudgedRun) -> Inventory:
     """Return the tests that the task knows from now on."""
-    known, inventory = judged.past.known, judged.record.inventory
-    # In the first phase the known set follows the sources; afterwards it may only grow.
-    return inventory if judged.in_first_phase or known is None else merge_inventories(known, inventory)
+    inventory, frozen = judged.record.inventory, judged.past.frozen
+    # In the first phase the known set follows the sources. Then what was frozen has to stay; the rest comes and goes.
+    held = judged.past.known if frozen is None else frozen.inventory
+    return inventory if judged.in_first_phase or held is None else merge_inventories(held, inventory)
 
 
 def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the documents of a run that counts, by the names that the event of its end has for them.
 
-    :param inventory: the digest of the run's inventory, which is stored already.
+    :param inventory: the digest of the known tests, which are stored already.
     :param texts: the sources of the target files.
     """
     record, outcomes = judged.record, judged.outcomes
@@ -180,7 +202,7 @@ def objects_of(judged: JudgedRun, *, inventory: str, texts: Mapping[str, str]) -
     if record.meaning.written:
         objects["outputs"] = sorted(record.meaning.written)
     if judged.in_first_phase or judged.state.freeze.current is None:
-        objects["frozen"] = frozen_to_json(freeze(record.inventory, record.meaning), inventory=inventory)
+        objects["frozen"] = frozen_to_json(freeze(known_tests(judged), record.meaning), inventory=inventory)
     if judged.in_first_phase:
         objects |= {
             "targets": sorted(outcomes.targets),

@@ -30,6 +30,8 @@ class Audit(Value, kw_only=False):
     unselected: tuple[str, ...]
     #: Known, and no longer in the sources.
     missing: tuple[str, ...]
+    #: Those that came after the freeze: they may go again.
+    passing_by: tuple[str, ...] = ()
 
 
 def audit_selection(known: Inventory, outcomes: Outcomes, selection: Selection, names_in: NamesIn) -> Audit:

@@ -15,6 +15,8 @@ from phase_gate.workflow.names import of_task, rewind_command, run_command, step
 _MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "targets-proven"})
 #: Only the phase that sees tests fail can mend it.
 _HAS_TO_GO_BACK = "red-was-seen"
+#: Guards that send the user back to the phase in which tests fail.
+SENDS_BACK = _MAY_GO_BACK | {_HAS_TO_GO_BACK}
 #: Only a run can mend it, in a phase without tests, too.
 _TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
 #: A run that does not count is followed by another one, even if a person lets it pass.

@@ -16,6 +16,7 @@ from phase_gate.gate.inventory import join_id
 from phase_gate.proof.keeping import Kept
 from phase_gate.proof.making import Show, Trial, make_proof
 from phase_gate.proof.model import Proof, TargetProof
+from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs, try_git
@@ -23,8 +24,6 @@ from phase_gate.values import Value, replace
 
 #: Folders that hold tests and what they use.
 _TEST_FOLDERS = frozenset({"test", "tests"})
-#: The mark of a test that guards what works already.
-_MARK = "passes_already"
 
 
 class Change(Value):
@@ -127,7 +126,7 @@ def _marked_tests(source: bytes) -> set[str]:
         for node in ast.iter_child_nodes(parent):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 continue
-            has_mark = is_marked or any(_MARK in ast.unparse(each) for each in node.decorator_list)
+            has_mark = is_marked or any(PASSES_ALREADY in ast.unparse(each) for each in node.decorator_list)
             if isinstance(node, ast.ClassDef):
                 waiting.append((f"{prefix}{node.name}::", node, has_mark))
             elif has_mark:

@@ -43,9 +43,11 @@ def _start(config: pytest.Config, work: OwnWork) -> Controller | None:
             config.pluginmanager.register(marks, "phase_gate_criteria")
         config.pluginmanager.register(WorkerWitness(config, marks), "phase_gate_worker")
         if told.get("wants_reasons"):
+            from phase_gate.recording.guarding import watch_guarding
             from phase_gate.recording.reasons import ReasonHooks
 
             config.pluginmanager.register(ReasonHooks(Path(told["root"])), "phase_gate_reasons")
+            watch_guarding(config)
             work.widen()
         return None
     if config.option.phase is None and config.option.phase_baseline.startswith("known="):

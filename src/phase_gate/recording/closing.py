@@ -106,12 +106,12 @@ def store_objects(
     judged: JudgedRun, keep: Callable[[str, Any], str], read_text: Callable[[str], str]
 ) -> dict[str, Any]:
     """Store what the event of a run's end names, and return the digests by those names."""
-    inventory = keep("inventory", judged.record.inventory)
+    known = keep("inventory", known_tests(judged))
     texts = {path: read_text(path) for path in judged.target_files}
-    objects = objects_of(judged, inventory=inventory, texts=texts)
+    objects = objects_of(judged, inventory=known, texts=texts)
     return {
-        "inventory": inventory,
-        "known": keep("inventory", known_tests(judged)),
+        "inventory": keep("inventory", judged.record.inventory),
+        "known": known,
         **{name: keep(name, document) for name, document in objects.items()},
         "remembered": {name: keep("evidence", memory) for name, memory in judged.record.evidence.remembered.items()},
     }

@@ -11,7 +11,8 @@ import pytest
 from phase_gate.gate.failures import Reason
 from phase_gate.gate.inventory import join_id
 from phase_gate.recording.reasons import test_has_check
-from phase_gate.source.tests import find_tests
+from phase_gate.source.doctests import find_doctests
+from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.root import relative_id
 
 T = TypeVar("T")
@@ -135,3 +136,15 @@ def names_in_source(file: Path, config: pytest.Config | None = None) -> list[str
     except SyntaxError:
         return []
     return [test.name for test in tests]
+
+
+def doctests_in_source(file: Path, path: str) -> Iterable[str]:
+    """Return the names that the examples in a file may have.
+
+    :param path: the file as ids name it.
+    """
+    try:
+        source = file.read_bytes()
+        return find_doctests(parse_source(source), path) if path.endswith(".py") and b">>>" in source else ()
+    except (OSError, SyntaxError):
+        return ()

@@ -15,7 +15,7 @@ from phase_gate.gate.inventory import bare_name, split_id
 from phase_gate.gate.outcomes import Bucket, Outcomes
 from phase_gate.recording.run import RecordedRun
 from phase_gate.rules.criteria import read_criteria
-from phase_gate.source.criteria import criteria_in_source, likeness_in_source
+from phase_gate.source.criteria import PASSES_ALREADY, criteria_in_source, likeness_in_source
 from phase_gate.source.tests import parse_source
 
 MARK = "criterion"
@@ -37,6 +37,8 @@ class CriterionMarks:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
+            if item.get_closest_marker(PASSES_ALREADY) is not None:
+                continue  # what works already shows nothing new
             named = dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark))
             if named:
                 self.by_node[item.nodeid] = tuple(named)
@@ -88,15 +90,15 @@ def take_links(
     uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket is Bucket.UNCOLLECTABLE]
     found = dict(marked)
     if criteria.listed:
-        found |= _by_bare_name(uncollectable, root, criteria_in_source)
+        found |= read_by_name(uncollectable, root, criteria_in_source)
     likeness: dict[str, str] = {}
     if copies_matter and criteria.count > 1:
         suspects = found if criteria.listed else [each for each, bucket in outcomes.items() if bucket != Bucket.PASSED]
-        likeness = _by_bare_name(suspects, root, likeness_in_source)
+        likeness = read_by_name(suspects, root, likeness_in_source)
     return Links(criteria=found, likeness=likeness)
 
 
-def _by_bare_name(test_ids: Iterable[str], root: Path, read: Callable[[ast.Module], Mapping[str, T]]) -> dict[str, T]:
+def read_by_name(test_ids: Iterable[str], root: Path, read: Callable[[ast.Module], Mapping[str, T]]) -> dict[str, T]:
     """Return what a reader finds in the sources for these tests, as far as it finds something."""
     found: dict[str, T] = {}
     files: dict[str, Mapping[str, T]] = {}

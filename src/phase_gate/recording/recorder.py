@@ -17,6 +17,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.gate.criteria import Criteria
 from phase_gate.recording.announce import root_to_name, show_lines
 from phase_gate.recording.early import own_work, start_snapshot
+from phase_gate.recording.guarding import watch_guarding
 from phase_gate.recording.preparing import take_criteria
 from phase_gate.recording.reasons import ReasonHooks
 from phase_gate.recording.session import gather_facts
@@ -102,6 +103,7 @@ class SessionRecorder:
         self._config.option.continue_on_collection_errors = True
         if self._wants_reasons:
             self._config.pluginmanager.register(ReasonHooks(self._project.root), "phase_gate_reasons")
+            watch_guarding(self._config)
             own_work(self._config).widen()
         if self._run.freezes:
             from phase_gate.recording.frozen.parts import PartsWitness

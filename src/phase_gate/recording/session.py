@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,18 +15,19 @@ from phase_gate.evidence.context import say_nothing
 from phase_gate.evidence.gathering import gather
 from phase_gate.gate.criteria import Criteria, Links
 from phase_gate.gate.findings import Finding
-from phase_gate.gate.inventory import split_id
+from phase_gate.gate.inventory import merge_inventories, split_id
 from phase_gate.gate.measuring import GREEN_WITHOUT_CHANGE
 from phase_gate.gate.record import RunRecord, SessionFacts, Sources
 from phase_gate.gate.selection import Audit, Selection, audit_selection
 from phase_gate.gate.state import State
 from phase_gate.gate.test_parts import merge_parts
 from phase_gate.project import Project
-from phase_gate.recording.collection import names_in_source
+from phase_gate.recording.collection import doctests_in_source, names_in_source
 from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.extensions import gather_metrics
 from phase_gate.recording.frozen.meaning import take_meaning
-from phase_gate.recording.inventory import take_inventory
+from phase_gate.recording.guarding import take_guarding
+from phase_gate.recording.inventory import take_inventory, take_reach
 from phase_gate.recording.modules import found_modules, imported_files
 from phase_gate.recording.options import describe_narrowing, narrowed_files, sees_whole_files
 from phase_gate.recording.origin import Origin
@@ -36,6 +37,7 @@ from phase_gate.recording.tamper.oddities import look_for_oddities
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.recording.tamper.own_work import describe_left
 from phase_gate.recording.witness import SessionWitness
+from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.references import load_frozen
@@ -77,6 +79,8 @@ def gather_facts(
     seen = merge_parts((*witness.parts, *(() if parts is None else (parts.parts,))))
     if seen.problem:
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.problem}")
+    guarding = take_guarding(config, witness, root) if phase.tests == "failing" else {}
+    complaints = (*complaints, *_unexplained(guarding))
     left = sorted({*outcome_witness.left_patched(), *witness.left_patched})
     return SessionFacts(
         outcomes=witness.outcomes(),
@@ -95,6 +99,7 @@ def gather_facts(
         internal_error=witness.internal_error,
         is_void=witness.is_usage_error(exit_status),
         marked={collection.test_id(node): ids for node, ids in by_node.items()},
+        guarding={test_id: why for test_id, why in guarding.items() if why},
         settings=take_settings(config, run.project, run.declared),
         parts=seen,
         plugins=local_plugins(config, root),
@@ -113,6 +118,12 @@ def gather_facts(
         surroundings=run.surroundings,
         notes=(f"{describe_left(left)}; the run is recorded with the real one{'s' * (len(left) > 1)}",) if left else (),
     )
+
+
+def _unexplained(guarding: Mapping[str, str]) -> Iterable[str]:
+    """Yield what is to be said of tests that are marked as passing already, and do not say why."""
+    for test_id in sorted(test_id for test_id, why in guarding.items() if not why):
+        yield f'{test_id}: the mark does not count without a reason; write @pytest.mark.{PASSES_ALREADY}("why")'
 
 
 def _look_at_bytecode(
@@ -163,9 +174,12 @@ def make_record(
 
     def names_in(path: str) -> Collection[str] | None:
         # By any patterns: those of this run may be the ones that left a test out.
-        return names_in_source(root / path)
+        names = names_in_source(root / path)
+        return None if names is None else {*names, *doctests_in_source(root / path, path)}
 
-    audit = Audit((), ()) if known is None else audit_selection(known, outcomes, selection, names_in)
+    # What was frozen has to stay, whatever became of it since: it may have moved, and be known by another name.
+    expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
+    audit = Audit((), ()) if expected is None else audit_selection(expected, outcomes, selection, names_in)
     # A narrow run adds nothing: the last green one is compared without what only this one needs.
     is_whole = not audit.unselected and not facts.interrupted
     unseen = [path for path in facts.imported if is_whole and not is_shown(path, after.files)]
@@ -173,6 +187,7 @@ def make_record(
     lay_there = (path for path in unseen if changed_before(str(root), path, began))
     after = add_beside(after, root, {*looked.beside, *lay_there})
     missing_since: tuple[str, ...] = ()
+    before = None if frozen is None else frozen.inventory
     if in_first_phase and looked.snapshots.baseline is not None:
         before = run.store.objects.load_inventory(looked.snapshots.baseline.inventory)
         missing_since = audit_selection(before, outcomes, selection, names_in).missing
@@ -208,6 +223,7 @@ def make_record(
             outputs=frozenset() if looked.outputs is None else frozenset(run.store.objects.load(looked.outputs)),
         ),
         missing_since=missing_since,
+        reach=take_reach(inventory, before, root=root) if audit.missing or missing_since else {},
         altered_elsewhere=run.find_altered_elsewhere(inventory, after, facts, is_output),
         resolved={name: facts.modules[name] for name in missing if name in facts.modules},
         evidence=replace(measured, findings=found),

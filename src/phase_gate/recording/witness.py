@@ -41,6 +41,8 @@ class SessionWitness:
         self.parts: list[Parts] = []
         #: Criteria by pytest's own node ids, as workers saw their marks.
         self.criteria_on_workers: dict[str, tuple[str, ...]] = {}
+        #: Tests that are marked as passing already, as workers saw it, and why they are.
+        self.guarding: dict[str, str] = {}
         self._collection_messages: dict[str, str] = {}
         self.internal_error = False
         #: How many were skipped as a whole: the tests in them were not seen.
@@ -80,6 +82,7 @@ class SessionWitness:
             self.imported |= set(seen["imported"])
             if "parts" in seen:
                 self.parts.append(from_json(Parts, seen["parts"]))
+            self.guarding |= seen["guarding"]
             self.criteria_on_workers |= {node: tuple(ids) for node, ids in seen["criteria"].items()}
         else:
             # It crashed, left early, or had our part of it removed: what it would have told is unknown.

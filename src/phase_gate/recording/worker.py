@@ -12,6 +12,7 @@ import pytest
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.inventory import join_id
 from phase_gate.recording.early import own_work, start_snapshot
+from phase_gate.recording.guarding import guarding_nodes
 from phase_gate.recording.modules import found_modules, imported_files, loaded_names
 from phase_gate.recording.tamper.outcomes import OutcomeWitness
 from phase_gate.storage.process_identity import FORKS
@@ -106,6 +107,7 @@ class WorkerWitness:
             "doubts": spell_out_each(self._outcomes.doubts()),
             "failed": sorted(self._failed),
             "criteria": {} if self._marks is None else {node: list(ids) for node, ids in self._marks.by_node.items()},
+            "guarding": guarding_nodes(self._config),
             "foreign_hooks": list(self._outcomes.foreign_hooks),
             "left_patched": self._outcomes.left_patched(),
             "modules": found_modules(self._told.get("modules", ()), self._told.get("root", ".")),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.breaker import Status
 from phase_gate.gate.evaluation import Evaluation, GuardResult
+from phase_gate.gate.findings import ALREADY_PASSING
 from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
@@ -235,7 +236,7 @@ def _findings(evaluation: Evaluation) -> list[Line]:
     rows = [
         finding
         for finding in evaluation.findings
-        if finding.tier == "advisory" and finding.detail not in evaluation.notes
+        if finding.tier == "advisory" and finding.detail not in evaluation.notes and finding.slug != ALREADY_PASSING
     ]
     lines = [
         # Never wrapped: places are to be copied.

@@ -66,8 +66,8 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
     for statement in tree.body:
         if id(statement) in omitted or _is_docstring(statement, tree):
             continue
-        for part in _split_import(statement):
-            binds = frozenset(_bound_names(part))
+        for part in split_import(statement):
+            binds = frozenset(bound_names(part))
             text = f"{getattr(part, 'name', '')} {hash_body(part, omitted)}"
             found.append(
                 ModuleStatement(
@@ -83,7 +83,7 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
     return tuple(found)
 
 
-def _split_import(statement: ast.stmt) -> list[ast.stmt]:
+def split_import(statement: ast.stmt) -> list[ast.stmt]:
     """Return one import a name: a new test mostly adds a name to a line that is there, and sorters merge lines."""
     match statement:
         case ast.Import(names=names):
@@ -162,7 +162,7 @@ def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
         return all(
             isinstance(inner, ast.Pass | _Function)
             or _is_text(inner)
-            or _is_harmless(inner, frozenset(f".{name}" for name in _bound_names(inner)))
+            or _is_harmless(inner, frozenset(f".{name}" for name in bound_names(inner)))
             for inner in statement.body
         )
     if isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -171,9 +171,7 @@ def _is_harmless(statement: ast.stmt, binds: frozenset[str]) -> bool:
         return all(isinstance(target, ast.Name | ast.Tuple | ast.List) for target in targets) and bool(binds)
     if isinstance(statement, ast.If):
         # `if TYPE_CHECKING:` and the like, as long as nothing else happens inside.
-        return all(
-            _is_harmless(inner, frozenset(_bound_names(inner))) for inner in (*statement.body, *statement.orelse)
-        )
+        return all(_is_harmless(inner, frozenset(bound_names(inner))) for inner in (*statement.body, *statement.orelse))
     return False
 
 
@@ -202,7 +200,7 @@ def _is_autouse(function: _Function) -> bool:
     return False
 
 
-def _bound_names(statement: ast.stmt) -> Iterable[str]:
+def bound_names(statement: ast.stmt) -> Iterable[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
     elif isinstance(statement, ast.Import | ast.ImportFrom):
@@ -210,7 +208,7 @@ def _bound_names(statement: ast.stmt) -> Iterable[str]:
             yield alias.asname or alias.name.partition(".")[0]
     elif isinstance(statement, ast.If):
         for inner in (*statement.body, *statement.orelse):
-            yield from _bound_names(inner)
+            yield from bound_names(inner)
     else:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from phase_gate.gate.freeze import Frozen, frozen_from_json
-from phase_gate.gate.inventory import Inventory, bare_name
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.state import Snapshot, State
-from phase_gate.source.tests import find_tests
+from phase_gate.source.doctests import find_doctests
+from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.filtered_files import as_indexed
 from phase_gate.storage.tree.git import NoGitError, try_git
@@ -87,24 +89,39 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
     known = {**tree_files, **_as_indexed(root, in_doubt)}
     found: dict[str, Mapping[str, str]] = {}
     for path in paths:
-        blob = committed.get(path)
+        blob, file = committed.get(path), inventory.files[path]
         if blob is None:
             continue
-        if known.get(path) == blob:
+        source = None if known.get(path) == blob else try_git(root, "cat-file", "blob", blob)
+        # A text with examples may be a document, which the tree leaves out.
+        if known.get(path) == blob or (source is not None and file.content == content_id(source)):
             # Unchanged as a whole: also the tests whose bodies stand elsewhere, inherited or made at run time.
-            file = inventory.files[path]
             found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
             continue
-        source = try_git(root, "cat-file", "blob", blob)
-        if source is None:
+        if source is None or not path.endswith(".py"):
             continue
         try:
-            # As wide as pytest's patterns may be: a name that is no test is never asked for.
-            tests = find_tests(source, functions=("*",), classes=("*",))
+            tree = parse_source(source)
         except SyntaxError:
             continue
-        found[path] = {test.name: test.body for test in tests}
+        found[path] = _bodies(tree, path, file)
     return found
+
+
+def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
+    """Return what a file said at HEAD: its tests, its examples, and tests that no source shows."""
+    tests = {test.name: test.body for test in find_tests(tree, functions=("*",), classes=("*",))}
+    names = {bare_name(name) for name in now.ids}
+    if names <= tests.keys():
+        return tests
+    classes = {name.partition("::")[0] for name in tests} | {
+        node.name for node in tree.body if isinstance(node, ast.ClassDef)
+    }
+    # Inherited, or made at run time: they are as old as the class, or the module, that they are put into.
+    made = {
+        name for name in names if not now.bodies.get(name) and ("::" not in name or name.partition("::")[0] in classes)
+    }
+    return {**dict.fromkeys(made, ""), **find_doctests(tree, path), **tests}
 
 
 def _as_indexed(root: Path, paths: list[str]) -> Mapping[str, str]:

@@ -33,6 +33,12 @@ METRICS: tuple[Metric, ...] = (
     Metric("suite_failing", "int", "Like `tests_failing`, always of the whole suite"),
     Metric("tests_skipped", "int", "Skipped tests, exempt ones and new ones together"),
     Metric("tests_newly_skipped", "int", "Newly skipped tests: neither passing nor exempt"),
+    Metric(
+        "tests_guarding", "int", "Tests marked with `passes_already`, in a phase that wants failing tests; in no count"
+    ),
+    Metric(
+        "tests_rows_passing", "int", "Rows that pass of new parametrised tests that another row fails of; in no count"
+    ),
     Metric("tests_xfailed", "int", "Tests that failed as their xfail mark said"),
     Metric("tests_xpassed", "int", "Tests that passed against their non-strict xfail mark"),
     Metric("tests_errors", "int", "Failing tests whose setup or teardown failed, or whose worker crashed"),
@@ -41,7 +47,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("tests_not_run", "int", "Collected tests that have no result"),
     Metric("tests_deselected", "int", "Tests that pytest collected and then deselected"),
     Metric("tests_unselected", "int", "Known tests that are still in the sources and did not run"),
-    Metric("tests_missing", "int", "Known tests that are no longer in the sources"),
+    Metric("tests_missing", "int", "Frozen tests that are no longer in the sources, and have not moved"),
     Metric("tests_uncollectable", "int", "Tests counted from the source of modules that failed to import"),
     Metric("tests_refused", "int", "Failing targets whose failure is no reason to write code"),
     Metric("tests_altered", "int", "Changes to frozen tests, to the code around them, or to files that they use"),

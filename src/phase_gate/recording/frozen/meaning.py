@@ -46,7 +46,9 @@ def take_meaning(
     modules: dict[str, tuple[ModuleStatement, ...]] = {}
     for path, file in inventory.files.items():
         before = None if frozen is None else frozen.inventory.files.get(path)
-        if before is not None and before.content != file.content and path.endswith(".py"):
+        if before is None or before.content == file.content or before.is_source:
+            continue
+        if path.endswith(".py"):
             modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
     before_them = {} if frozen is None else frozen.support
     more = before_them if frozen is not None else _plugins(facts, tree, root)

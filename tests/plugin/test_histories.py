@@ -1,0 +1,320 @@
+"""What real histories contain: tests that move, doctests, tests made at run time, tables with one new row."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.support import CALC, FAILING_TESTS, Ran, Sample
+
+SIGNAL = ("signal", "--reason", "seen")
+NEW = "from calc import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
+MUL = f"{CALC}\n\ndef mul(a, b):\n    return a * b\n"
+
+
+def unwrapped(ran: Ran) -> str:
+    """Return the output in one line: the panel breaks lines where they are too long."""
+    return " ".join(ran.out.split())
+
+
+# --- tests that move
+
+
+def test_a_file_that_moves_and_comes_back(sample: Sample) -> None:
+    sample.green()
+    (sample.root / "test_calc.py").rename(sample.root / "test_sums.py")
+    moved = sample.pytest("--phase=green")
+    assert moved.has("2 tests moved: test_calc.py::test_add -> test_sums.py::test_add", "one more green run")
+    (sample.root / "test_sums.py").rename(sample.root / "test_calc.py")
+    assert sample.pytest("--phase=green").has("one more green run")
+    assert sample.pytest("--phase=green").code == 0
+    assert sample.gate(*SIGNAL).code == 0
+
+
+def test_what_came_after_the_freeze_may_go(sample: Sample) -> None:
+    sample.red().write(calc=CALC, test_more="def test_more():\n    assert 1 + 1 == 2\n")
+    sample.pytest("--phase=green")
+    sample.remove("test_more.py")
+    assert sample.pytest("--phase=green").has("1 test came after the freeze and went again: test_more.py::test_more")
+    assert sample.pytest("--phase=green").code == 0
+
+
+def test_what_was_frozen_has_to_stay(sample: Sample) -> None:
+    sample.red().write(calc=CALC, test_calc=FAILING_TESTS.partition("\n\n\n")[0] + "\n")
+    for _ in range(2):
+        refused = sample.pytest("--phase=green")
+        assert refused.code == 10
+        assert refused.has("tests-kept", "test_calc.py::test_sub")
+
+
+def test_a_known_test_that_is_not_selected_makes_the_run_partial(sample: Sample) -> None:
+    sample.red().write(calc=CALC, test_more="def test_more():\n    assert 1 + 1 == 2\n")
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green", "test_calc.py").has("partial run")
+
+
+def test_a_moved_test_stays_red_in_memory(sample: Sample) -> None:
+    """It was red: it has to become green, not silent, wherever it stands."""
+    skipped = FAILING_TESTS.replace("def test_sub", "@pytest.mark.skip\ndef test_sub")
+    sample.red().write(calc=CALC, test_sums=f"import pytest\n\n\n{skipped}")
+    sample.remove("test_calc.py")
+    assert sample.pytest("--phase=green").has("tests-kept", "test_calc.py::test_sub")
+
+
+@pytest.mark.parametrize("place", ["test_old.py", "tests/test_calc.py"])
+def test_in_the_next_red_a_moved_test_is_an_old_one(sample: Sample, place: str) -> None:
+    sample.green()
+    assert sample.gate(*SIGNAL).code == 0
+    sample.write({place: FAILING_TESTS, "pytest.ini": "[pytest]\npythonpath = .\n", "test_mul.py": NEW})
+    sample.remove("test_calc.py")
+    red = sample.pytest("--phase=red")
+    assert red.code == 0, red.out
+    assert red.has(f"2 tests moved: test_calc.py::test_add -> {place}::test_add")
+    assert sample.gate(*SIGNAL).code == 0
+    sample.write(calc=MUL)
+    sample.pytest("--phase=green")
+    assert sample.pytest("--phase=green").code == 0
+
+
+def test_a_known_failure_that_moves_is_still_one(sample: Sample) -> None:
+    sample.write(test_old="def test_old():\n    assert len('1') == 2\n\n\ndef test_fine():\n    assert len('1') == 1\n")
+    assert sample.gate("baseline", PYTEST_PLUGINS="phase_gate.plugin").code == 0
+    sample.write(test_older=(sample.root / "test_old.py").read_text(), test_mul=NEW)
+    sample.remove("test_old.py")
+    assert sample.pytest("--phase=red").has("1 known failure", "2 tests moved")
+    assert sample.gate(*SIGNAL).code == 0
+    sample.write(calc=MUL)
+    sample.pytest("--phase=green")
+    green = sample.pytest("--phase=green")
+    assert green.code in (0, 1), green.out
+    assert green.has("1 known failure", "Gate 1 is open")
+
+
+def test_a_corrected_and_moved_test_after_going_back(sample: Sample) -> None:
+    sample.green()
+    (sample.root / "test_calc.py").rename(sample.root / "test_sums.py")
+    sample.write(test_mul=NEW)
+    assert sample.pytest("--phase=red").code == 0  # only the new one is what RED is about
+    assert sample.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+# --- doctests
+
+DOUBLE = '''\
+def double(number):
+    """Return twice the number.
+
+    >>> double(2)
+    4
+    """
+    return number
+'''
+
+
+def test_the_code_beside_a_doctest_may_change(sample: Sample) -> None:
+    sample.write(double=DOUBLE)
+    assert sample.pytest("--phase=red", "--doctest-modules").code == 0
+    assert sample.gate(*SIGNAL).code == 0
+    mended = DOUBLE.replace("return number", "return number * FACTOR").replace("twice", "two times")
+    sample.write(double=f"import os\n\nFACTOR = 2\nos.environ['X'] = '1'\n\n\n{mended}")
+    sample.pytest("--phase=green", "--doctest-modules")
+    green = sample.pytest("--phase=green", "--doctest-modules")
+    assert green.code == 0, green.out
+
+
+def test_the_examples_of_a_doctest_are_frozen(sample: Sample) -> None:
+    sample.write(double=DOUBLE)
+    sample.pytest("--phase=red", "--doctest-modules")
+    assert sample.gate(*SIGNAL).code == 0
+    sample.write(double=DOUBLE.replace("    4\n", "    2\n"))
+    assert sample.pytest("--phase=green", "--doctest-modules").has("tests-unchanged", "double.py::double.double")
+
+
+def test_a_doctest_that_is_not_asked_for_is_not_gone(sample: Sample) -> None:
+    sample.write(double=DOUBLE, test_mul=NEW)
+    sample.pytest("--phase=red", "--doctest-modules")
+    assert sample.gate(*SIGNAL).code == 0
+    sample.write(calc=MUL, double=DOUBLE.replace("return number", "return number * 2"))
+    assert sample.pytest("--phase=green").has("partial run")
+
+
+def test_an_old_doctest_in_a_changed_file_is_old(sample: Sample) -> None:
+    right = DOUBLE.replace("return number", "return number * 2")
+    sample.write(double=right).commit_all()
+    sample.write(double=f"{right}\n\n{DOUBLE.replace('double', 'twice')}")
+    red = sample.pytest("--phase=red", "--doctest-modules")
+    assert red.code == 0, red.out
+
+
+@pytest.mark.parametrize("name", ["spec.txt", "docs/spec.rst", "README.md"])
+def test_a_committed_text_with_examples_is_old(sample: Sample, name: str) -> None:
+    sample.write({name: "A sum:\n\n>>> 1 + 1\n2\n"}).commit_all()
+    sample.write(test_mul=NEW)
+    red = sample.pytest("--phase=red", f"--doctest-glob=*{name[-4:]}")
+    assert red.code == 0, red.out
+    assert sample.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+# --- tests that no source shows
+
+MADE = """\
+class TestMade:
+    pass
+
+
+for number in {numbers}:
+    setattr(TestMade, f"test_{{number}}", lambda self, number=number: check(number))
+
+
+def check(number):
+    assert number < 3
+"""
+
+
+@pytest.mark.parametrize("numbers", ["(1, 2)", "(1, 2, 3)"])
+def test_tests_made_by_setattr_are_old(sample: Sample, numbers: str) -> None:
+    sample.write(test_made=MADE.format(numbers="(1, 2)")).commit_all()
+    more = "\n\ndef test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n"
+    sample.write(test_made=MADE.format(numbers=numbers) + more)
+    red = sample.pytest("--phase=red")
+    assert red.code == 0, red.out
+
+
+# --- tests that pass already
+
+ROWS = """\
+import shutil
+
+import pytest
+
+from calc import add
+
+
+@pytest.mark.parametrize("a, b, total", [(1, 2, 3), (1, 1, 2), (-1, 1, 7)])
+def test_rows(a, b, total):
+    assert add(a, b) == total
+"""
+
+
+def test_one_failing_row_is_enough(sample: Sample) -> None:
+    sample.write(calc=CALC, test_rows=ROWS)
+    red = sample.pytest("--phase=red")
+    assert red.code == 0, red.out
+    assert "pass already: test_rows.py::test_rows[1-1-2], test_rows.py::test_rows[1-2-3]" in unwrapped(red)
+    values = sample.status()["evaluation"]["gate_1"]["values"]
+    assert (values["tests_total"], values["tests_passing"]) == (1, 0)
+
+
+def test_no_failing_row_is_none(sample: Sample) -> None:
+    sample.write(calc=CALC, test_rows=ROWS.replace("7", "0"))
+    red = sample.pytest("--phase=red")
+    assert red.code == 10
+    assert "3 tests already pass, but a new test must fail first: test_rows.py::test_rows[-1-1-0]" in unwrapped(red)
+
+
+GUARD = "@pytest.mark.passes_already({reason})\ndef test_guard():\n    assert add(0, 0) == 0\n"
+WITH_GUARD = f"import pytest\n\nfrom calc import add\n\n\n{GUARD}"
+
+
+def test_a_test_that_guards_what_works_is_shown_and_not_counted(sample: Sample) -> None:
+    sample.write({"pytest.ini": "[pytest]\naddopts = --strict-markers\n"})
+    sample.write(calc=CALC, test_guard=WITH_GUARD.format(reason='"zero has worked all along"'), test_mul=NEW)
+    red = sample.pytest("--phase=red")
+    assert red.code == 0, red.out
+    assert "not counted: test_guard.py::test_guard (zero has worked all along)" in unwrapped(red)
+    assert sample.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+def test_marks_of_workers_count(sample: Sample) -> None:
+    sample.write(calc=CALC, test_guard=WITH_GUARD.format(reason='reason="zero"'), test_mul=NEW)
+    red = sample.pytest_process("--phase=red", "-n", "1", plugins=("xdist",))
+    assert red.code == 0, red.out
+    assert "test_guard.py::test_guard (zero)" in unwrapped(red)
+
+
+@pytest.mark.parametrize("reason", ["", '""', "reason=None"])
+def test_a_mark_without_a_reason_does_not_count(sample: Sample, reason: str) -> None:
+    sample.write(calc=CALC, test_guard=WITH_GUARD.format(reason=reason), test_mul=NEW)
+    red = sample.pytest("--phase=red")
+    assert red.code == 10
+    assert red.has("1 test already passes", "test_guard.py::test_guard", "the mark does not count without a reason")
+
+
+def test_with_marked_tests_only_nothing_is_red(sample: Sample) -> None:
+    sample.write(calc=CALC, test_guard=WITH_GUARD.format(reason='"zero"'))
+    assert sample.pytest("--phase=red").code == 10
+
+
+def test_a_marked_test_in_a_module_that_cannot_be_imported(sample: Sample) -> None:
+    sample.write(test_guard=WITH_GUARD.format(reason='"zero"') + "\n\ndef test_new():\n    assert add(1, 1) == 2\n")
+    assert sample.pytest("--phase=red").code == 0
+    assert sample.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
+
+
+def test_a_marked_test_covers_no_criterion(sample: Sample) -> None:
+    marked = '@pytest.mark.criterion("AC-1")\n' + GUARD.format(reason='"zero"')
+    sample.write({"criteria.md": "- [ ] AC-1 zero\n"}, calc=CALC, test_mul=NEW)
+    sample.write(test_guard=f"import pytest\n\nfrom calc import add\n\n\n{marked}")
+    red = sample.pytest("--phase=red", "--phase-criteria=criteria.md")
+    assert red.code == 10
+    assert red.has("criteria-covered", "AC-1")
+
+
+def test_tests_that_pass_already_are_named(sample: Sample) -> None:
+    sample.write(calc=CALC, test_calc=FAILING_TESTS)
+    assert sample.pytest("--phase=red").has("2 tests already pass", "test_calc.py::test_add, test_calc.py::test_sub")
+    assert sample.gate("explain").has("test_calc.py::test_add", "test_calc.py::test_sub")
+
+
+# --- RED and GREEN do not send each other back
+
+
+@pytest.fixture
+def in_green(sample: Sample) -> Sample:
+    sample.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
+    sample.environment.setenv("CI", "")
+    sample.commit_all()
+    sample.red().write(calc=CALC)
+    sample.pytest("--phase=green")
+    return sample
+
+
+@pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
+def test_a_person_is_named_where_both_phases_refuse(in_green: Sample, guard: str) -> None:
+    if guard == "tests-unchanged":
+        in_green.write(conftest="import pytest\n\n\n@pytest.fixture\ndef cart():\n    return []\n")
+    else:
+        shutil.rmtree(in_green.root / ".phase-gate")
+    assert in_green.pytest("--phase=green").has(guard, "pytest --phase=red")
+    back = in_green.pytest("--phase=red")
+    assert back.code == 10
+    assert f'Next phase-gate waive {guard} --reason "..." --by NAME a person types it; or take' in unwrapped(back)
+    assert in_green.gate("waive", guard, "--reason", "a fixture for later", "--by", "alice").code == 0
+    in_green.pytest("--phase=green")
+    assert in_green.pytest("--phase=green").code == 0
+
+
+@pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
+def test_tests_that_fail_again_are_taken_in(in_green: Sample, guard: str) -> None:
+    if guard == "tests-unchanged":
+        in_green.write(conftest="import pytest\n\n\n@pytest.fixture\ndef cart():\n    return []\n")
+    else:
+        shutil.rmtree(in_green.root / ".phase-gate")
+    in_green.pytest("--phase=green")
+    in_green.write(calc="")
+    assert in_green.pytest("--phase=red").code == 0
+    assert in_green.gate(*SIGNAL).code == 0
+    in_green.write(calc=CALC)
+    in_green.pytest("--phase=green")
+    assert in_green.pytest("--phase=green").code == 0
+
+
+def test_a_wrong_phase_that_was_typed_leads_back(in_green: Sample) -> None:
+    assert in_green.pytest("--phase=red").out.rstrip().endswith("Next     pytest --phase=green")
+
+
+def test_red_says_what_to_do_where_the_code_is_there_already(sample: Sample) -> None:
+    sample.write(calc=CALC, test_calc=FAILING_TESTS).commit_all()
+    sample.pytest("--phase=red", "--phase-report=verdict.json")
+    assert "git stash" in sample.report()["next_hint"]
