@@ -955,7 +955,7 @@ GUIDED = CONFIGURATION + "parameters: {max_recoveries: 0}\noverrides: {allow_non
 def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     pipe.prepare()
-    pipe.sample.write({"broken-build": ""})
+    pipe.sample.write({"docs/broken-build": ""})
     pipe.signal()
     pipe.make("root-cause")
     pipe.make("recovery-plan")
@@ -963,7 +963,7 @@ def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     verdict = pipe.look()
     assert unmet(verdict) == ["fix-checked"]
     assert details(verdict, "fix-checked") == "build it still fails"
-    pipe.sample.remove("broken-build")
+    pipe.sample.remove("docs/broken-build")
     assert pipe.look()["gate_1"]["satisfied"]
     assert pipe.signal()["can_exit"]
     pipe.enter()
@@ -999,7 +999,7 @@ def test_tests_that_failed_pass_before_the_recovery_is_over(pipe: Pipe) -> None:
 def test_a_fix_that_belongs_to_an_earlier_phase_is_checked_there(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     pipe.prepare()
-    pipe.sample.write({"broken-build": ""})
+    pipe.sample.write({"docs/broken-build": ""})
     pipe.signal()
     pipe.recover("ROLE_PLANNING")
     assert pipe.phase == "ROLE_PLANNING"
@@ -1104,7 +1104,7 @@ def test_checks_without_a_command_are_named_in_the_first_phase(pipe: Pipe) -> No
     assert words in ran.out
     assert "evidence: {commands: {test: {run: ...}}}" in ran.out
     assert words in " ".join(pipe.gate("advance").out.split()), "and in every verdict until they have one"
-    pipe.sample.write({"phase-gate.yaml": CONFIGURATION.replace("test ! -e broken-build", "'true'")})
+    pipe.sample.write({"phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-build", "'true'")})
     assert "no command" not in pipe.gate("advance").out
 
 
