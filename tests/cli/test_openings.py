@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli import signal
-from phase_gate.cli._evidence import measure_now
+from phase_gate.decisions import signalling
+from phase_gate.decisions.fresh_evidence import measure_now
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.task import Task
@@ -68,11 +68,11 @@ def test_how_often_a_task_is_opened(
 def test_what_was_written_meanwhile_counts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green")
 
-    def measure(task: Task) -> Measured:
+    def measure(task: Task, **options: Any) -> Measured:
         desk.lose_run()  # another process writes while evidence is gathered, before the lock
-        return measure_now(task)
+        return measure_now(task, **options)
 
-    monkeypatch.setattr(signal, "measure_now", measure)
+    monkeypatch.setattr(signalling, "measure_now", measure)
     ran = desk.gate("signal", "--reason", "both pass")
     assert ran.code == 13
     assert ran.has("run feedface began after it and never ended")

@@ -6,26 +6,19 @@ import argparse
 from functools import partial
 
 from phase_gate import exit_codes
-from phase_gate.claims.blocks import StatusBlocks, read_blocks
-from phase_gate.claims.decision import Decision, Outcome, Threshold, decide
-from phase_gate.claims.measured import MeasuredClaim, measure_claim
-from phase_gate.claims.record import claim_event, decision_to_json
+from phase_gate.claims.blocks import read_blocks
+from phase_gate.claims.decision import Decision, Outcome, Threshold
+from phase_gate.claims.record import decision_to_json
 from phase_gate.claims.show import render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._streams import read_input, say_aside
-from phase_gate.cli.signal import give_signal
+from phase_gate.cli._streams import read_input, say_aside, say_progress
+from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, Claim, DecidedClaim, decide_claim
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.gate.rejudging import evaluate_again, judgement_events
-from phase_gate.gate.runs import count
-from phase_gate.gate.signals import ABSENT, Signal
-from phase_gate.gate.state import State
 from phase_gate.gate.status import show_next
 from phase_gate.project import Project
-from phase_gate.storage.store import Transaction
-from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import run_command, signal_command
@@ -33,7 +26,6 @@ from phase_gate.workflow.settings import ExitGate
 
 #: Far more than an agent prints in one go.
 _MAX_BYTES = 64 * 1024 * 1024
-_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,21 +49,22 @@ def run(call: Call) -> Answer:
         )
     task = call.task(project)
     task.require_begun()
-    task = task.leave_out(call.handed(project.root, call.arguments.file))
     texts, note = _read(call)
     text = read_claim_text(texts)
     said = read_blocks(text)
-    prose = sentences(text, said.reasons)
-    said = replace(said, notes=(*said.notes, *note))
-    # Before the lock: a build may take minutes.
-    looked = measure_claim(task, claim_file=(call.start / call.arguments.file).resolve(), show=say_aside)
-    if looked.context.asked and threshold.value < own.value:
-        raise _too_low(looked.context.phase, threshold, own)
-    decision, gate_1, task = _decide(call, task, looked, said, prose, threshold)
-    verdict = None
-    if call.arguments.as_signal:
-        verdict, task = _signal(call, task, decision)
-    return _answer(project, task.state, decision, gate_1, verdict, asked=call.arguments.as_signal)
+    claim = Claim(
+        said=replace(said, notes=(*said.notes, *note)),
+        prose=sentences(text, said.reasons),
+        file=(call.start / call.arguments.file).resolve(),
+        handed=call.handed(project.root, call.arguments.file),
+        threshold=threshold,
+        own_threshold=own,
+        kind=call.arguments.kind,
+        by=call.by(),
+        as_signal=call.arguments.as_signal,
+    )
+    done = decide_claim(task, claim, show=say_aside, show_progress=say_progress)
+    return _answer(project, done, asked=call.arguments.as_signal)
 
 
 def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -109,11 +102,13 @@ def _threshold(call: Call, gate: ExitGate) -> Threshold:
         if given < 1:
             raise UsageError(f"--threshold can't be {given}", remedy="give 1 or more")
         return Threshold(value=given, source="--threshold")
-    variable = call.environment.get(_VARIABLE)
+    variable = call.environment.get(THRESHOLD_VARIABLE)
     if variable is not None:
         if not variable.isascii() or not variable.isdigit() or not int(variable[:9]) >= 1:
-            raise UsageError(f"{_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it")
-        return Threshold(value=int(variable[:9]), source=_VARIABLE)
+            raise UsageError(
+                f"{THRESHOLD_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it"
+            )
+        return Threshold(value=int(variable[:9]), source=THRESHOLD_VARIABLE)
     return own
 
 
@@ -127,67 +122,6 @@ def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
         return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
     is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
     return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
-
-
-def _too_low(phase: str, threshold: Threshold, own: Threshold) -> NotAllowedError:
-    """Return the error: a gate that opens by a claim is not lowered by the claim itself."""
-    leave = "unset it" if threshold.source == _VARIABLE else f"leave {threshold.source} out"
-    setting = f"exit_gate: {{indicator_threshold: {threshold.value}}}"
-    return NotAllowedError(
-        f"{threshold.source} asks for {count(threshold.value, 'indicator')}, and Gate 1 of {phase} needs {own.value}",
-        remedy=f"{leave}; to lower it for the project, set {setting} in phase-gate.yaml before the cycle begins",
-    )
-
-
-def _decide(
-    call: Call, task: Task, looked: MeasuredClaim, said: StatusBlocks, prose: str, threshold: Threshold
-) -> tuple[Decision, Evaluation | None, Task]:
-    """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
-    store, configuration = task.store, task.project.configuration
-    with task.transaction() as change:
-        store.refuse_while_running(change.opened.state)
-        if change.state.phase != looked.context.phase or change.state.iteration != looked.context.iteration:
-            raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
-        context = replace(
-            looked.context,
-            breaker=change.state.breaker,
-            counted=change.state.claims,
-            at=change.at,
-        )
-        decision = decide(said, prose, context, configuration.exit_gate, configuration.confidence, threshold)
-        change.record(
-            claim_event(
-                decision,
-                change.state,
-                kind=call.arguments.kind,
-                by=call.by(),
-                tree=looked.tree,
-                reports=call.handed(task.project.root, call.arguments.file),
-            )
-        )
-        gate_1 = _judge_again(task, looked, change)
-    return decision, gate_1, task.after(change)
-
-
-def _judge_again(task: Task, looked: MeasuredClaim, change: Transaction) -> Evaluation | None:
-    """Judge the iteration anew where its Gate 1 asks for a claim, and record that; return the verdict."""
-    phase = task.rules.phase(looked.context.phase)
-    if phase is None or not looked.context.asked or looked.context.untested or change.state.measurement is None:
-        return None
-    evaluation = evaluate_again(change.state, task.rules, phase, ABSENT, at=change.at, root=str(task.project.root))
-    change.record(*judgement_events(evaluation, phase, at=change.at))
-    return evaluation
-
-
-def _signal(call: Call, task: Task, decision: Decision) -> tuple[Evaluation | None, Task]:
-    """Give the signal that the block gives, if it gives one that counts; return the verdict, and the task after it."""
-    said = decision.said
-    reason = said.reason.strip('"')[:500] or "claimed by a status block"
-    if said.explicit is False and not said.contradictions:
-        return give_signal(task, Signal(answer="not-done", reason=said.remaining[:500] or reason, by=call.by()))
-    if decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
-        return give_signal(task, Signal(answer="done", reason=reason, by=call.by()))
-    return None, task
 
 
 #: Where a block was printed, and does not count.
@@ -209,15 +143,8 @@ def _what_next(project: Project, decision: Decision, gate_1: Evaluation | None) 
     return (signal_command if decision.passed else partial(run_command, "auto"))(project.task), ""
 
 
-def _answer(
-    project: Project,
-    state: State,
-    decision: Decision,
-    gate_1: Evaluation | None,
-    verdict: Evaluation | None,
-    *,
-    asked: bool,
-) -> Answer:
+def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Answer:
+    state, decision, gate_1, verdict = done.state, done.decision, done.gate_1, done.verdict
     phase = state.phase if verdict is None else verdict.subject.phase
     if verdict is not None:
         following, hint = verdict.next_command, verdict.next_hint

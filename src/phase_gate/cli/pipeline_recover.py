@@ -6,8 +6,9 @@ import argparse
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._entry import answer_entry
 from phase_gate.cli._streams import render_json
-from phase_gate.cli.advance import answer_entry
+from phase_gate.decisions.advancing import describe_entry
 from phase_gate.gate.state import State
 from phase_gate.pipeline.asking import needs_in
 from phase_gate.pipeline.begin import pipeline_of, require_pipeline, restart_cycle, resume_with_guidance, start_recovery
@@ -118,7 +119,7 @@ def _resume(call: Call, task: Task) -> Answer:
     resumed = resume_with_guidance(task, call.person())
     phase = resumed.rules.phase(resumed.state.phase or "")
     assert phase is not None, "it was entered just now"
-    return answer_entry(resumed, phase)
+    return answer_entry(describe_entry(resumed, phase))
 
 
 def _restart(call: Call, task: Task) -> Answer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from phase_gate.cli._streams import say_aside
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.flakiness import GREEN_RUNS
@@ -20,8 +19,11 @@ from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import Phase, Workflow
 
 
-def measure_now(task: Task) -> Measured:
-    """Return what the rules of the present phase speak of; nothing where that takes a run of the tests."""
+def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
+    """Return what the rules of the present phase speak of; nothing where that takes a run of the tests.
+
+    :param show: says what is going on while a command of the project runs.
+    """
     store, state = task.store, task.state
     if state.phase is None or state.exited:
         return Measured()
@@ -31,7 +33,7 @@ def measure_now(task: Task) -> Measured:
         return Measured()
     if phase.tests != "none":
         return _look_again(task, phase)
-    measured = gathering.gather(task, workflow, phase, show=say_aside)
+    measured = gathering.gather(task, workflow, phase, show=show)
     changed = _changed_rules(store, state, workflow)
     return replace(
         measured,

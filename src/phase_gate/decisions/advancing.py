@@ -1,0 +1,162 @@
+"""Enter the next phase, or judge one that needs no tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
+from phase_gate.decisions.signalling import read_waiting
+from phase_gate.errors import NotAllowedError, PhaseOrderError
+from phase_gate.evidence.gathering import remember
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
+from phase_gate.gate.rejudging import evaluate_without_run, judgement_events
+from phase_gate.pipeline.model import find_pipeline
+from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
+from phase_gate.task import Task
+from phase_gate.values import Value
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.names import DONE
+
+
+class EnteredPhase(Value):
+    """A phase of a pipeline or another workflow that begins, or whose files to fill in were asked for."""
+
+    task: Task
+    phase: Phase
+    #: False where it began earlier.
+    is_new: bool
+    #: What a pipeline asks for in it, by name.
+    needs: tuple[tuple[str, str], ...]
+    #: The files to fill in that were written, and those that were there; None where they were not asked for.
+    written: tuple[str, ...] | None
+    kept: tuple[str, ...]
+    #: The files of a pipeline's constitution, where a cycle of it began.
+    constitution: tuple[str, ...]
+
+
+class JudgedPhase(Value):
+    evaluation: Evaluation
+    is_stuck: bool
+
+
+def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> EnteredPhase | JudgedPhase:
+    """Enter the phase that follows, or judge the present one.
+
+    :param template: also write the files that a pipeline asks for and that are missing, to be filled in.
+    :param show: says what is going on while a command of the project runs.
+    """
+    project, store = task.project, task.store
+    if task.state.phase in (None, DONE):
+        begun = _begin_pipeline(task, template=template)
+        if begun is not None:
+            return begun
+    if template and find_pipeline(task.state) is None:
+        raise NotAllowedError(
+            "only a pipeline has files to fill in", remedy="write workflow: pipeline in phase-gate.yaml, then try again"
+        )
+    task.require_begun()
+    if template and not task.state.exited:
+        present = task.rules.phase(task.state.phase or "")
+        if present is None:
+            raise stuck_error(task.state)
+        return describe_entry(task, present, template=True, is_new=False)
+    measured = measure_now(task, show=show)
+    # A phase that takes a run ends elsewhere: a refusal here leaves nothing behind.
+    remembered = remember_next(task, may_end=not task.takes_run)
+    with task.transaction() as change:
+        store.refuse_while_running(change.opened.state)
+        store.close_lost(change)
+        state = change.state
+        assert state.phase is not None, "a task that exists is in a phase"
+        if state.is_stuck:
+            raise stuck_error(state)
+        if state.phase == DONE:
+            raise NotAllowedError("the cycle is done", remedy=f"{project.begin_command} starts the next one")
+        locked = task.after(change)
+        workflow = locked.rules
+        phase = workflow.phase(state.phase)
+        assert phase is not None, "a task is in a phase of its own rules"
+        if state.exited:
+            name, how = way_on(state, workflow, phase)
+            following = workflow.phase(name)
+            assert following is not None, "a phase that is left for DONE ends the cycle"
+            change.record(
+                *entry_events(
+                    state,
+                    Entry(following, how),
+                    workflow,
+                    run=None,
+                    allow_non_interactive=project.configuration.allow_non_interactive,
+                    remembered=remember(
+                        locked, workflow, following, known=state.memory.exit if how is How.NEXT else {}
+                    ),
+                )
+            )
+            return describe_entry(task.after(change), following, template=template)
+        if phase.tests != "none":
+            raise PhaseOrderError(
+                f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
+            )
+        waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
+        reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
+        evaluation = evaluate_without_run(
+            state,
+            workflow,
+            phase,
+            reading,
+            evidence=measured,
+            tree=locked.tree.digest,
+            at=change.at,
+            root=str(project.root),
+        )
+        change.record(
+            *judgement_events(
+                evaluation,
+                phase,
+                at=change.at,
+                remember_next=lambda: remembered(phase),
+                state=state,
+                workflow=workflow,
+                look=look_for(locked),
+            )
+        )
+    if reading.answer != "malformed":
+        remove_signal_file(store.signal_file)
+    return JudgedPhase(evaluation=evaluation, is_stuck=change.state.is_stuck)
+
+
+def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
+    """Begin a cycle of a workflow whose first phase needs no run; None where that is not so."""
+    workflow = task.project.workflow()
+    if workflow.pipeline is None or workflow.first.tests != "none":
+        return None
+    from phase_gate.pipeline.begin import begin_cycle, pipeline_of
+
+    begun = begin_cycle(task, workflow)
+    recorded = tuple(pipeline_of(begun.state).constitution)
+    return describe_entry(begun, workflow.first, template=template, constitution=recorded)
+
+
+def describe_entry(
+    task: Task, phase: Phase, *, template: bool = False, is_new: bool = True, constitution: tuple[str, ...] = ()
+) -> EnteredPhase:
+    """Return what there is to say of a phase that the task is in; write its files to fill in where asked."""
+    needs: Iterable[tuple[str, str]] = ()
+    written: Iterable[str] | None = None
+    kept: Iterable[str] = ()
+    if find_pipeline(task.state) is not None:
+        from phase_gate.pipeline.asking import needs_in, write_skeletons
+
+        needs = tuple(needs_in(task, phase))  # before anything is written
+        if template:
+            written, kept = write_skeletons(task, phase)
+    return EnteredPhase(
+        task=task,
+        phase=phase,
+        is_new=is_new,
+        needs=tuple(needs),
+        written=None if written is None else tuple(written),
+        kept=tuple(kept),
+        constitution=constitution,
+    )

@@ -1,0 +1,136 @@
+"""Decide whether an agent's work is complete, by its claim and by what was measured; give its signal where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from phase_gate.claims.blocks import StatusBlocks
+from phase_gate.claims.decision import Decision, Threshold, decide
+from phase_gate.claims.measured import MeasuredClaim, measure_claim
+from phase_gate.claims.record import claim_event
+from phase_gate.decisions.signalling import give_signal
+from phase_gate.errors import NotAllowedError
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.rejudging import evaluate_again, judgement_events
+from phase_gate.gate.runs import count
+from phase_gate.gate.signals import ABSENT, Signal
+from phase_gate.gate.state import State
+from phase_gate.storage.store import Transaction
+from phase_gate.task import Task
+from phase_gate.values import Value, replace
+
+#: Of the environment: how many indicators it takes.
+THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
+
+
+class Claim(Value):
+    """What an agent says, and by which threshold it is weighed."""
+
+    said: StatusBlocks
+    prose: str
+    #: Where it was read from.
+    file: Path
+    #: That file from the root, if it lies there: what an agent printed is no work of its.
+    handed: tuple[str, ...]
+    threshold: Threshold
+    #: What the project asks for.
+    own_threshold: Threshold
+    kind: str | None
+    by: str
+    as_signal: bool
+
+
+class DecidedClaim(Value):
+    decision: Decision
+    #: What Gate 1 makes of it, where it asks for a claim.
+    gate_1: Evaluation | None
+    #: On the signal that was given, if one was.
+    verdict: Evaluation | None
+    #: The task after it.
+    state: State
+
+
+def decide_claim(
+    task: Task, claim: Claim, *, show: Callable[[str], None], show_progress: Callable[[str], None]
+) -> DecidedClaim:
+    """Decide on the claim and record it.
+
+    :param show: says what is going on while a command of the project runs.
+    :param show_progress: says how far a proof is.
+    """
+    task = task.leave_out(claim.handed)
+    # Before the lock: a build may take minutes.
+    looked = measure_claim(task, claim_file=claim.file, show=show)
+    if looked.context.asked and claim.threshold.value < claim.own_threshold.value:
+        raise _too_low(looked.context.phase, claim.threshold, claim.own_threshold)
+    decision, gate_1, task = _decide(task, claim, looked)
+    verdict = None
+    if claim.as_signal:
+        verdict, task = _signal(task, claim, decision, show=show, show_progress=show_progress)
+    return DecidedClaim(decision=decision, gate_1=gate_1, verdict=verdict, state=task.state)
+
+
+def _too_low(phase: str, threshold: Threshold, own: Threshold) -> NotAllowedError:
+    """Return the error: a gate that opens by a claim is not lowered by the claim itself."""
+    leave = "unset it" if threshold.source == THRESHOLD_VARIABLE else f"leave {threshold.source} out"
+    setting = f"exit_gate: {{indicator_threshold: {threshold.value}}}"
+    return NotAllowedError(
+        f"{threshold.source} asks for {count(threshold.value, 'indicator')}, and Gate 1 of {phase} needs {own.value}",
+        remedy=f"{leave}; to lower it for the project, set {setting} in phase-gate.yaml before the cycle begins",
+    )
+
+
+def _decide(task: Task, claim: Claim, looked: MeasuredClaim) -> tuple[Decision, Evaluation | None, Task]:
+    """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
+    store, configuration = task.store, task.project.configuration
+    with task.transaction() as change:
+        store.refuse_while_running(change.opened.state)
+        if change.state.phase != looked.context.phase or change.state.iteration != looked.context.iteration:
+            raise NotAllowedError("the task moved on while the claim was looked at", remedy="claim again")
+        context = replace(
+            looked.context,
+            breaker=change.state.breaker,
+            counted=change.state.claims,
+            at=change.at,
+        )
+        decision = decide(
+            claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, claim.threshold
+        )
+        change.record(
+            claim_event(
+                decision,
+                change.state,
+                kind=claim.kind,
+                by=claim.by,
+                tree=looked.tree,
+                reports=claim.handed,
+            )
+        )
+        gate_1 = _judge_again(task, looked, change)
+    return decision, gate_1, task.after(change)
+
+
+def _judge_again(task: Task, looked: MeasuredClaim, change: Transaction) -> Evaluation | None:
+    """Judge the iteration anew where its Gate 1 asks for a claim, and record that; return the verdict."""
+    phase = task.rules.phase(looked.context.phase)
+    if phase is None or not looked.context.asked or looked.context.untested or change.state.measurement is None:
+        return None
+    evaluation = evaluate_again(change.state, task.rules, phase, ABSENT, at=change.at, root=str(task.project.root))
+    change.record(*judgement_events(evaluation, phase, at=change.at))
+    return evaluation
+
+
+def _signal(
+    task: Task, claim: Claim, decision: Decision, *, show: Callable[[str], None], show_progress: Callable[[str], None]
+) -> tuple[Evaluation | None, Task]:
+    """Give the signal that the block gives, if it gives one that counts; return the verdict, and the task after it."""
+    said = decision.said
+    reason = said.reason.strip('"')[:500] or "claimed by a status block"
+    if said.explicit is False and not said.contradictions:
+        signal = Signal(answer="not-done", reason=said.remaining[:500] or reason, by=claim.by)
+    elif decision.passed and said.explicit is True and decision.found >= decision.threshold.value:
+        signal = Signal(answer="done", reason=reason, by=claim.by)
+    else:
+        return None, task
+    return give_signal(task, signal, show=show, show_progress=show_progress)

@@ -1,0 +1,205 @@
+"""Give the signal of Gate 2: judge the last complete run with it, or leave it for the next evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from phase_gate.decisions.fresh_evidence import look_for, measure_now, remember_next
+from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.gate.evaluation import Evaluation
+from phase_gate.gate.forked import LATE
+from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
+from phase_gate.gate.order import stuck_error
+from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.rejudging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
+from phase_gate.gate.signals import ABSENT, Reading, Signal, read_signal, strictest
+from phase_gate.gate.standing import hint_at_outputs, name_changed
+from phase_gate.gate.state import Measurement, State
+from phase_gate.gate.status import show_next
+from phase_gate.gate.ways import way_to, way_to_begin
+from phase_gate.project import Project
+from phase_gate.proof.task import prove_before_exit
+from phase_gate.storage.signal_file import (
+    SignalFile,
+    read_signal_file,
+    remove_signal_file,
+    write_signal_file,
+)
+from phase_gate.storage.store import now
+from phase_gate.task import Task
+from phase_gate.values import replace
+from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.names import of_task
+
+
+def give_signal(
+    task: Task, signal: Signal, *, show: Callable[[str], None], show_progress: Callable[[str], None]
+) -> tuple[Evaluation, Task]:
+    """Judge the last iteration with this signal, record it, and return the verdict and the task after it.
+
+    :param show: says what is going on while a command of the project runs.
+    :param show_progress: says how far a proof is.
+    """
+    task.require_begun()
+    measured_now = measure_now(task, show=show)
+    remembered = remember_next(task, may_end=signal.answer == "done" and not _is_stale(task))
+    given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+    proved = prove_before_exit(task, given, at=now(), show=show_progress)
+    project, store = task.project, task.store
+    with task.transaction() as change:
+        state = change.state
+        assert state.phase is not None, "a task that exists is in a phase"
+        store.refuse_while_running(change.opened.state)
+        locked = task.after(change)
+        workflow = locked.rules
+        phase = workflow.phase(state.phase)
+        if phase is not None and phase.tests == "none":
+            store.close_lost(change)  # no run is needed here, so none would ever say that it is past
+            state = change.state
+        if state.is_stuck:
+            raise stuck_error(state)
+        if phase is None:
+            raise NotAllowedError(
+                "the cycle is done: there is nothing to signal", remedy=way_to_begin(workflow, state.task)
+            )
+        if state.exited and signal.answer == "done":
+            raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
+        waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
+        if waiting is not None and waiting.is_malformed and signal.answer == "done":
+            # It may be a veto that was spelled badly, so nothing goes past it.
+            raise NotAllowedError(
+                f"another signal waits, and it is malformed: {waiting.explained}",
+                remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
+            )
+        tree = locked.tree.digest
+        needs_no_run = phase.tests == "none" and _is_past(state)
+        stale = "" if needs_no_run else _why_stale(state, phase, locked)
+        if given.calls_person and (stale or state.exited):
+            # It opens nothing, so nothing has to be tested for it: an agent that can't go on may always say so.
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
+            if not reading.calls_person:
+                reading = replace(given, file="" if reading.answer == "malformed" else reading.file)
+            evaluation = evaluate_call(state, workflow, phase, reading, why=stale, at=change.at, root=str(project.root))
+        elif needs_no_run:
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
+            evaluation = evaluate_without_run(
+                state,
+                workflow,
+                phase,
+                reading,
+                evidence=measured_now,
+                tree=tree,
+                at=change.at,
+                root=str(project.root),
+            )
+        else:
+            measured = _require_fresh(state, phase, stale, hint=hint_at_outputs(locked.changed_files))
+            if proved is not None and proved.data["proof"]["tree"] == measured.tree:
+                change.record(proved)
+                state = change.state
+            # A veto that waits in the file counts here as it would at the end of a run.
+            reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
+            # Documents are no part of the tree: where no test is asked for, they are looked at again.
+            evaluation = evaluate_again(
+                state,
+                workflow,
+                phase,
+                reading,
+                at=change.at,
+                root=str(project.root),
+                **_looked_again(project, state, phase, measured_now),
+            )
+        change.record(
+            *judgement_events(
+                evaluation,
+                phase,
+                at=change.at,
+                remember_next=lambda: remembered(phase),
+                state=state,
+                workflow=workflow,
+                look=look_for(locked),
+            )
+        )
+    if waiting is None or not waiting.is_malformed:
+        remove_signal_file(store.signal_file)
+    return evaluation, task.after(change)
+
+
+def _is_stale(task: Task) -> bool:
+    """Tell whether the last run is not what a signal may speak of, before anything is looked at for its sake."""
+    phase = task.rules.phase(task.state.phase or "")
+    return phase is None or (phase.tests != "none" and bool(_why_stale(task.state, phase, task)))
+
+
+def _looked_again(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
+    """Return what is judged anew beside what the run has measured."""
+    if phase.tests == "none":
+        return {"evidence": now, "replaces": offered_names(project.configuration)}
+    if PIPELINE in state.parts:
+        return {"evidence": now, "replaces": LOOKED_AT, "drops": LOOKED_AT_SLUGS}
+    return {}
+
+
+def _is_past(state: State) -> bool:
+    """Tell whether no run is what a verdict would be about: there was none, or a later look came."""
+    return state.measurement is None or state.measurement.iteration < state.iteration
+
+
+def _both(waiting: Reading, given: Reading) -> Reading:
+    # Whichever counts, the file is spent with it.
+    return replace(strictest(waiting, given), file=waiting.file)
+
+
+def leave_signal(task: Task, signal: Signal) -> None:
+    """Leave the signal for the next evaluation."""
+    store = task.store
+    store.refuse_while_running(task.state)
+    store.make_folder()
+    write_signal_file(store.signal_file, signal)
+
+
+def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
+    """Return what the file that waits says to this evaluation."""
+    if waiting is None:
+        return ABSENT
+    if waiting.signal is None:
+        answer: Literal["refused", "malformed"] = "malformed" if waiting.is_malformed else "refused"
+        return Reading(answer=answer, problem=waiting.explained, file=waiting.identity)
+    reading = read_signal(waiting.signal, phase=phase, task=task, iteration=iteration)
+    return replace(reading, file=waiting.identity)
+
+
+def _why_stale(state: State, phase: Phase, task: Task) -> str:
+    """Return why no iteration is left that a signal could speak of now; empty if there is one."""
+    measured, last = state.measurement, state.last_run
+    lost = [run.id for run in state.open_runs if not run.nested]
+    if measured is None:
+        return f"{phase.name} has no complete run that a signal could speak of"
+    if lost:
+        return f"run {lost[0][:8]} began after it and never ended"
+    if last is not None and last.id != measured.run:
+        return f"a run came after iteration {measured.iteration} ({last.kind})"
+    if state.is_forked:
+        return LATE
+    if task.tree.digest != measured.tree:
+        names = name_changed(task.changed_files)
+        changed = f"files have changed since iteration {measured.iteration}: no run has tested them"
+        return f"{changed} ({names})" if names else changed
+    return ""
+
+
+def _require_fresh(state: State, phase: Phase, stale: str, *, hint: str) -> Measurement:
+    """Return the iteration that a signal speaks of. Raises StaleSignalError if there is none any more."""
+    if stale:
+        then = "; ".join(filter(None, ("then signal again", hint)))
+        raise StaleSignalError(stale, remedy=show_next(way_to(phase, state.task), then))
+    assert state.measurement is not None, "else it is stale"
+    return state.measurement
+
+
+def _what_follows(state: State, workflow: Workflow, phase: Phase) -> str:
+    verdict, following = state.evaluation, workflow.phase(phase.next)
+    if verdict is None:
+        return way_to_begin(workflow, state.task) if following is None else way_to(following, state.task)
+    return show_next(verdict["next_command"], verdict["next_hint"])
