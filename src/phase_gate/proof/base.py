@@ -12,15 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.inventory import join_id
+from phase_gate.gate.inventory import join_id, split_id
+from phase_gate.proof.excuses import excuse_broken_base, excuse_outside, excuse_shared_files
 from phase_gate.proof.keeping import Kept
 from phase_gate.proof.making import Show, Trial, make_proof
-from phase_gate.proof.model import Proof, TargetProof
+from phase_gate.proof.model import Proof
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs, try_git
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 
 #: Folders that hold tests and what they use.
 _TEST_FOLDERS = frozenset({"test", "tests"})
@@ -40,12 +41,21 @@ class Change(Value):
 
 def find_commit(root: Path, revision: str) -> str:
     """Return the commit to compare with: where the present history left that of the revision."""
+    is_shallow = _ask(root, "rev-parse", "--is-shallow-repository")
+    if not is_shallow:
+        raise NotAllowedError(f"{root} is in no git repository", remedy="git init, and commit what to compare with")
     named = _ask(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
+    remote, _, branch = revision.partition("/")
     if not named:
+        is_remote = bool(branch) and remote in _ask(root, "remote").split()
+        way = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
+        raise NotAllowedError(f"git knows no revision {revision!r} here", remedy=way)
+    common = _ask(root, "merge-base", named, "HEAD")
+    if not common and is_shallow == "true":
         raise NotAllowedError(
-            f"git knows no revision {revision!r} here", remedy="name one, after `git fetch` if it is a remote branch"
+            f"this clone is shallow: where it left {revision} is not in it", remedy="git fetch --unshallow"
         )
-    return _ask(root, "merge-base", named, "HEAD") or named
+    return common or named
 
 
 def _ask(root: Path, *arguments: str) -> str:
@@ -157,21 +167,30 @@ def prove_change(
         seconds=seconds,
         has_present_tests=True,
     )
-    modules = {path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in (*now, *then)}
-    return excuse_broken_base(make_proof(trial, at=at, show=show, keep_in=keep_in), modules)
+    proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
+    proof = excuse_broken_base(proof, _top_modules((*now, *then)), is_test_side)
+    files = sorted({split_id(each.id)[0] for each in proof.targets if each.verdict == "passes-without"})
+    if not files:
+        return proof
+    texts = {path: (root / path).read_bytes() for path in files}
+    sources = _top_modules(path for path in (*now, *then) if not is_test_side(path))
+    known = [path for path in files if path in then]
+    proof = excuse_shared_files(proof, texts, read_blobs(root, change.commit, known), sources)
+    return excuse_outside(proof, _changed_outside(root, change.commit))
 
 
-def excuse_broken_base(proof: Proof, modules: Iterable[str]) -> Proof:
-    """Return the proof with those targets unknown whose control failed for want of what is no part of the project.
+def _top_modules(paths: Iterable[str]) -> set[str]:
+    return {
+        path.removeprefix("src/").partition("/")[0].removesuffix(".py")
+        for path in paths
+        if path.endswith((".py", ".pyi"))
+    }
 
-    :param modules: the top-level modules that the project has or had.
-    """
-    own = set(modules)
 
-    def settle(target: TargetProof) -> TargetProof:
-        top = target.missing.partition(".")[0]
-        if target.verdict != "proven" or not top or top in own:
-            return target
-        return replace(target, verdict="unknown", why=f"the earlier revision does not import: no module {top!r}")
-
-    return replace(proof, targets=tuple(map(settle, proof.targets)))
+def _changed_outside(root: Path, commit: str) -> set[str]:
+    """Return the changed sources of the repository that lie outside of the root, from its top."""
+    prefix = _ask(root, "rev-parse", "--show-prefix")
+    if not prefix:
+        return set()
+    names = _ask(root, "diff", "--name-only", "--no-relative", "-z", commit).split("\0")
+    return {each for each in names if each.endswith(".py") and not each.startswith(prefix) and not is_test_side(each)}

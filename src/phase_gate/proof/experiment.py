@@ -75,20 +75,17 @@ def judge_target(
     elif treatment == "unknown" or (has_control and control == "unknown"):
         verdict = "unknown"
         why = _why_unknown(controls, treatments)
+    without = first_failure(target, controls[0]) if controls else None
     return TargetProof(
         id=target,
         verdict=verdict,
         control="unknown" if control == "flaky" else control,
         treatment="unknown" if treatment == "flaky" else treatment,
         why=why,
-        missing=_missing_without(target, controls),
+        missing="" if without is None else without.missing,
+        broken="" if without is None else without.broken,
         is_structural=is_structural,
     )
-
-
-def _missing_without(target: str, controls: tuple[RoomRun, ...]) -> str:
-    failure = first_failure(target, controls[0]) if controls else None
-    return "" if failure is None else failure.missing
 
 
 def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:

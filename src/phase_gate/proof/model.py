@@ -41,6 +41,8 @@ class TargetProof(Value):
     notices: tuple[str, ...] = ()
     #: A module that it could not find without the change.
     missing: str = ""
+    #: A file of the project that could not be imported without the change.
+    broken: str = ""
     #: In RED the code that it asks for was missing: it has never failed by its own check.
     is_structural: bool = False
     #: The functions could be emptied, so that nothing noticed means something.
@@ -93,6 +95,8 @@ class Report(Value):
     message: str = ""
     #: A module that could not be found.
     missing: str = ""
+    #: A file of the project that can't be imported, where the test's own file can't be collected for that.
+    broken: str = ""
 
 
 class RoomRun(Value):

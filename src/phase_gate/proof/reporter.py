@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator
 from os import getpid
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import pytest
@@ -94,10 +94,16 @@ class RoomReporter:
         report = yield
         call = getattr(report, "call", None)
         if report.failed:
-            missing = "" if call is None or call.excinfo is None else _missing(call.excinfo.value)
+            error = None if call is None or call.excinfo is None else call.excinfo.value
             lines = str(report.longrepr).strip().splitlines()
             message = lines[-1][:300] if lines else ""
-            self._send("uncollectable", id=self._test_id(report.nodeid), message=message, missing=missing)
+            self._send(
+                "uncollectable",
+                id=self._test_id(report.nodeid),
+                message=message,
+                missing=_missing(error),
+                broken=self._broken(error),
+            )
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -131,6 +137,13 @@ class RoomReporter:
                 missing=getattr(report, "phase_gate_missing", ""),
                 message=_last_line(report),
             )
+
+    def _broken(self, error: BaseException | None) -> str:
+        """Return the file of the project that an import ended in."""
+        error = error and (error.__cause__ or error)
+        if isinstance(error, SyntaxError) and error.filename:
+            return relative_id(Path(error.filename), self._root)
+        return "" if error is None else self._place(error.__traceback__)
 
     def _place(self, traceback: TracebackType | None) -> str:
         """Return the file of the project's innermost frame; empty if there is none."""
@@ -180,7 +193,8 @@ class _Watch:
     def __init__(self, watched: dict[str, dict[str, str]], root: str) -> None:
         #: File -> first line, as text -> name.
         self._watched = {os.path.join(root, path): names for path, names in watched.items()}
-        self._known: dict[CodeType, str] = {}
+        #: By file and line: the same code in two files is equal.
+        self._known: dict[tuple[str, int], str] = {}
         self._found: set[str] = set()
         self._root = root
 
@@ -200,10 +214,11 @@ class _Watch:
         if event != "call":
             return
         code = frame.f_code
-        name = self._known.get(code)
+        key = (code.co_filename, code.co_firstlineno)
+        name = self._known.get(key)
         if name is None:
             names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename))
             name = "" if names is None else names.get(str(code.co_firstlineno), "")
-            self._known[code] = name
+            self._known[key] = name
         if name:
             self._found.add(name)

@@ -307,7 +307,9 @@ def _read_answers(said: bytes, word: str, kind: Kind, seconds: float, output: st
         elif answer["kind"] == "ended":
             modules, has_ended = tuple(answer["modules"]), True
         elif answer["kind"] == "uncollectable":
-            reports[answer["id"]] = Report(has_passed=False, message=answer["message"], missing=answer["missing"])
+            reports[answer["id"]] = Report(
+                has_passed=False, message=answer["message"], missing=answer["missing"], broken=answer["broken"]
+            )
         else:
             _add_report(reports, answer)
     problem = ""

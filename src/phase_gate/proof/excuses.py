@@ -1,0 +1,90 @@
+"""What keeps a comparison with an earlier revision from saying something about a target: then it is unknown.
+
+Pure: texts and proofs in, proofs out. A reason is looked for only where it would change the answer.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from phase_gate.gate.inventory import split_id
+from phase_gate.proof.emptying import find_changed
+from phase_gate.proof.model import Proof, TargetProof, Verdict
+from phase_gate.source.tests import find_tests, parse_source
+from phase_gate.values import replace
+
+
+def excuse_broken_base(proof: Proof, modules: Collection[str], is_test: Callable[[str], bool]) -> Proof:
+    """Return the proof with those targets unknown whose control failed because the earlier revision is broken here.
+
+    :param modules: the top-level modules that the project has or had.
+    :param is_test: tells files of tests from sources.
+    """
+
+    def why(target: TargetProof) -> str:
+        top = target.missing.partition(".")[0]
+        if top and top not in modules:
+            return f"the earlier revision does not import: no module {top!r}"
+        if target.broken and not is_test(target.broken):
+            return f"the earlier revision does not import: {target.broken}"
+        return ""
+
+    return _excuse(proof, "proven", why)
+
+
+def excuse_shared_files(
+    proof: Proof, now: Mapping[str, bytes], before: Mapping[str, bytes], sources: Collection[str]
+) -> Proof:
+    """Return the proof with those targets unknown that pass without the change because it lies in their own file.
+
+    :param now: path -> text, of the changed files with tests; `before` likewise, as far as they were there.
+    :param sources: top-level modules of the project that hold no tests.
+    """
+
+    def why(target: TargetProof) -> str:
+        file = split_id(target.id)[0]
+        if file not in now or _imports(now[file], sources):
+            return ""
+        names = list(_changed_code(before.get(file), now[file]))
+        return f"{names[0]} stands in the file of the test, so it can't be put back alone" if names else ""
+
+    return _excuse(proof, "passes-without", why)
+
+
+def excuse_outside(proof: Proof, outside: Collection[str]) -> Proof:
+    """Return the proof with those targets unknown that may pass without the change because it lies elsewhere.
+
+    :param outside: changed sources of the repository that are no part of the project.
+    """
+    if not outside:
+        return proof
+    said = f"{min(outside)} changed, too, outside of this project: it is not put back"
+    return _excuse(proof, "passes-without", lambda target: said)
+
+
+def _excuse(proof: Proof, verdict: Verdict, why: Callable[[TargetProof], str]) -> Proof:
+    def settle(target: TargetProof) -> TargetProof:
+        reason = why(target) if target.verdict == verdict else ""
+        return replace(target, verdict="unknown", why=reason) if reason else target
+
+    return replace(proof, targets=tuple(map(settle, proof.targets)))
+
+
+def _imports(source: bytes, modules: Collection[str]) -> bool:
+    """Tell whether a file imports one of these, or something beside it in its package."""
+    for node in ast.walk(parse_source(source)):
+        if isinstance(node, ast.ImportFrom):
+            if node.level or (node.module or "").partition(".")[0] in modules:
+                return True
+        elif isinstance(node, ast.Import) and any(each.name.partition(".")[0] in modules for each in node.names):
+            return True
+    return False
+
+
+def _changed_code(before: bytes | None, now: bytes) -> Iterator[str]:
+    """Yield the new or changed functions that are neither tests nor parts of them."""
+    tests = {test.name.partition("::")[0] for test in find_tests(now, functions=("test",), classes=("*",))}
+    for function in find_changed(before, now):
+        if not function.left_out and function.name.partition(".")[0] not in tests:
+            yield function.name

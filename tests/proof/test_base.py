@@ -1,0 +1,197 @@
+"""`phase-gate prove --base REV`: the tests of a change against an earlier revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from phase_gate.errors import NotAllowedError
+from phase_gate.proof.base import Change, find_change, find_commit, prove_change
+from phase_gate.proof.model import Proof
+from phase_gate.storage.references import blobs_of
+from phase_gate.storage.tree.fingerprint import take_tree
+from tests.proof.stories import ADD, TEST_ADD, WRONG, write
+from tests.storage.repositories import git
+from tests.support import Sample
+
+pytestmark = pytest.mark.processes
+
+SUBTRACT = "def subtract(a, b):\n    return a - b\n"
+
+
+def begin(root: Path, files: Mapping[str, str]) -> None:
+    git(root, "init", "-q", "-b", "main")
+    commit(root, files)
+    git(root, "switch", "-q", "-c", "topic")
+
+
+def commit(root: Path, files: Mapping[str, str | None]) -> None:
+    write(root, files)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "state")
+
+
+def change_of(root: Path, revision: str = "main") -> Change:
+    found = find_commit(root, revision)
+    return find_change(root, found, take_tree(root).files, blobs_of(root, found))
+
+
+def prove(root: Path, revision: str = "main") -> Proof:
+    change = change_of(root, revision)
+    then = blobs_of(root, change.commit)
+    return prove_change(root, change, take_tree(root).files, then, seconds=240.0, at="")
+
+
+def answers(proof: Proof) -> dict[str, tuple[str, str]]:
+    assert not proof.problem
+    return {each.id: (each.verdict, each.why) for each in proof.targets}
+
+
+def test_which_tests_a_change_brings(tmp_path: Path) -> None:
+    begin(
+        tmp_path,
+        {
+            "test_old.py": "def test_kept():\n    assert 1\n\n\ndef test_renamed():\n    assert 2\n\n\n"
+            "def test_moved():\n    assert 3\n\n\ndef test_changed():\n    assert 4\n",
+            "tests/gone.py": "",
+        },
+    )
+    mark = '@pytest.mark.passes_already("guards it")'
+    write(
+        tmp_path,
+        {
+            "test_old.py": "def test_kept():\n    assert 1\n\n\ndef test_with_another_name():\n    assert 2\n\n\n"
+            "def test_changed():\n    assert 44\n",
+            "test_new.py": "import pytest\nimport unittest\n\n\ndef test_moved():\n    assert 3\n\n\n"
+            f"{mark}\ndef test_marked():\n    assert 5\n\n\n{mark}\nclass TestMarked:\n"
+            "    def test_in_it(self):\n        assert 6\n\n\n"
+            "class Sums(unittest.TestCase):\n    def test_unit(self):\n        self.assertTrue(7)\n",
+        },
+    )
+    change = change_of(tmp_path)
+    assert change.targets == ("test_new.py::Sums::test_unit", "test_old.py::test_changed")
+    assert change.marked == ("test_new.py::test_marked", "test_new.py::TestMarked::test_in_it")
+    assert change.moved == ("test_new.py::test_moved", "test_old.py::test_with_another_name")
+
+
+def test_each_has_an_answer_also_while_nothing_is_committed(tmp_path: Path) -> None:
+    begin(tmp_path, {"calc.py": f"{WRONG}\n\n{SUBTRACT}", "test_calc.py": "def test_x():\n    pass\n"})
+    write(
+        tmp_path,
+        {
+            "calc.py": f"{ADD}\n\n{SUBTRACT}",
+            "test_calc.py": "import unittest\n\nimport calc\n\n\nclass Sums(unittest.TestCase):\n"
+            "    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n\n"
+            "    def test_subtract(self):\n        self.assertEqual(calc.subtract(3, 2), 1)\n",
+            "test_alone.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n",
+            "test_helped.py": "import calc\n\n\ndef helper():\n    return calc.subtract(3, 2)\n\n\n"
+            "def test_helped():\n    assert helper() == 1\n",
+        },
+    )
+    assert answers(prove(tmp_path)) == {
+        "test_calc.py::Sums::test_add": ("proven", ""),
+        "test_calc.py::Sums::test_subtract": ("passes-without", ""),
+        "test_alone.py::test_double": (
+            "unknown",
+            "double stands in the file of the test, so it can't be put back alone",
+        ),
+        "test_helped.py::test_helped": ("passes-without", ""),
+    }
+
+
+def test_a_base_that_does_not_import_says_nothing(tmp_path: Path) -> None:
+    begin(
+        tmp_path,
+        {
+            "calc.py": "import no_such_package\n",
+            "sums.py": "def broken(:\n",
+            "late.py": "raise OSError\n",
+            "new.py": "",
+        },
+    )
+    test = "from {0} import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+    for name in ("calc", "sums", "late", "new"):
+        write(tmp_path, {f"{name}.py": ADD, f"test_{name}.py": test.format(name)})
+    broken = "the earlier revision does not import:"
+    assert answers(prove(tmp_path)) == {
+        "test_calc.py::test_add": ("unknown", f"{broken} no module 'no_such_package'"),
+        "test_sums.py::test_add": ("unknown", f"{broken} sums.py"),
+        "test_late.py::test_add": ("unknown", f"{broken} late.py"),
+        "test_new.py::test_add": ("proven", ""),
+    }
+
+
+def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> None:
+    begin(tmp_path, {"calc.py": WRONG})
+    commit(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD})
+    git(tmp_path, "switch", "-q", "main")
+    commit(tmp_path, {"other.py": SUBTRACT, "test_other.py": "def test_other():\n    assert 1\n"})
+    git(tmp_path, "switch", "-q", "topic")
+    assert change_of(tmp_path).targets == ("test_calc.py::test_add",)
+    git(tmp_path, "merge", "-q", "--no-edit", "main")
+    assert change_of(tmp_path).targets == ("test_calc.py::test_add",)
+    # As a forge tests it: the merge that is to be, with the base as its first parent.
+    assert change_of(tmp_path, "HEAD^2").targets == ("test_calc.py::test_add",)
+
+
+def test_a_project_in_a_folder_of_its_repository(tmp_path: Path) -> None:
+    package = tmp_path / "packages" / "one"
+    begin(
+        tmp_path,
+        {
+            "packages/one/calc.py": WRONG,
+            "packages/one/pytest.ini": "[pytest]\npythonpath = . ../two\n",
+            "packages/two/other.py": "def other():\n    return 0\n",
+        },
+    )
+    uses = "from other import other\n\n\ndef test_other():\n    assert other() == 3\n"
+    commit(tmp_path, {"packages/one/calc.py": ADD, "packages/one/test_calc.py": TEST_ADD})
+    assert answers(prove(package)) == {"test_calc.py::test_add": ("proven", "")}
+    commit(
+        tmp_path,
+        {"packages/two/other.py": "def other():\n    return 3\n", "packages/one/test_other.py": uses},
+    )
+    assert answers(prove(package))["test_other.py::test_other"] == (
+        "unknown",
+        "packages/two/other.py changed, too, outside of this project: it is not put back",
+    )
+
+
+def test_a_base_that_is_not_there_names_the_way(tmp_path: Path) -> None:
+    full, shallow = tmp_path / "full", tmp_path / "shallow"
+    full.mkdir()
+    with pytest.raises(NotAllowedError) as no_repository:
+        find_commit(full, "main")
+    assert no_repository.value.remedy.startswith("git init")
+    begin(full, {"calc.py": WRONG})
+    commit(full, {"calc.py": ADD})
+    git(full, "switch", "-q", "main")
+    commit(full, {"other.py": ADD})
+    git(tmp_path, "clone", "-q", "--depth=1", "--branch=topic", full.as_uri(), "shallow")
+    with pytest.raises(NotAllowedError) as unknown:
+        find_commit(shallow, "origin/main")
+    fetch = unknown.value.remedy
+    assert fetch == "git fetch origin main:refs/remotes/origin/main"
+    git(shallow, "fetch", "-q", "--depth=1", *fetch.split()[2:])
+    with pytest.raises(NotAllowedError) as cut_off:
+        find_commit(shallow, "origin/main")
+    assert cut_off.value.remedy == "git fetch --unshallow"
+    git(shallow, *cut_off.value.remedy.split()[1:], "-q")
+    assert find_commit(shallow, "origin/main") == git(full, "rev-parse", "main~1").strip()
+    with pytest.raises(NotAllowedError, match="no revision 'nowhere'"):
+        find_commit(full, "nowhere")
+
+
+def test_the_command(sample: Sample) -> None:
+    begin(sample.root, {"calc.py": WRONG})
+    write(sample.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_more.py": "def test_more():\n    assert 1\n"})
+    ran = sample.gate("prove", "--base", "main", "--seconds", "240")
+    assert ran.code == 10
+    ran.has("+ test_calc.py::test_add", "- test_more.py::test_more", "1 of 2 targets proven")
+    left = sample.gate("prove", "--base", "main", "--seconds", "240", "--exclude", "test_more.py", "--json")
+    assert (left.code, [each["verdict"] for each in left.document["targets"]]) == (0, ["proven"])
+    nothing = sample.gate("prove", "--base", "main", "--exclude", "*.py")
+    assert nothing.code == 0
+    nothing.has("nothing to prove")
