@@ -204,6 +204,7 @@ def test_one_failing_row_is_enough(sample: Sample) -> None:
     assert "pass already: test_rows.py::test_rows[1-1-2], test_rows.py::test_rows[1-2-3]" in unwrapped(red)
     values = sample.status()["evaluation"]["gate_1"]["values"]
     assert (values["tests_total"], values["tests_passing"]) == (1, 0)
+    assert sample.status()["evaluation"]["findings"] == [], "the rows that pass are nothing to mend"
 
 
 def test_no_failing_row_is_none(sample: Sample) -> None:
