@@ -25,6 +25,7 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "explain": (10, ("explain",)),
     "history": (0, ("history",)),
     "report": (0, ("report",)),
+    "prove": (0, ("prove",)),
     "signal": (0, ("signal", "--reason", "done")),
     "claim": (10, ("claim", os.devnull)),
     "agent prompt": (0, ("agent", "prompt")),
@@ -73,7 +74,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "rewind": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     "waive": (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     **dict.fromkeys(
-        ("breaker", "force", "claim", "ci attest"),
+        ("breaker", "force", "claim", "prove", "ci attest"),
         (13, "task default has no run yet [not-allowed]\n  try: pytest --phase=red"),
     ),
     **dict.fromkeys(

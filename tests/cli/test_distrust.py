@@ -47,6 +47,7 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "force": [WHY],
     "hook": [("stop",), ("pre-tool",)],
     "baseline": [()],
+    "prove": [()],
     "ci badge": [()],
     "ci attest": [()],
     "audit": [(), ("--repair",)],

@@ -23,10 +23,10 @@ def test_help_has_every_command_in_a_group() -> None:
 
 def test_the_overview_begins_with_what_a_newcomer_needs(begin: Begin) -> None:
     names = [row.split()[0] for row in begin("").gate("--help").out.splitlines() if row[:2] == "  " and row[2:3] != " "]
-    assert names[:6] == ["demo", "status", "check", "explain", "signal", "report"]
+    assert names[:7] == ["demo", "status", "check", "explain", "signal", "report", "prove"]
     first_level = names[: names.index("-h,")]
     assert sorted(first_level) == sorted({name.split()[0] for name in COMMANDS})
-    assert len(first_level) < 27, "what belongs to one feature stands below its name"
+    assert len(first_level) < 28, "what belongs to one feature stands below its name"
 
 
 @pytest.mark.parametrize("feature", FEATURES)

@@ -44,6 +44,7 @@ ANYTHING = {
     ("pipeline snapshot", "output"),
     ("agent mcp", "root"),
     ("baseline", "arguments"),
+    ("prove", "keep_room"),
     ("ci combine", "folder"),
     ("ci combine", "report"),
     ("ci badge", "output"),

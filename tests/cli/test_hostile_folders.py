@@ -51,7 +51,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
-        *("baseline", "ci combine"),
+        *("baseline", "prove", "ci combine"),
     )
 )
 VERIFY_ACTS = frozenset({"start", "executor", "run", "review", "commit", "resume", "skip", "force"})

@@ -109,6 +109,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("rewind", "red", "--reason", "again"),
     ("breaker", "skip", "--reason", "the vendor is down", "--by", "dev"),
     ("force", "--reason", "the vendor is down", "--by", "dev", "--word", "OVERRIDE"),
+    ("prove",),
     ("ci", "combine"),
 )
 #: They read no ledger, or begin one.

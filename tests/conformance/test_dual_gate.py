@@ -1500,7 +1500,7 @@ def test_the_four_phases_follow_each_other(sample: Sample) -> None:
     declare(sample, "refactoring_complete=true")
     back = sample.pytest("--phase=green")
     assert back.code == 13
-    assert back.has("GREEN lies before REFACTOR", "phase-gate rewind GREEN")
+    assert back.has("GREEN lies before REFACTOR", "phase-gate rewind green")
     assert command(sample, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
     assert command(sample, "advance").has("DOCUMENT begins")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from phase_gate.evidence import gathering
 from phase_gate.gate.findings import Finding
@@ -78,6 +79,15 @@ def remember_next(task: Task, *, may_end: bool = True) -> Callable[[Phase], Mapp
     present = task.rules.phase(state.phase)
     if present is None:
         return lambda phase: {}
-    seen = gathering.remember_next(task, task.rules, present)
-    # Another process may have moved the task on meanwhile.
-    return lambda phase: seen if phase.name == state.phase else {}
+    held: dict[str, tuple[str, Any]] = {}
+
+    def hold(kind: str, document: Any) -> str:
+        name = str(len(held))
+        held[name] = (kind, document)
+        return name
+
+    seen = gathering.remember_next(task, task.rules, present, keep=hold)
+    # Stored only where the phase really ends; another process may have moved the task on meanwhile.
+    return lambda phase: {
+        provider: task.store.keep(*held[name]) for provider, name in seen.items() if phase.name == state.phase
+    }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider, say_nothing
 from phase_gate.evidence.providers import gather_evidence, remember_at_entry, remember_at_exit
@@ -103,13 +103,18 @@ def remember(
     return found
 
 
-def remember_next(task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, str]:
-    """Return how things are when a phase ends, for the one that follows: its first run may come much later."""
+def remember_next(
+    task: Task, workflow: Workflow, phase: Phase, *, keep: Callable[[str, Any], str] | None = None
+) -> Mapping[str, str]:
+    """Return how things are when a phase ends, for the one that follows: its first run may come much later.
+
+    :param keep: stores an object and returns its name; the task's store, where left out.
+    """
     following = workflow.phase(phase.next)
     if following is None:
         return {}
     context = context_of(task, wanted_names(workflow, following), phase=following.name)
-    return remember_at_exit(context, keep=task.store.keep)
+    return remember_at_exit(context, keep=keep or task.store.keep)
 
 
 #: The feature that makes proofs: it stands above this package, and is loaded where a phase would exit.

@@ -34,7 +34,7 @@ def main() -> None:
             if os.getuid() != plan["uid"]:
                 _become(plan["uid"], plan["gid"])
         except (OSError, ValueError) as error:
-            print(f"no room: {error}", file=sys.stderr, flush=True)
+            os.write(2, f"no room: {error}\n".encode())
             os._exit(NO_ROOM)
     os.execve(plan["command"][0], plan["command"], plan["environment"])
 
