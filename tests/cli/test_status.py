@@ -63,7 +63,7 @@ def test_the_text_says_it_all(begin: Begin) -> None:
         "fact": f"refactoring_complete = true, declared by ann at {fact['at']}: tidy"
         " (not judged yet: run again, or signal)",
         "signal": "waiting for the next evaluation",
-        "verdict": f"go on: {desk.json('status')['reason']}",
+        "verdict": desk.json("status")["reason"],
         "next": desk.json("status")["next_command"],
     }
 

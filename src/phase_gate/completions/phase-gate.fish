@@ -56,7 +56,7 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo status check explain prove signal report history declare withdraw advance rewind baseline waive breaker force claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
 set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --exit --exit-signal --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --root --seconds --style --task --task-file --threshold --timeout --timeout-executor --timeout-review --timeout-verify --title --type --values --verifier --wave --word -m -o
 
 complete -c phase-gate -e
@@ -92,17 +92,6 @@ complete -c phase-gate -n '_shtab_phase_gate_using explain' -l json -d 'answer a
 complete -c phase-gate -n '_shtab_phase_gate_using explain' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using explain' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using explain; and test $_shtab_phase_gate_npos -eq 0' -ka "(_phase_gate_values names)" -d 'a metric, guard, phase or message; none: the last verdict'
-complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a prove -d 'Show that new tests fail without the change and pass with it.'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l base -x -d 'compare with this git revision; needs no phases'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l exclude -x -d 'leave these test files out'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l require -d 'with --base: exit 10 for unknown and flaky tests, too'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l seconds -x -d 'how long it may take; 30 unless set'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l markdown -d 'print Markdown, for the summary of a CI job'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l keep-room -xka "(__fish_complete_directories)" -d 'copy both rooms there, and leave them'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -s h -l help -d 'show this text'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l json -d 'answer as JSON'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
-complete -c phase-gate -n '_shtab_phase_gate_using prove' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a signal -d 'Give the explicit exit signal (Gate 2) for the last complete run.'
 complete -c phase-gate -n '_shtab_phase_gate_using signal' -l reason -x -d 'why it is done, in a sentence'
 complete -c phase-gate -n '_shtab_phase_gate_using signal' -l by -x -d 'who says so; the user'"'"'s name by default'
@@ -121,6 +110,17 @@ complete -c phase-gate -n '_shtab_phase_gate_using report' -s h -l help -d 'show
 complete -c phase-gate -n '_shtab_phase_gate_using report' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using report' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using report' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a prove -d 'Show that new tests fail without the change and pass with it.'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l base -x -d 'compare with this git revision; needs no phases'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l exclude -x -d 'leave these test files out'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l require -d 'with --base: exit 10 for unknown and flaky tests, too'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l seconds -x -d 'how long it may take; 30 unless set'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l markdown -d 'print Markdown, for the summary of a CI job'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l keep-room -xka "(__fish_complete_directories)" -d 'copy both rooms there, and leave them'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using prove' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a history -d 'List every run of the task, oldest first.'
 complete -c phase-gate -n '_shtab_phase_gate_using history' -l events -d 'list every event, not only the runs'
 complete -c phase-gate -n '_shtab_phase_gate_using history' -l calibration -d 'how often claims of completion were true later'

@@ -32,6 +32,8 @@ class EvidenceContext(Value):
     show: Callable[[str], None] = say_nothing
     #: Returns the files of the project that a predicate wants, sorted; none that git ignores.
     list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []
+    #: Returns path -> content id of the files that count, as they are now.
+    files: Callable[[], Mapping[str, str]] = dict
     #: Returns what the provider of that name remembered when its cycle or phase began; None if nothing is known.
     recall: Callable[[str], Any] = lambda name: None
     #: Returns the files that have tests, as far as the task knows.

@@ -154,6 +154,7 @@ def context_of(
         phase=phase,
         show=show,
         list_files=project.list_files,
+        files=lambda: task.tree.files,
         recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
         known_tests=lambda: frozenset() if known is None else frozenset(store.objects.load_inventory(known).files),
     )

@@ -8,7 +8,6 @@ from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.proof.keeping import keep_files
-from phase_gate.storage.tree.fingerprint import take_tree
 
 
 class ProofProvider(Provider):
@@ -20,13 +19,7 @@ class ProofProvider(Provider):
     def remember(self, context: EvidenceContext) -> Any:
         if context.configuration.proof.mode == "off":
             return None
-        tree = take_tree(
-            context.root,
-            docs=context.configuration.docs,
-            state_folder=context.state_folder,
-            cache_file=context.state_folder / "cache" / "tree.json",
-        )
-        return to_json(keep_files(context.root, tree.files))
+        return to_json(keep_files(context.root, context.files()))
 
 
 PROVIDER = ProofProvider()

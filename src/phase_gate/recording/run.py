@@ -81,6 +81,8 @@ class RecordedRun:
         self.warnings: list[str] = []
         self.notes: list[str] = []
         self.tree: Tree | None = None
+        #: The files as the run left them; None before it has ended.
+        self.tree_left: Tree | None = None
         #: What frozen files said when the run began; None if nothing was frozen, or this run is to freeze anew.
         self.at_start: AtStart | None = None
         #: Before the project's code can pretend anything.
@@ -227,7 +229,10 @@ class RecordedRun:
         """Return how things are when the phase ends: looked at once, also where the run is judged twice."""
         if self._exit_memory is None:
             assert self.phase is not None, "the run was begun"
-            self._exit_memory = remember_next(Task(self.project, self.store, state), self.workflow, self.phase)
+            task = Task(self.project, self.store, state)
+            if self.tree_left is not None:
+                task.tree = self.tree_left
+            self._exit_memory = remember_next(task, self.workflow, self.phase)
         return self._exit_memory
 
     def _report_lost(self, change: Transaction) -> None:

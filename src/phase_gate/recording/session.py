@@ -185,7 +185,7 @@ def make_record(
     unseen = [path for path in facts.imported if is_whole and not is_shown(path, after.files)]
     # What the run wrote for itself it will write again: only what lay there is kept in sight.
     lay_there = (path for path in unseen if changed_before(str(root), path, began))
-    after = add_beside(after, root, {*looked.beside, *lay_there})
+    after = run.tree_left = add_beside(after, root, {*looked.beside, *lay_there})
     missing_since: tuple[str, ...] = ()
     before = None if frozen is None else frozen.inventory
     if in_first_phase and looked.snapshots.baseline is not None:
