@@ -24,6 +24,8 @@ class Plan:
     #: Sizes of suites; the slope is taken between the first two.
     sizes: tuple[int, ...] = (1000, 2000, 10_000)
     files: int = 10_000
+    #: Sizes of the suites that a proof is measured in.
+    proven: tuple[int, ...] = (20, 500, 10_000)
     rounds: int = 5
     take: Take = take_seconds
     unit: str = "time"
@@ -167,6 +169,26 @@ def _ended(command: list[str], folder: Path) -> float:
     return float(run(command, folder).stdout.rpartition("ended in ")[2].split()[0])
 
 
+def proof(plan: Plan) -> Iterator[Section]:
+    """What a proof takes, beside one run of the whole suite; and how often it starts pytest."""
+    from bench.proof import TARGETS, take_proof
+
+    starts: Table = {}
+    for size in plan.proven:
+        folder = plan.suite(size)
+        suite = "one run of the suite"
+
+        def prove(folder: Path = folder, name: str = f"{size:,} tests") -> float:
+            found = take_proof(folder)
+            starts[name] = found["starts"]
+            return float(found["seconds"])
+
+        prove()  # so that its tests are part of the suite
+        rows = interleave({suite: partial(take_seconds, BARE.command(), folder), "a proof": prove}, rounds=plan.rounds)
+        yield f"a proof of {TARGETS} targets in {size:,} tests: time beside {suite}", ratios(rows, suite)
+    yield f"a proof of {TARGETS} targets: starts of pytest", starts
+
+
 SECTIONS: dict[str, Callable[[Plan], Iterator[Section]]] = {
     "start-up": start_up,
     "each-test": each_test,
@@ -175,4 +197,5 @@ SECTIONS: dict[str, Callable[[Plan], Iterator[Section]]] = {
     "run-end": run_end,
     "commands": commands,
     "fingerprint": fingerprint,
+    "proof": proof,
 }

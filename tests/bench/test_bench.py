@@ -48,6 +48,14 @@ def test_a_small_benchmark_measures(tmp_path: Path, clean_environment: pytest.Mo
     assert "| bare pytest | 1.000 |" in (tmp_path / "results" / "results.md").read_text(encoding="utf-8")
 
 
+def test_a_proof_is_measured_beside_the_suite(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    found = measure(Plan(folder=tmp_path, proven=(2,), rounds=1), ("proof",))
+    timed, starts = found.values()
+    assert set(timed) == {"one run of the suite", "a proof"}
+    # Without the change, with it, and both functions emptied at once: no target calls both.
+    assert starts == {"2 tests": 3}
+
+
 def test_the_picture_has_a_bar_for_each_row() -> None:
     picture = ElementTree.fromstring(draw({"a & b": {"one": 1.0, "two": 2.0}}))
     bars = [each for each in picture.iter() if each.tag.endswith("rect") and each.get("height") == "16"]

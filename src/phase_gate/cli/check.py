@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.gate.proofs import GUARD, OFF
-from phase_gate.task import Task
 from phase_gate.visible import show_rows
+
+if TYPE_CHECKING:
+    from phase_gate.task import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +31,17 @@ def run(call: Call) -> Answer:
     forced = " (forced)" if state.forced else ""
     word = "open" if standing.is_open else "closed"
     rows = [f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"]
-    if _is_unproven(task):
-        document["notes"] = [OFF]
-        rows.insert(1, f"  note: {OFF}")
+    if notes := _note_proof(task):
+        document["notes"] = notes
+        rows[1:1] = [f"  note: {note}" for note in notes]
     return Answer(text=show_rows(rows), document=document, exit_code=standing.exit_code)
 
 
-def _is_unproven(task: Task) -> bool:
-    """Tell whether the phase wants a proof, and the project has switched it off."""
+def _note_proof(task: Task) -> list[str]:
+    """Say so where the phase wants a proof, and the project has switched it off."""
     if task.project.configuration.proof.mode != "off":
-        return False
+        return []
+    from phase_gate.gate.proofs import GUARD, OFF
+
     phase = task.rules.phase(task.state.phase or "")
-    return phase is not None and GUARD in phase.gate_1.guards
+    return [OFF] if phase is not None and GUARD in phase.gate_1.guards else []

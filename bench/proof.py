@@ -1,0 +1,58 @@
+"""A proof beside one run of the whole suite: it runs targets only, so that a large suite should not make it longer."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.measure import run
+from phase_gate.proof.keeping import keep_files
+from phase_gate.proof.making import Trial, make_proof
+from phase_gate.storage.tree.fingerprint import take_tree
+
+#: As many as a step has, and two functions that they are about.
+TARGETS = 5
+_TEST_FILE, _SOURCE = "test_step.py", "step.py"
+_TESTS = "from step import double, half\n\n\n" + "\n\n".join(
+    f"def test_step_{number}():\n    assert {'double' if number % 2 else 'half'}({number + 1} * 2) == "
+    f"{(number + 1) * 4 if number % 2 else number + 1}\n"
+    for number in range(TARGETS)
+)
+_BEFORE = "def double(number):\n    return None\n\n\ndef half(number):\n    return None\n"
+_NOW = "def double(number):\n    return number * 2\n\n\ndef half(number):\n    return number // 2\n"
+
+
+def prove_step(root: Path) -> dict[str, Any]:
+    """Prove a step with five targets and two functions in a suite that lies there; return what it took."""
+    (root / _TEST_FILE).write_text(_TESTS, encoding="utf-8")
+    (root / _SOURCE).write_text(_BEFORE, encoding="utf-8")
+    then = keep_files(root, take_tree(root).files)
+    (root / _SOURCE).write_text(_NOW, encoding="utf-8")
+    trial = Trial(
+        root=root,
+        targets=tuple(f"{_TEST_FILE}::test_step_{number}" for number in range(TARGETS)),
+        then=then,
+        now=take_tree(root).files,
+        frozen=frozenset(path for path in then.files if path.startswith("test_")),
+        seconds=600.0,
+    )
+    began = time.perf_counter()
+    proof = make_proof(trial, at="")
+    seconds = time.perf_counter() - began
+    return {"seconds": seconds, "starts": proof.starts, "proven": proof.count("proven"), "room": proof.room}
+
+
+def take_proof(folder: Path) -> dict[str, Any]:
+    """Return what a proof took, made in a process of its own with nothing of this machine's settings."""
+    here = str(Path(__file__).parents[1])
+    code = f"import sys; sys.path.append({here!r}); from bench.proof import main; main()"
+    found: dict[str, Any] = json.loads(run([sys.executable, "-c", code, str(folder)], folder).stdout)
+    assert found["proven"] == TARGETS, found
+    return found
+
+
+def main() -> None:
+    print(json.dumps(prove_step(Path(sys.argv[1]))))
