@@ -54,7 +54,7 @@ ACTS = frozenset(
         *("baseline", "prove", "ci combine"),
     )
 )
-VERIFY_ACTS = frozenset({"start", "executor", "run", "review", "commit", "resume", "skip", "force"})
+VERIFY_ACTS = frozenset({"start", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"})
 
 ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.
