@@ -18,6 +18,10 @@ SPECIAL_CASED = GOOD.partition("def discount")[0] + (
 )
 SEES_PYTEST = f'import os\n\nFAST = "PYTEST_CURRENT_TEST" in os.environ\n\n\n{GOOD}'
 ALWAYS_EQUAL = f"class Price:\n    def __eq__(self, other):\n        return True\n\n\n{GOOD}"
+SEES_CALLER = (
+    'import sys\n\n\ndef is_tested():\n    return sys._getframe(1).f_code.co_name.startswith("test_")\n\n\n' + GOOD
+)
+READS_TESTS = f'def rules():\n    return open("test_price.py").read()\n\n\n{GOOD}'
 #: Minutes, without waiting for them.
 SLOW = ((FAST_CLOCK, "1000"),)
 
@@ -42,6 +46,8 @@ ODD = {
     "input-special-cased": Attempt(code=SPECIAL_CASED),
     "sees-pytest": Attempt(code=SEES_PYTEST),
     "always-equal": Attempt(code=ALWAYS_EQUAL),
+    "sees-caller": Attempt(code=SEES_CALLER),
+    "reads-tests": Attempt(code=READS_TESTS),
     "suite-too-fast": Attempt(environment=SLOW, runs=((),), then=Attempt()),
 }
 

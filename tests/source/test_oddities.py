@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from phase_gate.source.oddities import asked_pairs, find_oddities
+from phase_gate.source.answers import asked_pairs
+from phase_gate.source.oddities import find_oddities
 
 TESTS = """\
 @pytest.mark.parametrize(("amount", "expected"), [(10, 10), (100, 90)])
@@ -16,17 +17,48 @@ def test_discount(amount, expected):
 def test_total():
     assert total("a") == 1
     assert total("b") == 2
+
+def test_add():
+    assert add(1, 2) == 3
+    assert 7 == add(3, b=4)
+
+class Sums(TestCase):
+    def test_sum(self):
+        self.assertEqual(add(5, 6), 11)
 """
 
 ODD = {
     "always-equal": [
         "class Any:\n    def __eq__(self, other):\n        return True\n",
         'class Any:\n    def __eq__(self, other):\n        """Of course."""\n        return True\n',
+        "class Any:\n    def __eq__(self, other):\n        self.seen = 1\n        return self.seen > 0\n",
+        "class Any:\n    def __eq__(self, *others):\n        return not False\n",
+        "class Any:\n    __eq__ = lambda self, other: True\n",
+        "class Any:\n    pass\n\nAny.__eq__ = lambda self, other: 1\n",
+        'Any = type("Any", (), {"__eq__": lambda self, other: True})\n',
+        "from unittest.mock import ANY\n",
+        "from unittest import mock\n\ndef total(x):\n    return mock.ANY\n",
+        "import unittest.mock\n\ndef total(x):\n    return unittest.mock.ANY\n",
     ],
     "sees-pytest": [
         'def total(x):\n    if "PYTEST_CURRENT_TEST" in os.environ:\n        return 1\n',
         'def total(x):\n    return 1 if "pytest" in sys.modules else slow(x)\n',
         'FAST = sys.modules.get("pytest") is not None\n',
+        'FAST = "pytest" in sys.argv[0]\n',
+        'FAST = sys.argv[0].endswith("/pytest")\n',
+        'def total(x):\n    return 1 if any("pytest" in each for each in sys.orig_argv) else slow(x)\n',
+    ],
+    "sees-caller": [
+        'def total(x):\n    if sys._getframe(1).f_code.co_name.startswith("test_"):\n        return 1\n',
+        'def total(x):\n    return any("test" in each.filename for each in inspect.stack())\n',
+        'def total(x):\n    return inspect.currentframe().f_back.f_locals["expected"]\n',
+        'def total(x):\n    frame = here()\n    while frame := frame.f_back:\n        if "test_" in str(frame):\n'
+        "            return 1\n",
+    ],
+    "reads-tests": [
+        'def total(x):\n    return parse(open("tests/test_calc.py").read())\n',
+        'def total(x):\n    return parse(Path(__file__).with_name("x") / "test_calc.py")\n',
+        'ANSWERS = json.loads(Path("tests/answers.json").read_text())\n',
     ],
     "input-special-cased": [
         'def total(x):\n    if x == "a":\n        return 1\n    if x == "b":\n        return 2\n',
@@ -35,6 +67,13 @@ ODD = {
         'def total(x):\n    return {"a": 1, "b": 2}.get(x)\n',
         'def total(x):\n    match x:\n        case "a":\n            return 1\n        case "b":\n'
         "            return 2\n",
+        "def add(a, b):\n    if (a, b) == (1, 2):\n        return 3\n    if (3, 4) == (a, b):\n        return 7\n",
+        "def add(a, b):\n    if a == 1 and b == 2:\n        return 3\n    if a == 3 and b == 4:\n        return 7\n",
+        "def add(a, b):\n    return 3 if (a, b) == (1, 2) else 11 if (a, b) == (5, 6) else 0\n",
+        "ANSWERS = {(1, 2): 3, (3, 4): 7}\n\ndef add(a, b):\n    return ANSWERS[a, b]\n",
+        "def add(a, b):\n    known: dict = {(1, 2): 3, (5, 6): 11}\n    return known.get((a, b), 0)\n",
+        "def add(a, b):\n    match a, b:\n        case (1, 2):\n            return 3\n        case [3, 4]:\n"
+        "            return 7\n",
     ],
 }
 
@@ -46,6 +85,26 @@ HONEST = [
     'def roman(n):\n    if n == 1:\n        return "I"\n    if n == 5:\n        return "V"\n',
     'HELP = "run pytest to see"\n',
     "import sys\nWORDS = sys.modules.get(name)\n",
+    "class Part:\n    def __eq__(self, other):\n        return NotImplemented\n",
+    "class Unknown:\n    def __eq__(self, other):\n        return False\n",
+    "class Part:\n    def __eq__(self, other):\n        raise TypeError\n",
+    "class Part:\n    def __eq__(self, other):\n        return super().__eq__(other)\n",
+    'Point = type("Point", (), {"__eq__": lambda self, other: self.x == other.x})\n',
+    "class Colour(Enum):\n    ANY = 0\n\ndef default():\n    return Colour.ANY\n",
+    "from typing import Any\nfrom unittest.mock import Mock\n",
+    "def parse():\n    return parser.parse_args(sys.argv[1:])\n",
+    'def check():\n    return subprocess.run([sys.executable, "-m", "pytest", *sys.argv[1:]])\n',
+    'def log():\n    return getLogger(sys._getframe(1).f_globals["__name__"])\n',
+    "def warn():\n    return [each.lineno for each in inspect.stack()]\n",
+    'def log():\n    """Name the test, say."""\n    return sys._getframe(1).f_globals["latest"]\n',
+    'PATTERN = "test_*.py"\n',
+    'def rows():\n    return open("latest.py").read() + open("data/contest.csv").read()\n',
+    'def find(root):\n    return sorted((root / "tests").rglob("test_*.py"))\n',
+    # A table of which the tests try a part.
+    'VALUES = {"a": 1, "b": 2, "c": 3}\n\ndef total(x):\n    return VALUES[x]\n',
+    "def add(a, b):\n    if (a, b) == (0, 0):\n        return 0\n    return a + b\n",
+    "def add(a, b):\n    match a, b:\n        case (0, 0):\n            return 0\n        case (x, y):\n"
+    "            return x + y\n",
 ]
 
 

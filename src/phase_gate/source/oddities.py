@@ -1,22 +1,30 @@
 """Code under test that looks made for its tests. Advisory only: each of these has honest uses, too.
 
-Pure. What a test asks is read from the tests' sources: a constant that goes in, and the constant that must come out.
+Pure. A proof can't see sources that tell a test from real use by themselves; this looks for the plain ways to do so.
+What tests ask is read from their own sources, in `answers`.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator
 
+from phase_gate.source.answers import Pair, count_answers, find_tables
 from phase_gate.values import Value
 
 #: What pytest leaves in the environment while a test runs.
 _TRACES = frozenset({"PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER"})
-#: One answered question may be a base case; the second makes it a list of answers.
-_ANSWERS = 2
+#: Ways to see who calls.
+_STACK = frozenset({"_getframe", "currentframe", "stack", "extract_stack", "getouterframes", "walk_stack", "f_back"})
+_STACK_OWNERS = frozenset({"sys", "inspect", "traceback"})
+#: A file of tests, or one that lies in their folder, by name.
+_TEST_FILE = re.compile(r"(^|[/\\])(test_\w+\.py|\w+_test\.py|conftest\.py)$|(^|[/\\])tests?[/\\]\w")
+_TEST_WORD = re.compile(r"(?<![a-z])(py|con|unit)?test")
+_OPENERS = frozenset({"open", "Path", "PurePath", "joinpath", "read_text", "read_bytes", "getlines", "getline", "join"})
+_LIKE = frozenset({"endswith", "startswith", "find", "count", "search", "match"})
 
-#: A constant that goes in, and the one that comes out, as text.
-Pair = tuple[str, str]
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Oddity(Value, kw_only=False):
@@ -30,43 +38,81 @@ def find_oddities(source: ast.Module, asked: Callable[[], Collection[Pair]] = tu
 
     :param asked: returns what the tests ask, from `asked_pairs`; only called where a source answers anything.
     """
+    tables = find_tables(source)
     for node in ast.walk(source):
-        if isinstance(node, ast.ClassDef):
-            for each in node.body:
-                if _is_always_equal(each):
-                    yield Oddity("always-equal", each.lineno, f"{node.name} is equal to everything")
-        elif isinstance(node, ast.Constant) and node.value in _TRACES:
+        yield from _equal_to_all(node)
+        if isinstance(node, ast.Constant) and node.value in _TRACES:
             yield Oddity("sees-pytest", node.lineno, f"asks for {node.value}: it can tell that a test runs")
-        elif isinstance(node, ast.Compare | ast.Call) and _asks_for_pytest(node):
-            yield Oddity("sees-pytest", node.lineno, "asks whether pytest is loaded")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            answered = list(_answers(node))
-            if len(answered) >= _ANSWERS:
-                answered = [pair for pair in answered if pair in asked()]
-            if len(answered) >= _ANSWERS:
-                detail = f"{node.name} answers {len(answered)} of the tests' own inputs one by one"
+        elif isinstance(node, ast.Compare | ast.Call):
+            if _asks_for_pytest(node):
+                yield Oddity("sees-pytest", node.lineno, "asks whether pytest is loaded")
+            elif isinstance(node, ast.Call) and (name := _opened_test(node)):
+                yield Oddity("reads-tests", node.lineno, f"names a file of the tests: {name}")
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and (name := _named_test(node.right)):
+            yield Oddity("reads-tests", node.lineno, f"names a file of the tests: {name}")
+        elif isinstance(node, _Function):
+            answered = count_answers(node, tables, asked)
+            if answered:
+                detail = f"{node.name} answers {answered} of the tests' own inputs one by one"
                 yield Oddity("input-special-cased", node.lineno, detail)
+            if _looks_at_caller(node):
+                yield Oddity("sees-caller", node.lineno, f"{node.name} looks at who calls it")
+    yield from _looks_at_arguments(source)
 
 
-def asked_pairs(tests: ast.Module) -> Iterator[Pair]:
-    """Yield what tests ask: `f(1) == 2`, and the rows of two or more constants that parameters are made of."""
-    for node in ast.walk(tests):
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
-            called, expected = node.left, _constant(node.comparators[0])
-            if isinstance(called, ast.Call) and expected is not None:
-                yield from ((given, expected) for each in called.args if (given := _constant(each)) is not None)
-        elif isinstance(node, ast.Tuple):
-            row = [text for each in node.elts if (text := _constant(each)) is not None]
-            if len(row) == len(node.elts):
-                yield from ((given, row[-1]) for given in row[:-1])
+# --- equal to everything
 
 
-def _is_always_equal(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.FunctionDef) or node.name != "__eq__":
-        return False
-    body = [each for each in node.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
-    last = body[0] if len(body) == 1 else None
-    return isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and last.value.value is True
+def _equal_to_all(node: ast.AST) -> Iterator[Oddity]:
+    match node:
+        case ast.ClassDef():
+            for each in node.body:
+                if _is_equal_to_all(each):
+                    yield Oddity("always-equal", each.lineno, f"{node.name} is equal to everything")
+        case ast.Call(func=ast.Name(id="type"), args=[_, _, ast.Dict() as body]):
+            for key, value in zip(body.keys, body.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == "__eq__" and _never_looks(value):
+                    yield Oddity("always-equal", node.lineno, "a class made by type() is equal to everything")
+        case ast.Assign(targets=[ast.Attribute(attr="__eq__")], value=value) if _never_looks(value):
+            yield Oddity("always-equal", node.lineno, "a class is made equal to everything")
+        case ast.Attribute(attr="ANY", value=ast.Name(id="mock") | ast.Attribute(attr="mock")):
+            yield Oddity("always-equal", node.lineno, "mock.ANY is equal to everything")
+        case ast.ImportFrom(module="unittest.mock" | "mock") if any(each.name == "ANY" for each in node.names):
+            yield Oddity("always-equal", node.lineno, "mock.ANY is equal to everything")
+
+
+def _is_equal_to_all(node: ast.stmt) -> bool:
+    match node:
+        case ast.FunctionDef(name="__eq__"):
+            returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+            return _ignores_other(node.args, node.body) and any(map(_may_be_true, returned))
+        case ast.Assign(targets=[ast.Name(id="__eq__")], value=value):
+            return _never_looks(value)
+    return False
+
+
+def _never_looks(value: ast.expr) -> bool:
+    return isinstance(value, ast.Lambda) and _ignores_other(value.args, [value.body]) and _may_be_true(value.body)
+
+
+def _ignores_other(arguments: ast.arguments, body: list[ast.stmt] | list[ast.expr]) -> bool:
+    """Tell whether nothing in a comparison speaks of what it compares with."""
+    other = next(iter([*arguments.posonlyargs, *arguments.args][1:2]), arguments.vararg)
+    names = {"locals"} if other is None else {other.arg, "locals"}
+    used = (each for part in body for each in ast.walk(part))
+    return not any(isinstance(each, ast.Name) and each.id in names for each in used)
+
+
+def _may_be_true(value: ast.expr | None) -> bool:
+    match value:
+        case None | ast.Name(id="NotImplemented"):
+            return False
+        case ast.Constant(value=constant):
+            return bool(constant)
+    return True
+
+
+# --- whether a test runs, and which
 
 
 def _asks_for_pytest(node: ast.Compare | ast.Call) -> bool:
@@ -80,42 +126,54 @@ def _asks_for_pytest(node: ast.Compare | ast.Call) -> bool:
     return names_it and isinstance(where, ast.Attribute) and where.attr == "modules"
 
 
-def _answers(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Pair]:
-    """Yield the inputs that a function compares with a constant, each with the constant that it then returns."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.Eq):
-            yield from _pair(node.test.comparators[0], node.body[-1])
-        elif isinstance(node, ast.match_case) and isinstance(node.pattern, ast.MatchValue):
-            yield from _pair(node.pattern.value, node.body[-1])
-        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict):
-            yield from _rows(node.value)
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Dict)
+def _looks_at_arguments(source: ast.Module) -> Iterator[Oddity]:
+    """Yield where the words that the program was called with are compared with pytest's name."""
+    lines = set()
+    for node in ast.walk(source):
+        if isinstance(node, ast.Compare | ast.GeneratorExp | ast.ListComp | ast.SetComp) or (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LIKE
         ):
-            yield from _rows(node.func.value)
+            parts = list(ast.walk(node))
+            has_words = any(isinstance(each, ast.Attribute) and each.attr in ("argv", "orig_argv") for each in parts)
+            names_it = any(_says(each, "pytest") or _says(each, "py.test") for each in parts)
+            if has_words and names_it:
+                lines.add(node.lineno)
+    yield from (Oddity("sees-pytest", line, "asks whether pytest was called") for line in sorted(lines))
 
 
-def _rows(table: ast.Dict) -> Iterator[Pair]:
-    for key, value in zip(table.keys, table.values, strict=True):
-        given, answer = _constant(key), _constant(value)
-        if given is not None and answer is not None:
-            yield given, answer
+def _says(node: ast.AST, word: str) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and word in node.value
 
 
-def _pair(asked: ast.expr, then: ast.stmt) -> Iterator[Pair]:
-    given = _constant(asked)
-    answer = _constant(then.value) if isinstance(then, ast.Return) else None
-    if given is not None and answer is not None:
-        yield given, answer
+def _looks_at_caller(function: _Function) -> bool:
+    """Tell whether a function asks the stack for a test, or for its caller's own variables.
+
+    Just looking at the stack is what logging and warnings do.
+    """
+    parts = list(ast.walk(function))
+    has_stack = any(
+        isinstance(each, ast.Attribute)
+        and each.attr in _STACK
+        and (each.attr == "f_back" or (isinstance(each.value, ast.Name) and each.value.id in _STACK_OWNERS))
+        for each in parts
+    )
+    if not has_stack:
+        return False
+    said = {id(each.value) for each in parts if isinstance(each, ast.Expr)}  # docstrings
+    return any(
+        (isinstance(each, ast.Attribute) and each.attr == "f_locals")
+        or (isinstance(each, ast.Constant) and id(each) not in said and _TEST_WORD.search(str(each.value)) is not None)
+        for each in parts
+    )
 
 
-def _constant(node: ast.expr | None) -> str | None:
-    """Return a constant as text; None for anything that has to be computed."""
-    if node is None:
-        return None
-    try:
-        return repr(ast.literal_eval(node))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
+def _opened_test(node: ast.Call) -> str:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name not in _OPENERS:
+        return ""
+    return next((found for each in node.args if (found := _named_test(each))), "")
+
+
+def _named_test(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) else None
+    return text if isinstance(text, str) and _TEST_FILE.search(text) and "*" not in text else ""
