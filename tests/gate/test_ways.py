@@ -176,3 +176,21 @@ def test_only_a_pipeline_begins_without_a_run() -> None:
     for name, workflow in WORKFLOWS.items():
         by_look = way_to_begin(workflow, "default") == "phase-gate advance"
         assert by_look == (workflow.pipeline is not None and workflow.first.tests == "none"), name
+
+
+@pytest.mark.parametrize(("phase", "hint"), [("RED", "it has to fail"), ("GREEN", "let the tests run")])
+def test_a_run_of_nothing_says_what_is_missing(phase: str, hint: str) -> None:
+    workflow = WORKFLOWS["tdd"]
+    subject = Subject(
+        task="default",
+        cycle=1,
+        phase=phase,
+        iteration=None,
+        run="r1",
+        at=AT,
+        kind="empty",
+        why="every test was skipped",
+    )
+    verdict = evaluate(workflow, phase_of(workflow, phase), subject, Measured(metrics=GREEN), ABSENT)
+    assert (verdict.status, verdict.next_command) == ("void", f"pytest --phase={phase.lower()}")
+    assert hint in verdict.next_hint

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE
-from phase_gate.gate.runs import count
+from phase_gate.gate.runs import Kind, count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.ways import describe_decisions, way_back, way_to, way_to_begin
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 #: The fact that nothing is left to improve.
 _IMPROVED = "no_more_improvements_identified"
+
+#: What to do where nothing ran: in a phase that wants failing tests, and elsewhere.
+_HOW_TO_FILL = {
+    True: "write the test for this step, and let it run: it has to fail",
+    False: "let the tests run: a skipped one shows nothing",
+}
 
 #: Findings that the reason names; the report has them all.
 _NAMED = 3
@@ -67,7 +73,8 @@ def advise(
         return Advice("needs-person", reason, *_way_out(workflow, reading, phase, subject))
     if subject.iteration is None:
         reason = f"this run does not count ({subject.kind}): {subject.why}"
-        return Advice("void", _after_broken(findings, reason), again)
+        hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.kind == Kind.EMPTY else ""
+        return Advice("void", _after_broken(findings, reason), again, hint)
     if not gate_1.is_open:
         missing = what_gate_1_misses(phase, gate_1, metrics, again, findings, subject.task)
         return Advice("early" if reading.is_done else "closed", *missing)
