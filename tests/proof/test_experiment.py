@@ -12,6 +12,7 @@ from phase_gate.proof.experiment import is_objection, judge_target
 from phase_gate.proof.model import Proof, Report, RoomRun, TargetProof, Verdict
 from phase_gate.proof.task import record_of
 from phase_gate.values import replace
+from phase_gate.workflow.settings import Configuration
 
 TARGET = "test_a.py::test_a"
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
@@ -97,7 +98,11 @@ def test_what_keeps_a_gate_closed(verdict: Verdict, is_structural: bool, require
 )
 def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, notes: tuple[str, ...]) -> None:
     state = replace(NEW_STATE, freeze=replace(NEW_STATE.freeze, red_exited=red_exited))
-    task: Any = SimpleNamespace(state=state, store=SimpleNamespace(keep=lambda kind, document: "object"))
+    task: Any = SimpleNamespace(
+        state=state,
+        store=SimpleNamespace(keep=lambda kind, document: "object"),
+        project=SimpleNamespace(configuration=Configuration()),
+    )
     record = record_of(Proof(problem="no room"), task, tree="t", iteration=1, required=required)
     assert record.notes == notes
     assert len(record.findings) == required

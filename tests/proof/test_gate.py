@@ -121,6 +121,20 @@ def test_without_red_a_required_proof_closes(sample: Sample) -> None:
     ran.has("no proof could be made: RED was never seen in this cycle")
 
 
+def test_without_red_it_compares_with_the_base_that_is_configured(sample: Sample) -> None:
+    sample.write({"phase-gate.yaml": "proof: {mode: required, base: main}\n"})
+    sample.git("init", "-q", "-b", "main")
+    sample.commit_all()
+    sample.write(test_calc=FAILING_TESTS, calc=CALC)
+    sample.pytest("--phase=green")
+    ran = sample.pytest("--phase=green", "--exit-signal=done")
+    assert ran.code == 0
+    ran.has("2 of 2 targets: fail without the change, pass with it")
+    # Committed to the base, there is nothing new.
+    sample.commit_all()
+    assert sample.gate("prove").has("no test is new or changed since main: nothing to prove")
+
+
 def test_refactor_has_no_control_and_looks_at_what_it_changed(sample: Sample) -> None:
     green(sample, FAILING_TESTS, CALC)
     assert signal(sample)[0].code == 0

@@ -18,6 +18,7 @@ PROVEN = {"targets_proven": 2, "functions_changed": 3, "functions_unnoticed": 1,
     [
         ({}, ""),
         ({"proof_objections": 1}, ""),
+        ({"targets_proven": 0, "proof_has_control": True}, ""),
         (PROVEN, "2 of 2 targets: fail without the change, pass with it, notice 2 of 3 functions"),
         (
             {**PROVEN, "proof_has_control": False, "functions_changed": 0, "targets_unproven": 1},

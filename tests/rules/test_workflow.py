@@ -130,6 +130,7 @@ def test_shipped_tdd_is_the_published_one() -> None:
         "no-new-skips",
         "criteria-covered",
         "outcomes-genuine",
+        "targets-proven",
         "rules-unchanged",
     )
     assert tdd.phases[2].gate_1.condition == parse_condition(

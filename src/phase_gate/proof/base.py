@@ -19,9 +19,10 @@ from phase_gate.proof.making import Show, Trial, make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.source.tests import find_tests, parse_source
+from phase_gate.storage.references import blobs_of
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git import read_blobs, try_git
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 
 #: Folders that hold tests and what they use.
 _TEST_FOLDERS = frozenset({"test", "tests"})
@@ -142,6 +143,29 @@ def _marked_tests(source: bytes) -> set[str]:
             elif has_mark:
                 found.add(prefix + node.name)
     return found
+
+
+def prove_against(
+    root: Path,
+    revision: str,
+    files: Mapping[str, str],
+    *,
+    seconds: float,
+    at: str,
+    show: Show = lambda text: None,
+    keep_in: Path | None = None,
+) -> Proof:
+    """Return what the experiment shows about the tests since a revision, or why there is nothing to compare with."""
+    try:
+        commit = find_commit(root, revision)
+    except NotAllowedError as error:
+        return Proof(problem=f"{error.problem}; try: {error.remedy}", at=at)
+    before = blobs_of(root, commit)
+    change = find_change(root, commit, files, before)
+    proof = prove_change(root, change, files, before, seconds=seconds, at=at, show=show, keep_in=keep_in)
+    if not change.targets:
+        return replace(proof, notes=(f"no test is new or changed since {revision}: nothing to prove",))
+    return proof
 
 
 def prove_change(

@@ -14,6 +14,7 @@ from phase_gate.gate.proofs import GUARD, wants_proof
 from phase_gate.gate.rejudging import evaluate_again
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
+from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.keeping import Kept
 from phase_gate.proof.making import Trial, make_proof, parse_options
@@ -46,10 +47,29 @@ def prove(
     settings = task.project.configuration.proof
     if settings.mode == "off":
         return None
-    trial = trial_of(task, phase, files, at=at)
-    proof = trial if isinstance(trial, Proof) else make_proof(trial, at=at, show=show)
+    proof = _make(task, phase, files, seconds=settings.seconds, at=at, show=show)
     record = record_of(proof, task, tree=tree, iteration=iteration, required=settings.mode == "required")
     return Event(kind="proved", data={"proof": to_json(record)}, at=at)
+
+
+def _make(
+    task: Task,
+    phase: Phase,
+    files: Mapping[str, str],
+    *,
+    seconds: float,
+    at: str,
+    show: Callable[[str], None],
+    keep_in: Path | None = None,
+) -> Proof:
+    """Return the proof against RED; without a RED against the revision that the project names, if it names one."""
+    base = task.project.configuration.proof.base
+    if base and not task.state.freeze.red_exited:
+        return prove_against(task.project.root, base, files, seconds=seconds, at=at, show=show, keep_in=keep_in)
+    trial = trial_of(task, phase, files, at=at)
+    if isinstance(trial, Proof):
+        return trial
+    return make_proof(replace(trial, seconds=seconds), at=at, show=show, keep_in=keep_in)
 
 
 def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
@@ -80,7 +100,6 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         structural=frozenset(bare_id(each) for each in red.get("structural", ())),
         options=parse_options(frozen.settings),
         as_now=frozenset(finding.file for finding in waived if finding.file),
-        seconds=task.project.configuration.proof.seconds,
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
     )
@@ -122,14 +141,14 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int, required: 
         iteration=iteration,
         metrics=metrics_of(proof, required=required),
         findings=tuple(spell_out_each(cap_findings(findings_of(proof, required=required)))),
-        notes=(*proof.notes, *_note_problem(proof, state, required=required)),
+        notes=(*proof.notes, *_note_problem(proof, task, required=required)),
         problem=proof.problem,
     )
 
 
-def _note_problem(proof: Proof, state: State, *, required: bool) -> tuple[str, ...]:
+def _note_problem(proof: Proof, task: Task, *, required: bool) -> tuple[str, ...]:
     """Say why there is no proof, unless a finding says it, or the verdict says already that RED was never seen."""
-    is_said = required or not state.freeze.red_exited
+    is_said = required or not (task.state.freeze.red_exited or task.project.configuration.proof.base)
     return () if not proof.problem or is_said else (f"no proof: {proof.problem}",)
 
 
@@ -207,12 +226,10 @@ def prove_now(
         )
     settings = task.project.configuration.proof
     tree = task.tree
-    trial = trial_of(task, phase, tree.files, at=at)
-    if isinstance(trial, Proof):
-        return trial
-    if seconds is not None:
-        trial = replace(trial, seconds=seconds)
-    proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
+    allowed = settings.seconds if seconds is None else seconds
+    proof = _make(task, phase, tree.files, seconds=allowed, at=at, show=show, keep_in=keep_in)
+    if proof.problem and not proof.key:
+        return proof  # there was nothing to try
     record = record_of(proof, task, tree=tree.digest, iteration=state.iteration, required=settings.mode == "required")
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)

@@ -26,6 +26,8 @@ def describe_proof(metrics: Mapping[str, MetricValue]) -> str:
         "unknown": number("targets_unproven"),
     }
     total = proven + sum(others.values())
+    if not total:
+        return ""
     noticed = changed - number("functions_unnoticed")
     functions = f", notice {noticed} of {count(changed, 'function')}" if changed else ""
     without = "fail without the change, " if metrics.get("proof_has_control") else ""

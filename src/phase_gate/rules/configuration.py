@@ -138,6 +138,7 @@ def _read_proof(fields: Fields) -> ProofSettings:
     settings = ProofSettings(
         mode=section.choice("mode", _PROOF_MODES, usual.mode),
         seconds=section.number("seconds", usual.seconds, minimum=1),
+        base=section.text("base", usual.base),
     )
     section.finish()
     return settings

@@ -221,11 +221,13 @@ class ProofSettings(Value):
     #: `on`: what it disproves closes the gate, what it can't try is shown; `required`: that closes it, too.
     mode: ProofMode = "on"
     seconds: float = 30.0
+    #: A git revision to compare with where RED was never seen; empty: then there is no proof.
+    base: str = ""
 
     @property
     def rule(self) -> str:
         """What may not change in the middle of a cycle; how long it may take, may."""
-        return self.mode
+        return f"{self.mode} {self.base}".rstrip()
 
 
 class AgentSettings(Value):
