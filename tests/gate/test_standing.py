@@ -267,3 +267,14 @@ def test_gate_1_only_leaves_nothing_else_out() -> None:
         (NEW_STATE, TREE, ()),
     ):
         assert not assess(state, tree=tree, at=AT, lost=lost, gate_1_only=True).is_open
+
+
+def test_a_first_run_that_did_not_count_is_explained() -> None:
+    last = RunSummary(id="r1", kind="empty", phase="RED", at="then", why="every test was skipped")
+    standing = assess(State(phase="RED", last_run=last), tree="t", at=AT)
+    assert (standing.status, standing.reason) == (
+        "unstarted",
+        "no complete run in RED yet: the last one was empty: every test was skipped",
+    )
+    counted = assess(State(phase="GREEN", last_run=last), tree="t", at=AT)
+    assert counted.reason == "no complete run in GREEN yet"

@@ -139,6 +139,8 @@ class Finisher:
         evaluation, status = look.get("evaluation"), look.get("status")
         if status == "unstarted" and self.craft.workflow == "verification":
             return self.craft.start_task()  # there is no trace of it: begin as at the beginning
+        if status == "unstarted" and (look.get("last_run") or {}).get("kind") == "empty":
+            return self.craft.mend_tests() or self.craft.add_test()
         if evaluation is None or status not in ("closed", "early", "failed", "needs-person", "halted"):
             return False
         if status == "needs-person":

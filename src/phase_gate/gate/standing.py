@@ -120,7 +120,7 @@ def assess(
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done) or _was_left(state):
         takes_run = way_on is None or way_on().takes_run
         missing = "no verdict on" if state.parts or not takes_run else "no complete run in"
-        return again("unstarted", f"{missing} {state.phase} yet")
+        return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
         came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
@@ -178,6 +178,14 @@ def hint_at_outputs(changed: Sequence[str]) -> str:
     """Return what to do where a tool writes one of these files; empty where all of them are code."""
     data = next((path for path in changed if not path.endswith(".py")), None)
     return "" if data is None else f"if a tool writes {data}, name it in .gitignore"
+
+
+def _why_not_counted(state: State) -> str:
+    """Return what was wrong with the last run, if it was one of the present phase and did not count."""
+    last = state.last_run
+    if last is None or last.phase != state.phase or last.iteration is not None or not last.why:
+        return ""
+    return f": the last one was {last.kind}: {last.why}"
 
 
 def by_verdict(evaluation: Json, *, gate_1_only: bool) -> Standing:
