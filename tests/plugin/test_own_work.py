@@ -267,6 +267,14 @@ def test_what_an_installed_distribution_or_python_itself_puts_there_is_not_named
     assert _noted(work, ownership) == []
 
 
+def test_a_new_built_in_name_hides_nothing(
+    work: OwnWork, ownership: Ownership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every doctest that shows something leaves one, and so does gettext.
+    monkeypatch.setattr("builtins._", 3, raising=False)
+    assert _noted(work, ownership) == []
+
+
 def test_a_long_list_is_cut() -> None:
     assert describe_left(["os.open"]) == "a test left os.open patched"
     assert describe_left([*"abcde"]) == "a test left a, b, c and 2 more patched"

@@ -85,6 +85,10 @@ def test_an_emptied_function_gives_nothing(name: str, call: Callable[[dict[str, 
     assert call(emptied(name, stub="true")) is TRUE
 
 
+def test_a_docstring_stays_with_the_examples_in_it() -> None:
+    assert emptied("plain")["plain"].__doc__ == load(SOURCE)["plain"].__doc__ == "Say what it does."
+
+
 def test_a_generator_stays_one() -> None:
     names = emptied("numbers")
     assert inspect.isgenerator(names["numbers"]())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof.making import key_of, make_proof
+from phase_gate.proof.making import keep_words, key_of, make_proof
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts
 
@@ -151,3 +151,32 @@ def test_every_target_has_its_say_and_no_report_is_written(tmp_path: Path) -> No
     proof = prove(tmp_path, red, {"calc.py": ADD}, ["test_calc.py::test_add", "test_other.py::test_other"])
     assert verdicts(proof) == {"test_add": "proven", "test_other": "proven"}
     assert not report.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        pytest.param("--phase=red tests", "", id="ours-and-files"),
+        pytest.param("--phase red --exit-signal done -q", "-q", id="ours-with-values"),
+        pytest.param("-p phase_gate.plugin -pphase_gate.plugin -p xdist -pcov", "-p xdist -pcov", id="plugins"),
+        pytest.param("tests/test_a.py::test_x --two 2 tests", "--two 2", id="a-value-and-files"),
+        pytest.param("--two=2 -- tests", "--two=2", id="a-value-in-the-word"),
+        pytest.param("-v tests --doctest-modules", "-v tests --doctest-modules", id="what-may-be-a-value-stays"),
+    ],
+)
+def test_what_was_typed_in_red_is_kept(typed: str, kept: str) -> None:
+    assert keep_words(typed.split()) == tuple(kept.split())
+
+
+def test_a_plugin_that_is_gone_is_done_without_and_said(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"])
+    proof = make_proof(replace(trial, words=("-p", "no_such_plugin")), at="")
+    assert verdicts(proof) == {"test_add": "proven"}
+    assert proof.notes == ("pytest does not start with what was typed in RED: -p no_such_plugin",)
+
+
+def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD}, ["test_calc.py::test_add"], seconds=0)
+    proof = make_proof(trial, at="")
+    assert verdicts(proof) == {"test_add": "unknown"}
+    assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")

@@ -150,3 +150,30 @@ def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     namespace.lay_out(str(room), {"left_out": [], "caches": []}, {"calc.py": b"inside"})
     assert outside.read_text(encoding="utf-8") == "outside"
     assert (room / "calc.py").read_text(encoding="utf-8") == "inside"
+
+
+def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: Kind) -> None:
+    report = tmp_path / "outside" / "junit.xml"
+    made = tmp_path / "outside" / "made"
+    project = tmp_path / "project"
+    settings = f"-x --lf --nf -k add -m 'not slow' --junitxml={report} --basetemp={made}"
+    more = "\n\ndef test_sub(tmp_path):\n    assert add(2, 2) == 5\n\n\ndef test_mul():\n    assert add(3, 3) == 6\n"
+    write(project, {"test_calc.py": TEST_ADD + more, "calc.py": ADD, "pytest.ini": f"[pytest]\naddopts = {settings}\n"})
+    write(project, {".pytest_cache/v/cache/lastfailed": '{"test_calc.py::test_mul": true}'})
+    assert enter(project, kind) == {
+        "test_calc.py::test_add": True,
+        "test_calc.py::test_sub": False,
+        "test_calc.py::test_mul": True,
+    }
+    assert not report.parent.exists()
+
+
+def test_a_run_in_a_room_is_no_run_of_the_task(
+    tmp_path: Path, kind: Kind, clean_environment: pytest.MonkeyPatch
+) -> None:
+    clean_environment.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    project = tmp_path / "project"
+    settings = "[pytest]\naddopts = -p phase_gate.plugin --phase=red\n"
+    write(project, {"test_calc.py": TEST_ADD, "calc.py": WRONG, "pytest.ini": settings})
+    assert enter(project, kind) == {"test_calc.py::test_add": False}
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.name in (".phase-gate", "state")) == []

@@ -65,7 +65,9 @@ def empty(source: str, names: Collection[str], stub: Stub) -> str:
     # From the end, so that what is still to be replaced stays where it is.
     found = [(function, node) for function, node in _walk(ast.parse(source)) if function.name in names]
     for function, node in sorted(found, key=lambda each: each[1].lineno, reverse=True):
-        first, last = node.body[0], node.body[-1]
+        # The examples in a docstring are tests of it.
+        body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+        first, last = body[0], body[-1]
         start, begin = first.lineno - 1, _column(lines[first.lineno - 1], first.col_offset)
         decorators = getattr(first, "decorator_list", None)
         if decorators:

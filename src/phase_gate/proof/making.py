@@ -49,6 +49,10 @@ class Trial(Value):
     structural: frozenset[str] = frozenset()
     #: What pytest was called with in RED, as far as it changes what tests mean.
     options: tuple[str, ...] = ()
+    #: What else was typed in RED: plugins, and options of plugins and of the project.
+    words: tuple[str, ...] = ()
+    #: Sources with examples in them: what fails there fails by its own check.
+    sources_with_tests: frozenset[str] = frozenset()
     seconds: float = DEFAULT_SECONDS
     #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
     has_control: bool = True
@@ -68,6 +72,7 @@ def key_of(trial: Trial) -> str:
         sorted(trial.frozen),
         sorted(trial.as_now),
         trial.options,
+        trial.words,
         sys.version_info[:3],
         trial.has_control,
     ):
@@ -104,6 +109,7 @@ class Experiment:
         self._began = time.monotonic()
         self._deadline = self._began + trial.seconds
         self._starts = 0
+        self._words = trial.words
         self._kind = ""
         self._notes: list[str] = []
         changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
@@ -162,13 +168,18 @@ class Experiment:
         files = tuple(dict.fromkeys(split_id(target)[0] for target in wanted))
         run = run_in_room(
             room,
-            (*self._trial.options, *files),
+            (*self._trial.options, *self._words, *files),
             timeout=left,
             wanted=wanted,
             watched=watched if is_watched else None,
         )
         self._starts += 1
         self._kind = run.kind
+        if run.is_silent and self._words:
+            # A plugin that RED had is not there any more, say.
+            self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
+            self._words = ()
+            return self.enter(room, wanted, is_watched=is_watched)
         return run
 
     # --- the three runs
@@ -198,8 +209,9 @@ class Experiment:
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not is_disproven:
             self._tell("proof: the targets with emptied functions")
+            checked = trial.frozen | trial.sources_with_tests
             targets, functions = find_vacuous(
-                targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, trial.frozen
+                targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, checked
             )
         return Proof(
             targets=targets,
@@ -268,3 +280,24 @@ def parse_options(settings: Mapping[str, str]) -> tuple[str, ...]:
         options.append(f"--import-mode={settings['option --import-mode']}")
     options += [flag for flag in ("--noconftest", "--runxfail") if settings.get(f"option {flag}") == "True"]
     return tuple(options)
+
+
+#: Ours: a run in a room is no run of any task.
+_OURS = ("--phase", "--exit-signal")
+
+
+def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
+    """Return what was typed in RED without files and our own options.
+
+    A word after an option may be its value or a file: it stays. A file too many does no harm, since only targets run.
+    """
+    found: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        value = waiting.pop(0) if waiting and word.startswith("-") and not waiting[0].startswith("-") else None
+        name = value if word == "-p" else word.removeprefix("-p")
+        is_ours = word.startswith(_OURS) or (name or "").startswith("phase_gate.")
+        if word.startswith("-") and word != "--" and not is_ours:
+            found += [word] if value is None else [word, value]
+    return tuple(found)

@@ -113,3 +113,5 @@ class RoomRun(Value):
     #: Files that were imported.
     modules: tuple[str, ...] = ()
     output: str = ""
+    #: pytest ended before it collected anything: it did not start as it should.
+    is_silent: bool = False

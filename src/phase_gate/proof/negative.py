@@ -49,7 +49,7 @@ def find_vacuous(
                 name=function.name,
                 line=function.line,
                 noticed_by=tuple(sorted(control.noticed.get(f"{path}::{function.name}", ()))),
-                left_out=function.left_out,
+                left_out=function.left_out or control.why_untried(f"{path}::{function.name}"),
             )
             for path, rows in functions.items()
             for function in rows
@@ -78,10 +78,13 @@ class _NegativeControl:
         #: Function -> targets that noticed.
         self.noticed: dict[str, set[str]] = {}
         self._tried: set[str] = set()
+        #: Some target is proven as far as that goes, so that what none of them calls can be told.
+        self._has_targets = False
 
     def run(self, targets: list[str]) -> None:
         """Empty every function that targets call, until each of them has noticed one, or nothing is left to try."""
         wanted = frozenset(targets)
+        self._has_targets = bool(wanted)
         names = [
             name
             for name in sorted(self._names, key=lambda each: (-len(self._callers[each]), each))
@@ -143,6 +146,12 @@ class _NegativeControl:
         failures = [report for report in reports_of(target, run.reports) if not report.has_passed]
         # With the old code in place any failure counts: some tests only show that nothing is raised.
         return any(report.place in self._frozen or way == "as before" for report in failures)
+
+    def why_untried(self, name: str) -> str:
+        """Return why nothing is known of a function; empty where it was emptied, or no target calls it."""
+        if name in self._tried or (self._has_targets and not self._callers[name]):
+            return ""
+        return "it could not be tried"
 
     def judge(self, target: TargetProof) -> TargetProof:
         if target.verdict != "proven":

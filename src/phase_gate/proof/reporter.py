@@ -26,19 +26,41 @@ from phase_gate.storage.root import relative_id
 VARIABLE = "PHASE_GATE_ROOM"
 
 
-#: Options that name a file to write: JUnit's, and those of common plugins.
-_REPORTS = ("xmlpath", "htmlpath", "report_log", "json_report_file")
+#: Options that have no place in a room, and what they are there.
+_IN_A_ROOM: dict[str, object] = {
+    # A few tests in one process: starting workers would take longer than running them.
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    # All targets run, whatever was chosen or failed before.
+    "keyword": "",
+    "markexpr": "",
+    "deselect": None,
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "stepwise_reset": False,
+    "usepdb": False,
+    "trace": False,
+    # A report may lie outside of the project, where it would be written over: JUnit's, and those of common plugins.
+    "xmlpath": None,
+    "htmlpath": None,
+    "report_log": None,
+    "json_report_file": None,
+    "pastebin": None,
+    # It is no run of any task.
+    "phase": None,
+}
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    if VARIABLE in os.environ and hasattr(config.option, "numprocesses"):
-        # A few tests in one process: starting workers would take longer than running them.
-        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
-    for name in _REPORTS if VARIABLE in os.environ else ():
-        # A report may lie outside of the project, where it would be written over.
-        if getattr(config.option, name, None):
-            setattr(config.option, name, None)
+    if VARIABLE in os.environ:
+        for name, value in _IN_A_ROOM.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
     return (yield)
 
 
@@ -121,7 +143,8 @@ class RoomReporter:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.excinfo is not None:
-            report.phase_gate_place = self._place(call.excinfo.tb)  # type: ignore[attr-defined]
+            place = self._place_of(item, call.excinfo)
+            report.phase_gate_place = place  # type: ignore[attr-defined]
             report.phase_gate_missing = _missing(call.excinfo.value)  # type: ignore[attr-defined]
         return report
 
@@ -144,6 +167,11 @@ class RoomReporter:
         if isinstance(error, SyntaxError) and error.filename:
             return relative_id(Path(error.filename), self._root)
         return "" if error is None else self._place(error.__traceback__)
+
+    def _place_of(self, item: pytest.Item, raised: pytest.ExceptionInfo[BaseException]) -> str:
+        if type(item).__module__ == "_pytest.doctest":
+            return relative_id(item.path, self._root)  # an example is the check, whatever came out of it
+        return self._place(raised.tb)
 
     def _place(self, traceback: TracebackType | None) -> str:
         """Return the file of the project's innermost frame; empty if there is none."""

@@ -69,6 +69,7 @@ def run_in_room(
     given = {name: text for name, text in (environment or os.environ).items() if not name.startswith(_OURS)}
     order: dict[str, Any] = {"watched": {path: dict(names) for path, names in (watched or {}).items()}}
     order["wanted"] = sorted(wanted)
+    remove_left_rooms()
     if kind != "copied" and _may_mount(room.root):
         run = _run_mounted(room, arguments, timeout, order, given)
         if run is not None:
@@ -84,8 +85,10 @@ def run_in_room(
 _TO_THE_END = ("--maxfail=0", "--continue-on-collection-errors")
 
 
-def _command(arguments: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-p", "phase_gate.proof.reporter", *_TO_THE_END, *arguments]
+def _command(arguments: tuple[str, ...], temporary: Path) -> list[str]:
+    # What tests write into temporary folders: not among the user's, of which pytest keeps only the last three.
+    ours = ("-p", "phase_gate.proof.reporter", *_TO_THE_END, f"--basetemp={temporary / 'made'}")
+    return [sys.executable, "-m", "pytest", *arguments, *ours]
 
 
 #: Once it was refused here, it will be refused again.
@@ -110,7 +113,7 @@ def _run_mounted(
     """Return what the run showed; None where no room can be made this way."""
     root = os.path.realpath(room.root)
     plan_out, plan_in = os.pipe()
-    with _Conversation({**order, "root": root}) as conversation:
+    with room_folder() as temporary, _Conversation({**order, "root": root}) as conversation:
         plan = {
             "root": root,
             "cwd": root,
@@ -118,7 +121,7 @@ def _run_mounted(
             "gid": os.getgid(),
             "left_out": sorted(room.left_out),
             "caches": sorted(room.folders),
-            "command": _command(arguments),
+            "command": _command(arguments, temporary),
             "environment": {**environment, VARIABLE: str(conversation.number)},
         }
         launcher = [sys.executable, "-I", "-S", namespace.__file__, str(plan_out)]
@@ -142,8 +145,7 @@ def _run_copied(
     order: dict[str, Any],
     environment: dict[str, str],
 ) -> RoomRun:
-    remove_left_rooms()
-    with room_folder() as folder:
+    with room_folder() as folder, room_folder() as temporary:
         _furnish(room, folder)
         roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(room.root)]
         others = [environment["PYTHONPATH"]] if environment.get("PYTHONPATH") else []
@@ -156,7 +158,8 @@ def _run_copied(
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "GIT_OPTIONAL_LOCKS": "0",
             }
-            process = _start(_command(arguments), str(folder), given, (conversation.number,))
+            words = tuple(word.replace(os.path.realpath(room.root), str(folder)) for word in arguments)
+            process = _start(_command(words, temporary), str(folder), given, (conversation.number,))
             run = conversation.hear(process, timeout, "copied")
         return _judge_origins(run, room.root, folder)
 
@@ -325,6 +328,7 @@ def _read_answers(said: bytes, word: str, kind: Kind, seconds: float, output: st
         modules=modules,
         problem=problem,
         output=output,
+        is_silent=not has_ended and not is_late and not reports,
     )
 
 

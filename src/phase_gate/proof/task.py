@@ -17,7 +17,7 @@ from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.keeping import Kept
-from phase_gate.proof.making import Trial, make_proof, parse_options
+from phase_gate.proof.making import Trial, keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.storage.references import load_frozen
 from phase_gate.task import Task
@@ -88,7 +88,8 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
     waived = tuple(_waived_findings(state, at))
     excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
     targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
-    paths = {*frozen.inventory.files, *frozen.support}
+    sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
+    paths = {*frozen.inventory.files, *frozen.support} - sources
     return Trial(
         root=task.project.root,
         targets=tuple(targets),
@@ -99,6 +100,8 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         red_rows=frozenset(red.get("bodies", ())),
         structural=frozenset(bare_id(each) for each in red.get("structural", ())),
         options=parse_options(frozen.settings),
+        words=_words_of_red(task),
+        sources_with_tests=frozenset(sources),
         as_now=frozenset(finding.file for finding in waived if finding.file),
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
@@ -113,6 +116,17 @@ def _waived_findings(state: State, at: str) -> Iterator[Finding]:
     for finding in each_from_json(Finding, state.measurement.findings):
         if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
             yield finding
+
+
+def _words_of_red(task: Task) -> tuple[str, ...]:
+    """Return what was typed for the last run of RED, as far as the targets may need it."""
+    phases = {each.name for each in task.rules.phases if each.tests == "failing"}
+    words: tuple[str, ...] = ()
+    for line in task.store.lines():
+        data = line.event.data
+        if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
+            words = keep_words(map(str, data.get("arguments", ())))
+    return words
 
 
 def _follows_red(task: Task) -> set[str]:

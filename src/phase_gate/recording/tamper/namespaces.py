@@ -109,7 +109,7 @@ class _Space:
         """Yield new names that hide what would be found without them."""
         for name in self.now.keys() - self.kept.keys() - _LATE:
             for each in self.behind:
-                if name in each.__dict__:
+                if name in each.__dict__ and each.__dict__ is not self.now:
                     yield Replaced(self, name, GONE, self.now[name])
                     break
 

@@ -1,0 +1,78 @@
+"""Honest steps open the gate with a proof, in rooms of both kinds, and nothing is said against them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from tests.proof.twins import TWINS, Twin
+from tests.support import OURS, Ran, Sample
+from tests.sweeps import pairs
+from tests.warm import WITH_PROOF
+
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
+
+
+#: pytest in an environment of the project's own, where the warm server can't help.
+START = """\
+import sys
+import pytest
+from phase_gate.proof import room
+if {room!r} == "copied":
+    room._refused.add("mounted")
+sys.exit(pytest.main())
+"""
+
+
+def lay(sample: Sample, files: Mapping[str, str | None]) -> None:
+    for name, text in files.items():
+        if text is None:
+            sample.remove(name)
+        else:
+            sample.write({name: text})
+
+
+def run(sample: Sample, twin: Twin, *words: str, room: str) -> Ran:
+    environment = {**twin.environment, WITH_PROOF: room}
+    python = sample.root / ".venv" / "bin" / "python"
+    if python.exists():
+        return sample.process(str(python), "-c", START.format(room=room), *OURS, *words, **environment)
+    return sample.pytest_process(*words, *twin.words, plugins=twin.plugins, **environment)
+
+
+def do(sample: Sample, commands: tuple[tuple[str, ...], ...]) -> None:
+    for command in commands:
+        done = sample.process(*(word.replace("{python}", sys.executable) for word in command))
+        assert done.code == 0, done.err
+
+
+def take(sample: Sample, twin: Twin, room: str) -> Ran:
+    lay(sample, twin.red)
+    if twin.is_in_git:
+        sample.commit_all()
+    do(sample, twin.commands)
+    red = run(sample, twin, "--phase=red", "--exit-signal=red", room=room)
+    assert red.code == 0, red.out
+    lay(sample, twin.green)
+    do(sample, twin.then)
+    assert run(sample, twin, "--phase=green", room=room).code == 10
+    return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", room=room)
+
+
+@pytest.mark.parametrize(("name", "room"), pairs(3, list(TWINS), ["mounted", "copied"]))
+def test_opens(sample: Sample, name: str, room: str) -> None:
+    twin = TWINS[name]
+    ran = take(sample, twin, room)
+    assert ran.code == 0, ran.out
+    verdict = sample.report()
+    proof = sample.gate("explain", "targets-proven").out
+    advice = [each["detail"] for each in verdict["findings"]]
+    if room == "copied" and twin.unknown_when_copied:
+        assert advice == [f"could not be tried: without the change: {twin.unknown_when_copied}"]
+        return
+    assert advice == [], proof
+    assert "Warning" not in ran.out, ran.out
+    assert verdict["metrics"]["targets_proven"] == twin.targets, proof
+    assert tuple(verdict["notes"]) == twin.notes
