@@ -101,6 +101,16 @@ def test_each_has_an_answer_also_while_nothing_is_committed(tmp_path: Path) -> N
     }
 
 
+def test_tests_with_names_of_their_own_and_beside_the_code(tmp_path: Path) -> None:
+    begin(tmp_path, {"calc.py": WRONG, "pytest.ini": "[pytest]\npython_files = check_*.py sums.py\n"})
+    both = "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"
+    write(tmp_path, {"calc.py": ADD, "check_calc.py": TEST_ADD, "sums.py": both, "plain.py": both})
+    assert answers(prove(tmp_path)) == {
+        "check_calc.py::test_add": ("proven", ""),
+        "sums.py::test_double": ("unknown", "double stands in the file of the test, so it can't be put back alone"),
+    }
+
+
 def test_a_base_that_does_not_import_says_nothing(tmp_path: Path) -> None:
     begin(
         tmp_path,

@@ -15,6 +15,7 @@ from typing import Literal
 from phase_gate.agents.stop import ALLOW, HookAnswer
 from phase_gate.gate.freeze import Frozen, Meaning, find_altered
 from phase_gate.gate.inventory import Inventory, TestFile
+from phase_gate.source.pytest_settings import pytest_section
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
 from phase_gate.workflow.names import call_command, signal_command
@@ -147,23 +148,6 @@ def _decide_shared(write: Write, context: WriteContext) -> HookAnswer:
         return ALLOW
     reason = f"{write.path} sets options of pytest, and tests are frozen with them"
     return _refuse(write, context, reason, answer="blocked")
-
-
-def pytest_section(path: str, text: str) -> object:
-    """Return what a file says to pytest; the text itself where it can't be read."""
-    import configparser
-
-    try:
-        if path.endswith(".toml"):
-            import tomllib
-
-            return tomllib.loads(text).get("tool", {}).get("pytest")
-        parser = configparser.RawConfigParser()
-        parser.read_string(text)
-        section = "tool:pytest" if path == "setup.cfg" else "pytest"
-        return dict(parser[section]) if parser.has_section(section) else None
-    except (ValueError, AttributeError, configparser.Error):
-        return text
 
 
 def _changes(write: Write, frozen: Frozen) -> Iterator[str]:

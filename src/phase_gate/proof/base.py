@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError
@@ -18,6 +19,7 @@ from phase_gate.proof.keeping import Kept
 from phase_gate.proof.making import Show, Trial, make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.source.criteria import PASSES_ALREADY
+from phase_gate.source.pytest_settings import FILES, file_patterns, matches
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.references import blobs_of
 from phase_gate.storage.tree.fingerprint import compile_globs
@@ -75,6 +77,29 @@ def is_test_side(path: str) -> bool:
     )
 
 
+def find_test_side(root: Path) -> Callable[[str], bool]:
+    """Return what tells files of the tests from sources, also where the project names its tests otherwise."""
+    texts = ((name, _read_text(root / name)) for name in FILES)
+    patterns = next((found for name, text in texts if text and (found := file_patterns(name, text))), ())
+
+    @cache
+    def is_test(path: str) -> bool:
+        if is_test_side(path):
+            return True
+        # A pattern such as *.py takes in every source: those with tests in them count.
+        named = path.endswith(".py") and matches(path, patterns)
+        return named and any(_bodies(_read_text(root / path).encode("utf-8", "surrogateescape")))
+
+    return is_test
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
+
+
 def find_change(
     root: Path, commit: str, now: Mapping[str, str], then: Mapping[str, str], *, left_out: Iterable[str] = ()
 ) -> Change:
@@ -83,13 +108,13 @@ def find_change(
     :param now: path -> content id, of the files as they are; `then` likewise, of the commit.
     :param left_out: globs of files whose tests are not asked for.
     """
-    is_left_out = compile_globs(tuple(left_out))
+    is_left_out, is_test = compile_globs(tuple(left_out)), find_test_side(root)
     changed = [
         path
         for path, content in now.items()
-        if path.endswith(".py") and is_test_side(path) and then.get(path) != content and not is_left_out(path)
+        if path.endswith(".py") and is_test(path) and then.get(path) != content and not is_left_out(path)
     ]
-    gone = [path for path in then if path.endswith(".py") and is_test_side(path) and now.get(path) != then[path]]
+    gone = [path for path in then if path.endswith(".py") and is_test(path) and now.get(path) != then[path]]
     before = {path: dict(_bodies(text)) for path, text in read_blobs(root, commit, gone).items()}
     present = {path: (root / path).read_bytes() for path in changed}
     # What stood elsewhere and is not there any more has moved: one new test is one old one at most.
@@ -182,22 +207,23 @@ def prove_change(
     """Return what the experiment shows about the change's tests."""
     if not change.targets:
         return Proof(at=at)
+    is_test = find_test_side(root)
     trial = Trial(
         root=root,
         targets=change.targets,
         then=Kept(files=dict(then), commit=change.commit),
         now=now,
-        frozen=frozenset(path for path in {*now, *then} if is_test_side(path)),
+        frozen=frozenset(path for path in {*now, *then} if is_test(path)),
         seconds=seconds,
         has_present_tests=True,
     )
     proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
-    proof = excuse_broken_base(proof, _top_modules((*now, *then)), is_test_side)
+    proof = excuse_broken_base(proof, _top_modules((*now, *then)), is_test)
     files = sorted({split_id(each.id)[0] for each in proof.targets if each.verdict == "passes-without"})
     if not files:
         return proof
     texts = {path: (root / path).read_bytes() for path in files}
-    sources = _top_modules(path for path in (*now, *then) if not is_test_side(path))
+    sources = _top_modules(path for path in (*now, *then) if not is_test(path))
     known = [path for path in files if path in then]
     proof = excuse_shared_files(proof, texts, read_blobs(root, change.commit, known), sources)
     return excuse_outside(proof, _changed_outside(root, change.commit))

@@ -1,0 +1,43 @@
+"""What a configuration file says to pytest. Pure: text in, values out; pytest itself is not asked."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+
+#: In pytest's own order: the first that says something counts.
+FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+
+
+def pytest_section(path: str, text: str) -> object:
+    """Return what a file says to pytest; the text itself where it can't be read."""
+    import configparser
+
+    try:
+        if path.endswith(".toml"):
+            import tomllib
+
+            said = tomllib.loads(text)
+            return said.get("tool", {}).get("pytest") if path == "pyproject.toml" else said.get("pytest")
+        parser = configparser.RawConfigParser()
+        parser.read_string(text)
+        section = "tool:pytest" if path == "setup.cfg" else "pytest"
+        return dict(parser[section]) if parser.has_section(section) else None
+    except (ValueError, AttributeError, configparser.Error):
+        return text
+
+
+def file_patterns(path: str, text: str) -> tuple[str, ...]:
+    """Return what `python_files` says in a file; empty where it says nothing."""
+    section = pytest_section(path, text)
+    if not isinstance(section, Mapping):
+        return ()
+    options = section.get("ini_options", section)
+    given = options.get("python_files", ()) if isinstance(options, Mapping) else ()
+    return tuple(given.split()) if isinstance(given, str) else tuple(map(str, given))
+
+
+def matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a file's name is one of those: a pattern with a slash is compared with all of the path."""
+    name = path.rpartition("/")[2]
+    return any(fnmatch.fnmatch(path if "/" in each else name, each) for each in patterns)
