@@ -133,6 +133,23 @@ def test_a_base_that_does_not_import_says_nothing(tmp_path: Path) -> None:
     }
 
 
+def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
+    begin(tmp_path, {"tests/test_old.py": "def test_old():\n    pass\n"})
+    fixture = "import pytest\nfrom calc import add\n\n\n@pytest.fixture\ndef three():\n    return add(1, 2)\n"
+    write(
+        tmp_path,
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "calc.py": ADD,
+            "tests/conftest.py": fixture,
+            "tests/test_calc.py": "def test_add(three):\n    assert three == 3\n",
+        },
+    )
+    assert answers(prove(tmp_path)) == {
+        "tests/test_calc.py::test_add": ("unknown", "without the change: tests/conftest.py can't be imported")
+    }
+
+
 def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG})
     commit(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD})

@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import pytest
+from _pytest.config import ConftestImportFailure
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.storage.ownership import is_in_environment
@@ -64,6 +65,17 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     return (yield)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except ConftestImportFailure as failure:
+        # pytest ends here, before anything is configured.
+        if number := os.environ.pop(VARIABLE, ""):
+            RoomReporter(early_config, int(number)).tell_broken(failure.path)
+        raise
+
+
 def pytest_configure(config: pytest.Config) -> None:
     number = os.environ.pop(VARIABLE, "")
     if number:
@@ -83,6 +95,9 @@ class RoomReporter:
         self._places: dict[str, str] = {}
         self._wanted = frozenset(order["wanted"])
         self._watch = _Watch(order["watched"], str(self._root)) if order["watched"] else None
+
+    def tell_broken(self, conftest: Path) -> None:
+        self._send("broken", file=relative_id(conftest, self._root))
 
     def _send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:

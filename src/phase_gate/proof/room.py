@@ -297,7 +297,7 @@ def _read_answers(said: bytes, word: str, kind: Kind, seconds: float, output: st
     reports: dict[str, Report] = {}
     reached: dict[str, frozenset[str]] = {}
     modules: tuple[str, ...] = ()
-    has_ended = False
+    has_ended, problem = False, ""
     for line in said.split(b"\n"):
         try:
             answer = json.loads(line)
@@ -309,16 +309,17 @@ def _read_answers(said: bytes, word: str, kind: Kind, seconds: float, output: st
             reached[answer["id"]] = frozenset(answer["names"])
         elif answer["kind"] == "ended":
             modules, has_ended = tuple(answer["modules"]), True
+        elif answer["kind"] == "broken":
+            problem = f"{answer['file']} can't be imported"
         elif answer["kind"] == "uncollectable":
             reports[answer["id"]] = Report(
                 has_passed=False, message=answer["message"], missing=answer["missing"], broken=answer["broken"]
             )
         else:
             _add_report(reports, answer)
-    problem = ""
     if is_late:
         problem = f"it took longer than {seconds:.0f} s"
-    elif not has_ended:
+    elif not has_ended and not problem:
         problem = "pytest ended without a word"
     return RoomRun(
         kind=kind,
