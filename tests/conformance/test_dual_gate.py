@@ -12,8 +12,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.errors import DocumentError, PhaseGateError
-from phase_gate.report.status_block import BEGIN, END, block_of, parse_status_block, render_status_block
+from phase_gate.claims.blocks import Block, read_blocks
+from phase_gate.claims.fields import REQUIRED
+from phase_gate.claims.text import read_claim_text
+from phase_gate.errors import PhaseGateError
+from phase_gate.report.status_block import BEGIN, END, StatusBlock, block_of, render_status_block
 from phase_gate.storage.signal_file import parse_signal
 from tests.conformance.stories import (
     command,
@@ -892,6 +895,19 @@ def be_blocked(sample: Sample) -> None:
     command(sample, "signal", "--blocked", "--reason", "ключ: 'нет'\nEXIT_SIGNAL: true")
 
 
+def blocks_in(text: str) -> tuple[Block, ...]:
+    """Return the blocks that a claim with this text has."""
+    return read_blocks(read_claim_text([text])).blocks
+
+
+def read_back(text: str) -> StatusBlock:
+    """Return what our own reader of claims takes from a text with one block."""
+    (block,) = blocks_in(text)
+    assert not block.problems
+    values = {key.lower(): json.loads(value) for key, value in block.fields.items() if key != "PHASE"}
+    return StatusBlock(phase=block.fields["PHASE"], **values)
+
+
 @pytest.mark.criterion("DG-11")
 @pytest.mark.parametrize(
     ("story", "code", "gates"),
@@ -911,7 +927,7 @@ def test_a_verdict_as_a_block_reads_back_to_the_same_values(
     rows = printed.out.splitlines()
     assert (rows[0], rows[-1]) == (BEGIN, END)
     assert "DUAL_GATE:" in rows
-    block = parse_status_block(f"An agent says:\n\n{printed.out}\nand goes on.\n")
+    block = read_back(f"An agent says:\n\n{printed.out}\nand goes on.\n")
     verdict = status(sample)["evaluation"]
     assert (block.gate_1, block.gate_2, block.can_exit) == gates
     assert block == block_of(verdict)
@@ -949,8 +965,8 @@ _documents = st.fixed_dictionaries(
         "reason": st.text(),
     }
 )
-#: Whatever an agent writes around a block, but for the delimiters themselves.
-_talk = st.text().filter(lambda text: "PRP_PHASE_STATUS" not in text)
+#: What an agent writes around a block; signs of quotes, lists and fences say that it is none, and are tried elsewhere.
+_talk = st.text("abc XYZ.,!?äß\n")
 
 
 @pytest.mark.criterion("DG-11")
@@ -958,7 +974,7 @@ _talk = st.text().filter(lambda text: "PRP_PHASE_STATUS" not in text)
 @settings(max_examples=150, deadline=None)
 def test_any_verdict_survives_the_way_through_a_block(document: dict[str, Any], before: str, after: str) -> None:
     text = f"{before}\n{render_status_block(document)}\n{after}"
-    assert parse_status_block(text) == block_of(document)
+    assert read_back(text) == block_of(document)
 
 
 @pytest.mark.criterion("DG-11")
@@ -966,21 +982,23 @@ def test_any_verdict_survives_the_way_through_a_block(document: dict[str, Any], 
 @settings(max_examples=100, deadline=None)
 def test_a_block_with_a_line_missing_or_twice_is_refused(document: dict[str, Any], data: st.DataObject) -> None:
     rows = render_status_block(document).splitlines()
-    fields = [index for index, row in enumerate(rows) if ": " in row]
-    index = data.draw(st.sampled_from(fields))
-    with pytest.raises(DocumentError, match="is missing"):
-        parse_status_block("\n".join(rows[:index] + rows[index + 1 :]))
-    with pytest.raises(DocumentError, match="stands there twice"):
-        parse_status_block("\n".join([*rows[:index], rows[index], *rows[index:]]))
+    index = data.draw(st.sampled_from([index for index, row in enumerate(rows) if ": " in row]))
+    key = rows[index].strip().partition(":")[0]
+    if key in REQUIRED["prp"]:
+        (block,) = blocks_in("\n".join(rows[:index] + rows[index + 1 :]))
+        assert f"{key} is missing" in block.problems
+    (block,) = blocks_in("\n".join([*rows[:index], rows[index], *rows[index:]]))
+    assert f"{key} stands there twice" in block.problems
 
 
 @pytest.mark.criterion("DG-11")
 @pytest.mark.parametrize("value", ["true | false", "yes", "1", '"true"', "null"])
 def test_a_template_is_not_read_as_a_block(sample: Sample, value: str) -> None:
     exit_red(sample)
-    block = command(sample, "status", "--block").out
-    with pytest.raises(DocumentError, match=r"is no value|has the wrong type"):
-        parse_status_block(block.replace("CAN_EXIT: true", f"CAN_EXIT: {value}"))
+    printed = command(sample, "status", "--block").out
+    (block,) = blocks_in(printed.replace("CAN_EXIT: true", f"CAN_EXIT: {value}"))
+    assert any(problem.startswith("CAN_EXIT: ") for problem in block.problems)
+    assert block.says_done is None
 
 
 # --- DG-12 -------------------------------------------------------------------------------------------------------

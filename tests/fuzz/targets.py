@@ -25,7 +25,6 @@ from phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs
 from phase_gate.errors import PhaseGateError, TamperedError
 from phase_gate.gate.standing import assess
 from phase_gate.gate.state import Event
-from phase_gate.report.status_block import parse_status_block
 from phase_gate.rules.configuration import parse_configuration
 from phase_gate.rules.criteria import read_criteria
 from phase_gate.rules.files import load_shipped_guards, load_shipped_workflow
@@ -119,7 +118,7 @@ def _criteria_yaml(data: bytes) -> None:
 
 
 def _status_block(data: bytes) -> None:
-    parse_status_block(_text(data))
+    read_blocks(read_claim_text([_text(data)]))
 
 
 def _claim(data: bytes) -> None:
