@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.proof.twins import TWINS, Twin
+from tests.proof.stories import ADD, WRONG
+from tests.proof.twins import INI, TEST, TWINS, Twin
 from tests.support import OURS, Ran, Sample
 from tests.sweeps import pairs
 from tests.warm import WITH_PROOF
@@ -76,3 +77,19 @@ def test_opens(sample: Sample, name: str, room: str) -> None:
     assert "Warning" not in ran.out, ran.out
     assert verdict["metrics"]["targets_proven"] == twin.targets, proof
     assert tuple(verdict["notes"]) == twin.notes
+
+
+@pytest.mark.parametrize("room", ["mounted", "copied"])
+def test_a_test_that_is_corrected_with_a_waiver_is_in_the_rooms_as_it_is_now(sample: Sample, room: str) -> None:
+    wrong = TEST.replace("== 3", "== 4")
+    rules = "overrides: {allow_non_interactive: true}\n"
+    twin = Twin(
+        red={"pytest.ini": INI, "tests/test_calc.py": wrong, "calc.py": WRONG, "phase-gate.yaml": rules},
+        green={"calc.py": ADD, "tests/test_calc.py": TEST},
+    )
+    assert take(sample, twin, room).code == 10
+    assert sample.gate("waive", "tests-unchanged", "--reason", "1 + 2 is 3", "--by", "dev").code == 0
+    run(sample, twin, "--phase=green", room=room)
+    ran = run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", room=room)
+    assert ran.code == 0, ran.out
+    assert sample.report()["metrics"]["targets_proven"] == 1, sample.gate("explain", "targets-proven").out

@@ -9,11 +9,13 @@ Imports nothing of ours: it runs before the tests do, and has to start fast.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 #: What it ends with where no room could be made; the reason stands on its standard error.
@@ -58,20 +60,46 @@ def lay_out(root: str, plan: dict[str, Any], contents: dict[str, bytes]) -> None
     for path in plan["left_out"]:
         full = os.path.join(root, path)
         if os.path.lexists(full):
-            os.unlink(full)
+            with _writable(os.path.dirname(full)):
+                os.unlink(full)
     for folder in plan["caches"]:
         _remove(os.path.join(root, folder, "__pycache__"))
     for path, data in contents.items():
         full = os.path.join(root, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
+        folder = os.path.dirname(full)
+        if not os.path.isdir(folder):
+            with _writable(_nearest(folder)):
+                os.makedirs(folder)
         mode = None
-        if os.path.lexists(full):
-            mode = None if os.path.islink(full) else os.stat(full).st_mode & 0o777
-            os.unlink(full)  # never written through a link
-        with open(full, "xb") as file:
-            file.write(data)
+        with _writable(folder):
+            if os.path.lexists(full):
+                mode = None if os.path.islink(full) else os.stat(full).st_mode & 0o777
+                os.unlink(full)  # never written through a link
+            with open(full, "xb") as file:
+                file.write(data)
         if mode is not None:
             os.chmod(full, mode)
+
+
+def _nearest(folder: str) -> str:
+    """Return the folder itself, or the nearest above it that is there."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+@contextlib.contextmanager
+def _writable(folder: str) -> Iterator[None]:
+    """Let us write to a folder for a moment: tests see it as it was."""
+    mode = os.stat(folder).st_mode & 0o7777
+    if os.access(folder, os.W_OK):
+        yield
+        return
+    os.chmod(folder, mode | 0o300)
+    try:
+        yield
+    finally:
+        os.chmod(folder, mode)
 
 
 def _remove(folder: str) -> None:
@@ -80,8 +108,9 @@ def _remove(folder: str) -> None:
         return
     with os.scandir(folder) as entries:
         names = [entry.path for entry in entries if not entry.is_dir(follow_symlinks=False)]
-    for name in names:
-        os.unlink(name)
+    with _writable(folder):
+        for name in names:
+            os.unlink(name)
 
 
 def _enter(root: str) -> None:

@@ -5,8 +5,10 @@ Only that: no state, no judgement. It speaks through a socket that was opened fo
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -89,6 +91,7 @@ class RoomReporter:
         self._lock = threading.Lock()
         with self._socket.makefile("rb", buffering=0) as asked:
             order = json.loads(_read_line(asked))
+        _end_with(order["maker"])
         self._word: str = order["word"]
         self._root = Path(order["root"])
         self._config = config
@@ -202,6 +205,19 @@ class RoomReporter:
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
         self._send("ended", status=int(exitstatus), modules=sorted(files - {""}))
+
+
+#: Of Linux: the signal that we get when our parent ends.
+_WHEN_PARENT_ENDS = 1
+
+
+def _end_with(maker: int) -> None:
+    """Have this process end when the one that made the room is killed: there is no one to tell."""
+    if not sys.platform.startswith("linux"):
+        return  # it ends with the next test: what it wants to say can't be sent
+    ctypes.CDLL(None).prctl(_WHEN_PARENT_ENDS, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != maker:
+        raise pytest.UsageError("the process that made this room has ended")
 
 
 def _read_line(asked: Any) -> bytes:

@@ -129,7 +129,7 @@ def _run_mounted(
             process = _start(launcher, root, dict(os.environ), (plan_out, conversation.number))
         finally:
             os.close(plan_out)
-        with os.fdopen(plan_in, "wb") as target, contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError), os.fdopen(plan_in, "wb") as target:
             namespace.write_plan(target, plan, dict(room.contents))
         run = conversation.hear(process, timeout, "mounted")
     if process.returncode == namespace.NO_ROOM and not run.reports:
@@ -225,7 +225,7 @@ class _Conversation:
         self._word = os.urandom(16).hex()
         self._ours, self._theirs = socket.socketpair()
         self.number = self._theirs.fileno()
-        self._order = json.dumps({**order, "word": self._word}).encode() + b"\n"
+        self._order = json.dumps({**order, "word": self._word, "maker": os.getpid()}).encode() + b"\n"
 
     def __enter__(self) -> _Conversation:
         # From a thread: a long order would wait for a reader that is not there yet.

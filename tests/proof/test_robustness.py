@@ -1,0 +1,120 @@
+"""Proofs beside other runs, in odd places, where rooms are refused, and killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from phase_gate.proof import namespace, room
+from phase_gate.proof.copied import remove_left_rooms
+from phase_gate.proof.making import make_proof
+from phase_gate.proof.model import Kind
+from tests.conftest import ROOT
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
+from tests.proof.test_room import has_ended, kinds
+from tests.sweeps import every
+
+pytestmark = pytest.mark.processes
+
+TARGETS = ("test_calc.py::test_add",)
+
+
+@pytest.fixture(params=["mounted", "copied"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kind:
+    """A system that allows mounts, and one that does not."""
+    monkeypatch.setattr(room, "_refused", {"mounted"} if request.param == "copied" else set())
+    chosen: Kind = request.param
+    return chosen if chosen in kinds() else "copied"
+
+
+NAMES = ["with spaces, commas", "a:b=c;d", "größe-日本", "back\\slash 'quoted'", "-o [x]"]
+
+
+@pytest.mark.parametrize("name", every(2, NAMES))
+def test_a_project_may_lie_anywhere(tmp_path: Path, kind: Kind, name: str) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    proof = prove(root, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
+    assert (verdicts(proof), proof.room, proof.unnoticed) == ({"test_add": "proven"}, kind, ())
+
+
+def test_two_proofs_at_once_beside_a_run(tmp_path: Path, kind: Kind) -> None:
+    writes = TEST_ADD.replace(":\n", ":\n    open('written.txt', 'x').close()\n")
+    trial = plan(tmp_path, {"test_calc.py": writes, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
+    begun, done = tmp_path.parent / f"{tmp_path.name}-begun", tmp_path.parent / f"{tmp_path.name}-done"
+    wait = (
+        "import pathlib\nimport time\n\n\ndef test_waits():\n"
+        f"    pathlib.Path({str(begun)!r}).touch()\n"
+        f"    while not pathlib.Path({str(done)!r}).exists():\n        time.sleep(0.05)\n"
+        "    import calc\n\n    assert calc.add(1, 2) == 3\n"
+    )
+    write(tmp_path, {"test_wait.py": wait})
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_wait.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as running:
+        while not begun.exists():
+            assert running.poll() is None
+            time.sleep(0.02)
+        with ThreadPoolExecutor(2) as pool:
+            proofs = list(pool.map(lambda _: make_proof(trial, at=""), range(2)))
+        done.touch()
+    assert [verdicts(proof) for proof in proofs] == [{"test_add": "proven"}] * 2
+    assert running.returncode == 0
+    assert not (tmp_path / "written.txt").exists()
+
+
+def test_where_mounts_are_refused_the_room_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuses = tmp_path / "refuses.py"
+    refuses.write_text(f"import os\n\nos._exit({namespace.NO_ROOM})\n", encoding="utf-8")
+    monkeypatch.setattr(namespace, "__file__", str(refuses))
+    monkeypatch.setattr(room, "_refused", set())
+    proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
+    assert (verdicts(proof), proof.room) == ({"test_add": "proven"}, "copied")
+
+
+#: Makes a proof whose target never ends, in a process that will be killed.
+MAKES = """\
+import sys
+from pathlib import Path
+from phase_gate.proof import room
+from tests.proof.stories import prove
+kind, root, started = sys.argv[1:]
+if kind == "copied":
+    room._refused.add("mounted")
+test = f'''
+import os, pathlib, time
+def test_add():
+    path = pathlib.Path({started!r})
+    path.with_suffix(".new").write_text(str(os.getpid()))
+    path.with_suffix(".new").rename(path)
+    time.sleep(600)
+'''
+prove(Path(root), {"test_calc.py": test}, {"calc.py": "X = 1"}, ["test_calc.py::test_add"])
+"""
+
+
+def test_nothing_is_left_of_a_proof_that_was_killed(
+    tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, root, started = tmp_path / "made", tmp_path / "project", tmp_path / "started"
+    made.mkdir()
+    root.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(made))
+    command = [sys.executable, "-c", MAKES, kind, str(root), str(started)]
+    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(made)}) as maker:
+        while not started.exists():
+            assert maker.poll() is None
+            time.sleep(0.02)
+        os.kill(maker.pid, signal.SIGKILL)
+    assert has_ended(int(started.read_text(encoding="utf-8")))
+    remove_left_rooms()  # as the next proof does
+    assert list(made.iterdir()) == []
+    assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
