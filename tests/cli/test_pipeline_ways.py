@@ -130,7 +130,7 @@ def test_a_pattern_of_the_project_is_named_by_its_place(pipe: Pipe) -> None:
     ("phase", "words"),
     [
         ("IMPLEMENTATION", ("unchanged     master-plan", "requests      none may wait for a decision")),
-        ("REVIEW", ("tested        the files as the last green run", "git           commits to compare with")),
+        ("REVIEW", ("tested        the files as the last green run", "history       commits in git to compare with")),
         ("QA_VALIDATION", ("tests         the whole suite passes: pytest --phase=qa_validation",)),
     ],
 )

@@ -241,6 +241,7 @@ def test_our_own_report_is_no_document(plain: Folder) -> None:
         "root": "y",
         "gate_1": {"name": "z", "open": True, "clauses": [clause], "guards": []},
         "gate_2": {"answer": "absent", "reason": ""},
+        "metrics": {},
         **{name: [] for name in ("overrides", "warnings", "notes", "findings")},
     }
     plain.begin().write({"verdict.md": render_markdown(verdict)})

@@ -158,7 +158,7 @@ CHEATS = (
             "phase-gate.yaml": "evidence: {documents: {minimum_words: 1}}\n",
         },
         clause=DOCS,
-        said=("holds from the next cycle on",),
+        said=("applies from the next cycle on",),
     ),
     Row(
         name="a template for a decision",

@@ -288,7 +288,7 @@ def test_a_criterion_without_a_test_is_named_with_its_place(sample: Sample) -> N
     assert ran.has(
         "      AC-2 no test is marked with it",
         "advisory: test_leap.py::test_century is marked with AC-7, which is not in criteria.md [criterion-unknown]",
-        'Next     mark a test for each with @pytest.mark.criterion("ID"): phase-gate status --criteria lists them',
+        'mark a test for each with @pytest.mark.criterion("ID")',
     )
     assert command(sample, "explain", "criteria-covered").has("    AC-2: no test is marked with it (criteria.md:4)")
 

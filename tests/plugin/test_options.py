@@ -241,7 +241,7 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Sample) -> None:
     refused = passing.pytest("--phase=auto", option)
     assert refused.code == 13
     assert "the cycle is done: auto does not start a new one by itself" in words(refused)
-    assert "pytest --phase=check starts the next cycle" in words(refused)
+    assert "pytest --phase=check # starts the next cycle" in words(refused)
     assert ledger(passing) == before, "a refused command is not a run and writes nothing"
     assert passing.pytest("--phase=check", option).code == 0
     assert (state_of(passing).cycle, state_of(passing).phase) == (2, "CHECK")

@@ -22,6 +22,8 @@ from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.climbing import Climb
+from phase_gate.storage.files import REAL, make_folder
+from phase_gate.storage.memory import memory_file
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.storage.root import find_root
 from phase_gate.values import as_dict
@@ -144,9 +146,18 @@ def _usual_folder(call: Call, start: Path) -> Path:
     """Return where the state should be, where the configuration can't be read."""
     climb = Climb.begin(start, call.environment)
     root = find_root(climb)
-    climb.refuse_foreign(root)
     named = call.arguments.dir or call.environment.get("PHASE_GATE_DIR")
-    return start / named if named else root / STATE_FOLDER
+    folder = start / named if named else root / STATE_FOLDER
+    try:
+        climb.refuse_foreign(root)
+    except PhaseGateError:
+        # Nothing is written below the root of another user; the user's own folder will do for a count.
+        own = memory_file(folder, call.environment)
+        if own is None:
+            raise
+        folder = own.with_suffix("")
+        make_folder(REAL, folder)
+    return folder
 
 
 def _judge_stop(task: Task, stop: Stop) -> HookAnswer:

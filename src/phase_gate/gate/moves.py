@@ -114,7 +114,10 @@ def _body_and_name(test_id: str, inventory: Inventory) -> Hashable:
     """Return what a test is known by in another file: where no source shows its body, all of the file."""
     path, name = split_id(test_id)
     body = inventory.body(test_id)
-    return (body, name) if body else ("", name if path.endswith(".py") else "", inventory.files[path].content)
+    if body:
+        return body, name
+    file = inventory.files.get(path)
+    return "", name if path.endswith(".py") else "", "" if file is None else file.content
 
 
 def _body(test_id: str, inventory: Inventory) -> Hashable:

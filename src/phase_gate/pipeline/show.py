@@ -51,7 +51,9 @@ def needs_of(
     if "code-as-tested" in phase.gate_1.guards:
         rows.append(("tested", "the files as the last green run of the whole suite left them"))
     if DRIFT in phase.raises:
-        rows.append(("git", "commits to compare with: what the plan did not speak of makes a change request"))
+        rows.append(
+            ("history", "commits in git to compare with: what the plan did not speak of makes a change request")
+        )
     pending = len(pipeline.pending)
     if pending:
         rows.append(

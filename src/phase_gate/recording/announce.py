@@ -105,3 +105,11 @@ def progress_writer(config: pytest.Config) -> Callable[[str], None]:
     """Return what shows a line of progress: only at a terminal, where a user waits."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     return line_writer(config) if terminal is not None and terminal.isatty else lambda text: None
+
+
+def screen_width(config: pytest.Config) -> int:
+    """Return how wide a panel may be; the usual width where pytest has no terminal."""
+    from phase_gate.report.panel import WIDTH
+
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    return WIDTH if terminal is None else int(config.get_terminal_writer().fullwidth)

@@ -13,7 +13,7 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
-from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, progress_writer
+from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, progress_writer, screen_width
 from phase_gate.recording.closing import write_end
 from phase_gate.recording.early import own_work, start_snapshot
 from phase_gate.recording.extensions import announce_evaluation
@@ -146,7 +146,7 @@ class Controller(SessionRecorder):
             self._evaluation,
             is_quiet=self._config.get_verbosity() < 0,
             complaints=self._complaints,
-            width=self._config.get_terminal_writer().fullwidth,
+            width=screen_width(self._config),
         )
 
     def exit_status(self, pytest_said: int) -> int:
