@@ -275,6 +275,15 @@ def test_a_new_built_in_name_hides_nothing(
     assert _noted(work, ownership) == []
 
 
+def test_a_built_in_name_that_was_there_may_have_another_value(
+    ownership: Ownership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins._", 3, raising=False)
+    work = OwnWork()
+    monkeypatch.setattr("builtins._", 4)
+    assert _noted(work, ownership) == []
+
+
 def test_a_long_list_is_cut() -> None:
     assert describe_left(["os.open"]) == "a test left os.open patched"
     assert describe_left([*"abcde"]) == "a test left a, b, c and 2 more patched"

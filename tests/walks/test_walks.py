@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.sweeps import IS_WHOLE
 from tests.walks.finisher import find_commands
 from tests.walks.many import show
 from tests.walks.session import start_server
@@ -13,12 +14,9 @@ from tests.walks.walk import WORKFLOWS, Outcome, Walk, make_walk, read_walk, tak
 from tests.warm import WarmServer
 
 #: Walks of each workflow, by their seeds.
-SAMPLE = {
-    "tdd": (1,),
-    "exit-gate": (0, 1),
-    "confidence": (0, 1),
-    "verification": (0,),
-}
+SAMPLE = {"tdd": (1,), "exit-gate": (0,), "confidence": (0,)}
+#: Workflows with short ways; the others take theirs in `tox -e sweeps`, and all of them in `tox -e soak`.
+SHORT = WORKFLOWS if IS_WHOLE else ("tdd", "exit-gate", "confidence", "verification")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServer]:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("workflow", SHORT)
 def test_the_plain_way_leads_to_the_exit(workflow: str, server: WarmServer) -> None:
     _assert_exit(take(Walk(workflow=workflow, steps=()), server))
 

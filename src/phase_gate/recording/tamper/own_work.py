@@ -82,8 +82,9 @@ def describe_left(names: Sequence[str]) -> str:
 
 
 def _is_nobodys(path: str, left: object) -> bool:
-    """Tell whether it is no patch: a copy in one of our modules, or a module that was unloaded."""
-    return path.startswith(_OWN) or (left is GONE and path.startswith("sys.modules."))
+    """Tell whether it is no patch: a copy in one of our modules, an unloaded module, or the last value shown."""
+    # Doctests and gettext set `builtins._`, and nothing of ours asks for it.
+    return path.startswith(_OWN) or path == "builtins._" or (left is GONE and path.startswith("sys.modules."))
 
 
 def _is_of_tests(left: object, ownership: Ownership) -> bool:
