@@ -62,7 +62,7 @@ def take(sample: Sample, twin: Twin, room: str) -> Ran:
     return run(sample, twin, "--phase=green", "--exit-signal=done", "--phase-report=verdict.json", room=room)
 
 
-@pytest.mark.parametrize(("name", "room"), pairs(3, list(TWINS), ["mounted", "copied"]))
+@pytest.mark.parametrize(("name", "room"), pairs(8, list(TWINS), ["mounted", "copied"]))
 def test_opens(sample: Sample, name: str, room: str) -> None:
     twin = TWINS[name]
     ran = take(sample, twin, room)
