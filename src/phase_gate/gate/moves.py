@@ -58,7 +58,7 @@ def _moves_since(frozen: Frozen, record: RunRecord) -> Moves:
     )
     gone = _bare(record.audit.missing)
     moves = find_moves(frozen.inventory, record.inventory, gone, place.means_the_same)
-    # Other tests may use the code of a file that has no tests of its own any more: somebody has to look after it.
+    # Other tests may use the code of a file that has no tests of its own any more, so its changes are looked at.
     left = {path for path in record.sources.files if path not in record.inventory.files and path not in support}
     return {old: new for old, new in moves.items() if split_id(old)[0] not in left}
 

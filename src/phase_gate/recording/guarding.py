@@ -23,7 +23,7 @@ class GuardingMarks:
     """Looks at the marks of all tests, once they are collected; on a worker, too."""
 
     def __init__(self) -> None:
-        #: Why each of them passes already, by pytest's own node ids; empty where nobody says it.
+        #: Why each of them passes already, by pytest's own node ids; empty where the mark gives no reason.
         self.by_node: dict[str, str] = {}
 
     @pytest.hookimpl(trylast=True)

@@ -67,7 +67,7 @@ def _docstrings(node: ast.Module | _Scope, prefix: str) -> Iterator[tuple[str, s
 
 def _hash(text: str) -> str:
     """Return a hash of the examples in a docstring; empty if it has none, or none that can be read."""
-    import doctest  # slow to load, and mostly nobody asks
+    import doctest  # slow to load, and rarely needed
 
     try:
         examples = doctest.DocTestParser().get_examples(text)
