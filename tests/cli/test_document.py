@@ -87,6 +87,14 @@ def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None
     assert (done.code, done.out.count("documents that count")) == (0, 1)
 
 
+def test_a_later_look_takes_back_what_was_said_of_documents_that_are_gone(begin: Begin) -> None:
+    desk = begin("document")
+    desk.sample.write(GOOD)
+    assert desk.sample.pytest("--phase=document").has("documents that count")
+    take_away(desk, *GOOD)
+    assert "documents that count" not in desk.gate("signal", "--reason", "they were there a minute ago").out
+
+
 def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_since(begin: Begin) -> None:
     desk = begin("document")
     desk.sample.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})

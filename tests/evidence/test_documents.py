@@ -124,7 +124,8 @@ def test_three_documents_a_decision_and_a_diagram(folder: Folder) -> None:
         "has_c4_diagrams": True,
     }
     assert (measured.findings, measured.warnings) == ((), ())
-    assert measured.notes == ("documents that count: README.md, docs/adr/0001-state.md, docs/context.md",)
+    counted = "README.md, docs/adr/0001-state.md, docs/context.md"
+    assert measured.told == {"docs_generated": f"documents that count: {counted}"}
 
 
 @pytest.mark.processes
@@ -210,13 +211,13 @@ def test_the_project_says_which_files_are_documents(plain: Folder) -> None:
     plain.begin()
     plain.write({"manual/a.txt": "one two three", "manual/old/b.txt": "one two four", "README.md": f"{PROSE}\n"})
     plain.write({"manual/image.png": b"PNG one two five\0\0", "manual/large.txt": b"x y z " * 1_000_000})
-    assert plain.look("docs_generated").notes == ("documents that count: manual/a.txt",)
+    assert plain.look("docs_generated").told == {"docs_generated": "documents that count: manual/a.txt"}
 
 
 def test_documents_of_the_tree_are_what_docs_says(plain: Folder) -> None:
     plain.docs = ("manual/**",)
     plain.begin().write({"manual/a.md": f"{PROSE}\n", "README.md": f"{PROSE} More.\n"})
-    assert plain.look("docs_generated").notes == ("documents that count: manual/a.md",)
+    assert plain.look("docs_generated").told == {"docs_generated": "documents that count: manual/a.md"}
 
 
 def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plain: Folder) -> None:

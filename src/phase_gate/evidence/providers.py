@@ -112,6 +112,7 @@ def _join(one: Measured, other: Measured) -> Measured:
         metrics={**one.metrics, **other.metrics},
         findings=(*one.findings, *other.findings),
         notes=(*one.notes, *other.notes),
+        told={**one.told, **other.told},
         tables=(*one.tables, *other.tables),
         warnings=(*one.warnings, *other.warnings),
         remembered={**one.remembered, **other.remembered},

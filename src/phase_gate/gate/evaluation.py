@@ -161,7 +161,12 @@ def evaluate(
         **as_dict(advice),
         metrics=metrics,
         warnings=tuple(warnings),
-        notes=(*measured.notes, *_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
+        notes=(
+            *measured.notes,
+            *measured.told.values(),
+            *_contradictions(declared, measured.metrics),
+            *_limit_reached(gate_1, metrics),
+        ),
         findings=findings,
         tables=measured.tables,
         facts=said,

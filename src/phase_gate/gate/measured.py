@@ -103,6 +103,8 @@ class Measured(Value):
     metrics: Mapping[str, MetricValue] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    #: What has to be said of a metric: a later look at that metric replaces it.
+    told: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     #: What could not be looked at, and why.
     warnings: tuple[str, ...] = ()

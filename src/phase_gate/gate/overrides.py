@@ -108,6 +108,7 @@ def forced_events(
             metrics=measured.metrics,
             findings=each_from_json(Finding, measured.findings),
             notes=tuple(measured.notes),
+            told=measured.told,
             tables=each_from_json(Table, measured.tables),
         )
     overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))

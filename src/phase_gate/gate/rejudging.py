@@ -6,7 +6,7 @@ Pure. A signal or a fact that comes after a run is judged with what that run mea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from phase_gate.codec import each_from_json, spell_out
 from phase_gate.gate.breaker import at_time
@@ -24,6 +24,8 @@ from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command, run_command
+
+T = TypeVar("T")
 
 
 def judgement_events(
@@ -108,12 +110,10 @@ def evaluate_again(
         evidence = Measured(tables=each_from_json(Table, measured.tables))
     else:
         findings = tuple(finding for finding in findings if finding.slug not in drops)
-        said = {note.partition(":")[0] for note in evidence.notes}
-        notes = tuple(note for note in notes if note.partition(":")[0] not in said)
     seen = replace(
         evidence,
         metrics={
-            **{name: value for name, value in measured.metrics.items() if name not in replaces},
+            **_left(measured.metrics, replaces),
             **evidence.metrics,
             **proof_values(state, measured.tree, measured.iteration),
             "signals_premature": state.signals_premature,
@@ -121,11 +121,16 @@ def evaluate_again(
         },
         findings=(*findings, *cap_findings(evidence.findings)),
         notes=(*notes, *evidence.notes),
+        told={**_left(measured.told, replaces), **evidence.told},
     )
     evaluation = judge_iteration(
         state, workflow, phase, seen, reading, iteration=measured.iteration, run=measured.run, at=at, root=root
     )
     return with_consequences(with_breaker(evaluation, at_time(state.breaker, at)), state, workflow, phase)
+
+
+def _left(of_run: Mapping[str, T], replaced: frozenset[str]) -> dict[str, T]:
+    return {name: value for name, value in of_run.items() if name not in replaced}
 
 
 def with_consequences(evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase) -> Evaluation:

@@ -76,6 +76,7 @@ def _show(judged: JudgedRun, workflow: Workflow) -> Measured:
         metrics=measure(judged),
         findings=cap_findings((*find_findings(judged, unseen), *record.evidence.findings)),
         notes=(*record.notes, *take_notes(judged), *unseen),
+        told=record.evidence.told,
         tables=record.evidence.tables,
         warnings=record.warnings,
     )
@@ -165,6 +166,7 @@ def _counted_data(judged: JudgedRun, shown: Measured) -> dict[str, Any]:
     return {
         "findings": spell_out_each(shown.findings),
         "notes": list(shown.notes),
+        "told": dict(shown.told),
         "tables": spell_out_each(judged.record.evidence.tables),
         "wants_green": judged.phase.tests == "passing",
         "recovered": sorted(judged.outcomes.recovered),

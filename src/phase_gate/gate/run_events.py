@@ -112,6 +112,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
             metrics=data["metrics"],
             findings=tuple(data.get("findings", ())),
             notes=tuple(data.get("notes", ())),
+            told=data.get("told", {}),
             tables=tuple(data.get("tables", ())),
         ),
         snapshots=replace(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
-SCHEMA = 11
+SCHEMA = 12
 
 Json = Mapping[str, Any]
 
@@ -63,6 +63,7 @@ class Measurement(Value):
     metrics: Mapping[str, MetricValue]
     findings: tuple[Json, ...] = ()
     notes: tuple[str, ...] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Json, ...] = ()
 
 

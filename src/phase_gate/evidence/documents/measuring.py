@@ -50,7 +50,7 @@ class DocumentMeasurement:
         self._library = Library(context, catalogue)
         self._metrics: dict[str, MetricValue] = {}
         self._findings: list[Finding] = []
-        self._notes: list[str] = []
+        self._told: dict[str, str] = {}
 
     def measure(self) -> Measured:
         wanted = self._context.wanted
@@ -74,7 +74,7 @@ class DocumentMeasurement:
         return Measured(
             metrics={name: value for name, value in self._metrics.items() if name in wanted},
             findings=tuple(self._findings),
-            notes=tuple(self._notes),
+            told=self._told,
             warnings=tuple(self._warnings),
         )
 
@@ -102,7 +102,7 @@ class DocumentMeasurement:
             self._find("document-not-counted", path, Fault("only blanks or comments changed in this cycle"))
         self._metrics["docs_generated"] = len(counted)
         if counted:
-            self._notes.append(f"documents that count: {', '.join(counted)}")
+            self._told["docs_generated"] = f"documents that count: {', '.join(counted)}"
 
     # --- decisions
 
