@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
 from phase_gate.gate.parts import VERIFICATION, parts_of
-from phase_gate.gate.standing import Standing, WayOn, assess
+from phase_gate.gate.standing import Standing, WayOn, assess, outdated
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.last_files import changed_since_left
@@ -142,6 +142,16 @@ class Task:
             lost=self.lost_runs,
             gate_1_only=gate_1_only,
             begin="" if self.state.phase is not None else self.project.begin_command,
+            way_on=self._find_way_on,
+        )
+
+    def outdated(self) -> Standing | None:
+        """Return why the last verdict does not speak of the present phase and files; None: it does."""
+        return outdated(
+            self.state,
+            tree=self.tree.digest,
+            changed=self.changed_files,
+            lost=self.lost_runs,
             way_on=self._find_way_on,
         )
 

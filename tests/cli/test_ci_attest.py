@@ -148,7 +148,7 @@ def test_what_was_not_tested_is_not_stated(green: Desk) -> None:
     ("story", "says"),
     [
         pytest.param("", "has no run yet", id="no-task"),
-        pytest.param("document", "a run came after", id="a-phase-was-entered-since"),
+        pytest.param("document", "no verdict on DOCUMENT yet", id="a-phase-was-entered-since"),
     ],
 )
 def test_nothing_to_state(begin: Begin, story: str, says: str) -> None:

@@ -81,12 +81,10 @@ def _interrupted(state: State) -> str:
 
 def _tests_pass(task: Task) -> _Known:
     """Tell whether Gate 1 is open now, but for what only a claim can give."""
-    state = task.state
-    verdict = state.evaluation
-    is_current = verdict is not None and verdict["phase"] == state.phase and not state.evaluation_is_stale
-    if not is_current or task.tree.digest != state.trees.last or state.open_runs:
-        return None, task.standing(gate_1_only=True).reason
-    assert verdict is not None
+    behind, verdict = task.outdated(), task.state.evaluation
+    if behind is not None:
+        return None, behind.reason
+    assert verdict is not None, "where there is none, that was said"
     if verdict["gate_1"]["open"]:
         return True, f"Gate 1 is open in iteration {verdict['iteration']}"
     if _is_open_but_for_claims(verdict):

@@ -64,14 +64,15 @@ def run(call: Call) -> Answer:
 
 def _verdict(task: Task) -> Mapping[str, Any]:
     """Return the last verdict. Raises NotAllowedError where it does not speak of a complete run on these sources."""
-    state, tree = task.state, task.tree.digest
-    document, again = state.evaluation, run_command("auto", state.task)
+    state, behind = task.state, task.outdated()
+    if behind is not None:
+        raise NotAllowedError(behind.reason, remedy=behind.next_command or behind.next_hint)
+    document = state.evaluation
     if document is None or document["iteration"] is None or state.snapshots.latest is None:
-        raise NotAllowedError("no complete run was judged yet", remedy=again)
-    if state.evaluation_is_stale or any(not run.nested for run in state.open_runs):
-        raise NotAllowedError("a run came after the last verdict", remedy=again)
-    if tree != state.trees.last:
-        raise NotAllowedError(say_changed(task.changed_files), remedy=again)
+        raise NotAllowedError("no complete run was judged yet", remedy=task.way_on)
+    if document["run"] is None and task.tree.digest != state.trees.last:
+        # A verdict without a run may be about documents alone: it vouches for no code.
+        raise NotAllowedError(say_changed(task.changed_files), remedy=run_command("auto", state.task))
     return document
 
 

@@ -108,8 +108,30 @@ def assess(
         # Whatever the files are by now: it stands until something runs.
         return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
 
+    behind = outdated(state, tree=tree, changed=changed, lost=lost, way_on=way_on)
+    if behind is not None:
+        return behind
+    assert evaluation is not None, "where there is none, that was said"
+    came = _came_after(state, evaluation)
+    return _again(state, way_on, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+
+
+def outdated(
+    state: State,
+    *,
+    tree: str,
+    changed: tuple[str, ...] = (),
+    lost: tuple[str, ...] = (),
+    way_on: Callable[[], WayOn] | None = None,
+) -> Standing | None:
+    """Return why the last verdict does not speak of the present phase and files; None: it does, whatever it says.
+
+    An open circuit hides it from `assess`, and it is so all the same. Parameters as there.
+    """
+    evaluation = state.evaluation
+
     def again(status: Status, reason: str) -> Standing:
-        return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
+        return _again(state, way_on, status, reason)
 
     # A nested one proves nothing either way, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
@@ -131,10 +153,11 @@ def assess(
         left = state.trees.green if evaluation["metrics"].get("code_as_tested") else tree
     if tree != left:
         return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
-    came = _came_after(state, evaluation)
-    if came:
-        return again("stale", came)
-    return by_verdict(evaluation, gate_1_only=gate_1_only)
+    return None
+
+
+def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, reason: str) -> Standing:
+    return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
 
 
 def _was_left(state: State) -> bool:
