@@ -25,8 +25,8 @@ REVIEWED = {
     ("rules/yaml.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/fingerprint.py", "git:"): "the prefix of a digest",
     ("storage/tree/git.py", "gitdir:"): "a file of git's",
-    ("verification/lint/counts.py", "[no test files]"): "what `go test` prints",
-    ("verification/lint/counts.py", "[no tests to run]"): "what `go test` prints",
+    ("verification/output.py", "[no test files]"): "what `go test` prints",
+    ("verification/output.py", "[no tests to run]"): "what `go test` prints",
     ("verification/run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 

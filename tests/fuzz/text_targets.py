@@ -19,7 +19,7 @@ from phase_gate.gate.overrides import is_excuse
 from phase_gate.names import find_name_fault, name_key
 from phase_gate.pipeline.artifacts import _check
 from phase_gate.pipeline.votes import parse_vote
-from phase_gate.verification.named_failures import first_failures
+from phase_gate.verification.output import first_failures
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.model import Artifact
 

@@ -10,7 +10,7 @@ from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.process.output import Blotter
 from phase_gate.storage.store import task_folder
 from phase_gate.verification.lint import lint_command, lint_done
-from phase_gate.verification.lint.counts import count_tests_said
+from phase_gate.verification.output import count_tests_said
 from phase_gate.verification.result_files import read_executor_result, read_verdict
 from phase_gate.verification.spec import TaskSpec, result_to_json, verdict_to_json
 from phase_gate.verification.task_files import parse_tasks

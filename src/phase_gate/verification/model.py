@@ -1,6 +1,6 @@
 """A verify task: where it stands, what each of its three steps gave, and what failed before.
 
-Pure: values, and the table of what may follow what. How an event changes them is `verification.events`.
+Pure: values, and the table of what may follow what. How an event changes them is `verification.part`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.values import Value, field
-from phase_gate.verification.claims import doubts
 from phase_gate.verification.spec import TaskSpec
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
+
 
 #: Names of the workflow that is shipped for it, and of its one phase.
 WORKFLOW = "verification"
@@ -244,3 +244,44 @@ def find_verification(state: State) -> Verification | None:
     """Return what a verify task has; None for every other task."""
     verification: Verification | None = state.parts.get(VERIFICATION)
     return verification
+
+
+# --- what an executor claims of the verify command: a claim that does not fit the task makes a pass a weak one
+
+
+def doubts(result: Mapping[str, Any], command: str) -> tuple[str, ...]:
+    """Return what speaks against a report of success: another command, or an exit code other than 0.
+
+    :param command: the task's verify command.
+    """
+    claimed = result.get("verification")
+    if result.get("status") != "success" or not claimed:
+        return ()
+    found = []
+    if not is_same_command(claimed["command"], command):
+        shown = " ".join(claimed["command"].split())
+        shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
+        found.append(f"the executor ran another command than the task's: `{shown}`")
+    if claimed["exit_code"] != 0:
+        found.append(f"the executor reports success, and claims exit code {claimed['exit_code']}")
+    return tuple(found)
+
+
+def is_same_command(claimed: str, command: str) -> bool:
+    """Tell whether two texts are one command: spaces, quotes, a prompt and the marks around code make no other one."""
+    claimed, command = _bare(claimed), _bare(command)
+    return claimed.split() == command.split() or _words(claimed) == _words(command)
+
+
+def _bare(text: str) -> str:
+    return text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ").strip()
+
+
+def _words(text: str) -> list[str]:
+    # Only where they differ: a replay of the ledger need not load it.
+    import shlex
+
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [text]

@@ -21,7 +21,7 @@ from phase_gate.verification.board import TaskSession, TaskStatus, check_event, 
 from phase_gate.verification.commands import steps_of
 from phase_gate.verification.judging import TaskChanges, is_unlisted
 from phase_gate.verification.model import PHASE, Check, FailureType, Status, Verification
-from phase_gate.verification.named_failures import first_failures
+from phase_gate.verification.output import first_failures
 from phase_gate.verification.rules import check_limit, time_left
 from phase_gate.verification.weigh import weigh
 

@@ -10,7 +10,7 @@ from phase_gate.gate.runs import Kind, count
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
-from phase_gate.verification.lint.counts import count_tests_said, quote_none
+from phase_gate.verification.output import count_tests_said, quote_none
 
 
 class Weighed(Value):

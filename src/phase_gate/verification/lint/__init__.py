@@ -13,13 +13,9 @@ from typing import Literal
 
 from phase_gate.shell_text import ShellTextError, Word
 from phase_gate.values import Value, replace
-from phase_gate.verification.lint.counts import count_tests_said
+from phase_gate.verification.commands import MAX_LENGTH, NeedsScriptError, read_commands
 from phase_gate.verification.lint.programs import Program, classify, inner_script, unwrap
-from phase_gate.verification.lint.shell import MAX_LENGTH, NeedsScriptError, read_commands
 from phase_gate.verification.spec import TaskSpec
-
-__all__ = ["RULES", "Opinion", "count_tests_said", "lint_command", "lint_done"]
-
 
 #: Commands that are no programs, and that the next step would see nothing of.
 _BUILT_IN = frozenset({".", "alias", "cd", "eval", "exec", "export", "popd", "pushd", "set", "source", "unset"})
