@@ -8,8 +8,7 @@ import pytest
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault, name_key, same_name
-from phase_gate.pipeline.consensus import count_votes
-from phase_gate.pipeline.model import Choice, Vote
+from phase_gate.pipeline.model import Choice, Vote, count_votes
 from phase_gate.pipeline.votes import parse_vote
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.verification.result_files import read_executor_result, read_verdict

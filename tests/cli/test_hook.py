@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.agents.block_files import MOST_SESSIONS
+from phase_gate.agents.blocks import MOST_SESSIONS
 from phase_gate.agents.installing import TEXT
 from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent
 from tests.cli.conftest import Begin, Desk

@@ -5,8 +5,8 @@ from __future__ import annotations
 from phase_gate.evidence.documents.decisions import find_missing, is_record_like
 from phase_gate.evidence.documents.diagrams import Diagram, find_in_file, find_on_page, is_c4, is_empty
 from phase_gate.evidence.documents.library import reader_of, see
-from phase_gate.evidence.documents.links import has_anchor, resolve
 from phase_gate.evidence.documents.mermaid import check_mermaid
+from phase_gate.evidence.documents.pages import has_anchor, resolve
 from phase_gate.evidence.documents.rules import find_fault
 from tests.diagrams.table import rows
 from tests.integrity.cheats_documents import CONTEXT, DECISION, USAGE

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.decision import ClaimContext, Threshold, decide
-from phase_gate.claims.record import decision_to_json
+from phase_gate.claims.show import decision_to_json
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli.history import _event_rows, _rows, _set_aside, collect_runs

@@ -10,9 +10,8 @@ import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import DocumentError, VoteError
-from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
-from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, Vote
+from phase_gate.pipeline.model import Failure, Pipeline, PipelineFiles, Request, Vote, count_votes
 from phase_gate.pipeline.order import due_requests, entry_data, following
 from phase_gate.pipeline.recovery import measure_drift, problem_of_record
 from phase_gate.pipeline.seen import Drifted, SeenArtifact, SeenProject, fault_of

@@ -12,8 +12,7 @@ from phase_gate.cli.ci_badge import render_badge
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
-from phase_gate.report.ci import annotate, cut_summary, outputs, render_dotenv, verdict_words
-from phase_gate.report.junit import render_junit
+from phase_gate.report.ci import annotate, cut_summary, outputs, render_dotenv, render_junit, verdict_words
 
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
 

@@ -6,8 +6,7 @@ import ast
 
 import pytest
 
-from phase_gate.source.answers import asked_pairs
-from phase_gate.source.oddities import find_oddities
+from phase_gate.source.oddities import asked_pairs, find_oddities
 
 TESTS = """\
 @pytest.mark.parametrize(("amount", "expected"), [(10, 10), (100, 90)])

@@ -20,8 +20,7 @@ from phase_gate.claims.fields import (
     check_text,
     is_nothing,
 )
-from phase_gate.claims.text import ClaimText, Place
-from phase_gate.claims.uncounted import Uncounted, find_uncounted
+from phase_gate.claims.text import ClaimText, Place, Uncounted, find_uncounted
 from phase_gate.values import Value, replace
 
 #: Of a value in a message.

@@ -10,12 +10,12 @@ from enum import StrEnum
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import StatusBlocks
-from phase_gate.claims.comparison import compare
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
     Confidence,
     Indicator,
     Measures,
+    compare,
     count_present,
     find_patterns,
     score_confidence,

@@ -7,7 +7,7 @@ agent's own, and neither is anything behind a fence that was not closed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from phase_gate.values import Value
@@ -235,3 +235,48 @@ def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
     prose = _MARKUP.sub("", _MENTIONED.sub(" ", "\n".join(rows)))
     said = dict.fromkeys(_SENTENCE_END.sub("\n", prose).split("\n"))  # a log says the same again and again
     return "\n".join(row for row in said if 0 < len(row) <= _MAX_SENTENCE)
+
+
+# --- blocks that are seen and do not count, because of how or where they are written: only the reason is told
+
+
+#: What looks like the beginning of a block, however it is written.
+_LIKE = re.compile(
+    r"(?P<before>[ \t>*_`#+|.)0-9-]*+)(?:(?P<name>(?:EXIT|DOYAKEN)_STATUS)(?P<after>[*_` \t]*+):|"
+    r"(?P<delimited>(?:PRP_PHASE|RALPH)_STATUS)[ \t]*+--)",
+    re.IGNORECASE,
+)
+
+
+class Uncounted(Value):
+    """A block that does not count."""
+
+    name: str
+    #: From 1.
+    line: int
+    #: What is wrong with how it stands there: a verb and the rest.
+    why: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} (line {self.line}) does not count: it {self.why}"
+
+
+def find_uncounted(number: int, line: str, place: Place) -> Iterator[Uncounted]:
+    """Return the block that this line would begin if it were written as it has to be."""
+    if "_" not in line or (found := _LIKE.match(line)) is None:
+        return
+    name = found["name"] or found["delimited"]
+    yield Uncounted(name=name.upper(), line=number, why=_why(name, found["before"], found, place))
+
+
+def _why(name: str, before: str, found: re.Match[str], place: Place) -> str:
+    if place is Place.QUOTED:
+        return "stands in a fence, a quote, a diff or an example"
+    if place is Place.INDENTED or before[:1] in (" ", "\t"):
+        return "is indented"
+    if name != name.upper():
+        return "is not in capitals"
+    if before.strip("- ") or (before and found["name"]) or (found["after"] or "").strip():
+        return "is bold, or part of a list"
+    return "is not written exactly so"

@@ -8,8 +8,7 @@ from functools import partial
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.decision import Decision, Outcome, Threshold
-from phase_gate.claims.record import decision_to_json
-from phase_gate.claims.show import render_claim
+from phase_gate.claims.show import decision_to_json, render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.cli._answer import Answer, Call

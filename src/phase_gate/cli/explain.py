@@ -71,7 +71,7 @@ def run(call: Call) -> Answer:
 
 
 def _gate_result(call: Call, evaluation: Mapping[str, Any], standing: Standing) -> Answer:
-    from phase_gate.pipeline.gate_result import gate_result, merge_gate_results
+    from phase_gate.pipeline.show import gate_result, merge_gate_results
 
     result = gate_result(evaluation)
     if call.arguments.merge is not None:

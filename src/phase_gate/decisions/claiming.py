@@ -8,7 +8,7 @@ from pathlib import Path
 from phase_gate.claims.blocks import StatusBlocks
 from phase_gate.claims.decision import Decision, Threshold, decide
 from phase_gate.claims.measured import MeasuredClaim, measure_claim
-from phase_gate.claims.record import claim_event
+from phase_gate.claims.show import claim_event
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import Evaluation

@@ -12,7 +12,7 @@ from phase_gate.gate.freeze import Frozen, SupportFile
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, join_id, split_id
 from phase_gate.gate.outcomes import FAILING, Outcomes, Past, References
 from phase_gate.gate.record import RunRecord
-from phase_gate.source.reach import NEIGHBOUR, Reach
+from phase_gate.source.module_code import NEIGHBOUR, Reach
 from phase_gate.values import Value, replace
 
 #: Old bare ids with the new ones.

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import count
-from phase_gate.pipeline.consensus import count_votes
 from phase_gate.pipeline.documents import REQUESTING_KINDS, AuditFinding
-from phase_gate.pipeline.model import Pipeline
+from phase_gate.pipeline.model import Pipeline, count_votes
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.recovery import measure_drift, measure_recovery
 from phase_gate.pipeline.seen import SeenProject, fault_of, fingerprint, hard

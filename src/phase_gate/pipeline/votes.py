@@ -11,8 +11,7 @@ from phase_gate.errors import NotAllowedError, VoteError
 from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.artifacts import look_at
 from phase_gate.pipeline.begin import pipeline_of
-from phase_gate.pipeline.consensus import Tally, count_votes
-from phase_gate.pipeline.model import CHOICES, Choice, Pipeline
+from phase_gate.pipeline.model import CHOICES, Choice, Pipeline, Tally, count_votes
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import tree_of
 from phase_gate.pipeline.seen import fault_of, fingerprint

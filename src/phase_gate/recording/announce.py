@@ -40,7 +40,7 @@ def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:
     if not getattr(config.option, "xmlpath", None):
         return ""
     from phase_gate.gate.evaluation import evaluation_to_json
-    from phase_gate.report.junit import suite_properties
+    from phase_gate.report.ci import suite_properties
 
     return write_properties(config, suite_properties(evaluation_to_json(evaluation)))
 

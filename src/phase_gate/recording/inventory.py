@@ -10,8 +10,7 @@ from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.source.doctests import are_doctests, find_doctests
 from phase_gate.source.fixtures import requested_names
 from phase_gate.source.imported import ImportedNames
-from phase_gate.source.module_code import ModuleStatement, module_code
-from phase_gate.source.reach import Reach, find_reach
+from phase_gate.source.module_code import ModuleStatement, Reach, find_reach, module_code
 from phase_gate.source.tests import duplicate_names, find_tests, parse_source
 from phase_gate.values import replace
 

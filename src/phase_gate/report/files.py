@@ -29,7 +29,7 @@ def prepare_reports(paths: Iterable[Path]) -> None:
         elif suffix == ".env":
             import phase_gate.report.ci
         elif suffix == ".xml":
-            import phase_gate.report.junit  # noqa: F401
+            import phase_gate.report.ci  # noqa: F401
 
 
 def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable[[], Story]) -> None:
@@ -54,7 +54,7 @@ def _render(suffix: str, document: Mapping[str, Any]) -> str:
 
         return render_dotenv(document)
     if suffix == ".xml":
-        from phase_gate.report.junit import render_junit
+        from phase_gate.report.ci import render_junit
 
         return render_junit(document)
     return json.dumps(document, indent=2) + "\n"

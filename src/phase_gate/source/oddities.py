@@ -1,16 +1,14 @@
 """Code under test that looks made for its tests. Advisory only: each of these has honest uses, too.
 
 Pure. A proof can't see sources that tell a test from real use by themselves; this looks for the plain ways to do so.
-What tests ask is read from their own sources, in `answers`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from phase_gate.source.answers import Pair, count_answers, find_tables
 from phase_gate.values import Value
 
 #: What pytest leaves in the environment while a test runs.
@@ -177,3 +175,153 @@ def _opened_test(node: ast.Call) -> str:
 def _named_test(node: ast.expr) -> str:
     text = node.value if isinstance(node, ast.Constant) else None
     return text if isinstance(text, str) and _TEST_FILE.search(text) and "*" not in text else ""
+
+
+# --- what tests ask, read from their own sources, and sources that answer just that
+
+
+#: What goes in, and what comes out, as text.
+Pair = tuple[str, str]
+
+#: One answered question may be a base case; the second makes it a list of answers.
+_ANSWERS = 2
+#: unittest's checks of an answer.
+_EQUAL = frozenset({"assertEqual", "assertEquals", "assertIs", "assertAlmostEqual"})
+
+
+def asked_pairs(tests: ast.Module) -> Iterator[Pair]:
+    """Yield what tests ask: `f(1, 2) == 3`, and the rows of two or more constants that parameters are made of."""
+    for node in ast.walk(tests):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.Is):
+            yield from _asked(node.left, node.comparators[0])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _EQUAL:
+            if len(node.args) > 1:
+                yield from _asked(*node.args[:2])
+        elif isinstance(node, ast.Tuple):
+            row = [text for each in node.elts if (text := constant(each)) is not None]
+            if len(row) == len(node.elts):
+                yield from _each_and_all(node.elts[:-1], row[-1])
+
+
+def _asked(one: ast.expr, other: ast.expr) -> Iterator[Pair]:
+    for called, expected in ((one, constant(other)), (other, constant(one))):
+        if isinstance(called, ast.Call) and expected is not None:
+            given = [*called.args, *(keyword.value for keyword in called.keywords)]
+            yield from _each_and_all(given, expected)
+
+
+def _each_and_all(given: list[ast.expr], expected: str) -> Iterator[Pair]:
+    texts = [constant(each) for each in given]
+    yield from ((text, expected) for text in texts if text is not None)
+    known = [text for text in texts if text is not None]
+    if len(known) > 1 and len(known) == len(given):
+        yield _as_tuple(known), expected
+
+
+def _as_tuple(texts: list[str]) -> str:
+    return f"({', '.join(texts)})"
+
+
+def find_tables(source: ast.Module) -> dict[str, ast.Dict]:
+    """Return the tables that have a name in a source."""
+    found: dict[str, ast.Dict] = {}
+    for node in ast.walk(source):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as table):
+                found[name] = table
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict() as table):
+                found[name] = table
+    return found
+
+
+def count_answers(function: _Function, tables: Mapping[str, ast.Dict], asked: Callable[[], Collection[Pair]]) -> int:
+    """Return how many of the tests' own inputs a function answers one by one; 0 where it is fewer than two.
+
+    :param tables: those that have a name.
+    :param asked: returns what the tests ask; only called where a function answers anything.
+    """
+    chosen = set(_chosen(function))
+    known = chosen & set(asked()) if len(chosen) >= _ANSWERS else set()
+    for table in _looked_up(function, tables):
+        rows = set(_rows(table))
+        # A table of which tests try a part is a table; one that has their inputs and nothing else is a list of answers.
+        if len(rows) >= _ANSWERS and len(rows) == len(table.keys) and rows <= set(asked()):
+            known |= rows
+    return len(known) if len(known) >= _ANSWERS else 0
+
+
+def _chosen(function: _Function) -> Iterator[Pair]:
+    """Yield the inputs that a function compares with constants, each with the constant that it then returns."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.If):
+            yield from _pair(_compared(node.test), _returned(node.body[-1]))
+        elif isinstance(node, ast.IfExp):
+            yield from _pair(_compared(node.test), constant(node.body))
+        elif isinstance(node, ast.match_case):
+            for given in _matched(node.pattern):
+                yield from _pair(given, _returned(node.body[-1]))
+
+
+def _compared(test: ast.expr) -> str | None:
+    """Return the constant that a condition compares with, or several that all have to be equal."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        parts = [_compared(each) for each in test.values]
+        known = [part for part in parts if part is not None]
+        return _as_tuple(known) if len(known) == len(parts) else None
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq | ast.Is):
+        return None
+    right = constant(test.comparators[0])
+    return constant(test.left) if right is None else right
+
+
+def _matched(pattern: ast.pattern) -> Iterator[str]:
+    match pattern:
+        case ast.MatchOr(patterns=patterns):
+            for each in patterns:
+                yield from _matched(each)
+        case ast.MatchSequence(patterns=patterns):
+            parts = [next(_matched(each), None) for each in patterns]
+            known = [part for part in parts if part is not None]
+            if known and len(known) == len(parts):
+                yield _as_tuple(known)
+        case ast.MatchValue(value=value) if (text := constant(value)) is not None:
+            yield text
+        case ast.MatchSingleton(value=value):
+            yield repr(value)
+
+
+def _looked_up(function: _Function, tables: Mapping[str, ast.Dict]) -> Iterator[ast.Dict]:
+    for node in ast.walk(function):
+        place: ast.expr | None = None
+        if isinstance(node, ast.Subscript):
+            place = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            place = node.func.value
+        if isinstance(place, ast.Dict):
+            yield place
+        elif isinstance(place, ast.Name) and place.id in tables:
+            yield tables[place.id]
+
+
+def _rows(table: ast.Dict) -> Iterator[Pair]:
+    for key, value in zip(table.keys, table.values, strict=True):
+        yield from _pair(constant(key), constant(value))
+
+
+def _returned(then: ast.stmt) -> str | None:
+    return constant(then.value) if isinstance(then, ast.Return) else None
+
+
+def _pair(given: str | None, answer: str | None) -> Iterator[Pair]:
+    if given is not None and answer is not None:
+        yield given, answer
+
+
+def constant(node: ast.expr | None) -> str | None:
+    """Return a constant as text; None for anything that has to be computed."""
+    if node is None:
+        return None
+    try:
+        return repr(ast.literal_eval(node))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from phase_gate.evidence.documents.library import drop_comments
-from phase_gate.evidence.documents.links import name_headings
-from phase_gate.evidence.documents.pages import Block, Link, Page, Piece, take_front_matter
+from phase_gate.evidence.documents.pages import Block, Link, Page, Piece, name_headings, take_front_matter
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -19,8 +19,7 @@ from phase_gate.evidence.documents.diagrams import (
     refuse_empty,
 )
 from phase_gate.evidence.documents.library import Catalogue, Library, Seen
-from phase_gate.evidence.documents.links import has_anchor, resolve
-from phase_gate.evidence.documents.pages import Link
+from phase_gate.evidence.documents.pages import Link, has_anchor, resolve
 from phase_gate.evidence.documents.rules import Fault, changed_since, find_copies, find_fault, only_touched
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured

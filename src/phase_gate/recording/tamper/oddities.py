@@ -10,8 +10,7 @@ from pathlib import Path
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory
 from phase_gate.recording.reasons import parse_file
-from phase_gate.source.answers import Pair, asked_pairs
-from phase_gate.source.oddities import find_oddities
+from phase_gate.source.oddities import Pair, asked_pairs, find_oddities
 
 #: Files of one step that are looked at; a step that writes more is no step.
 _AT_MOST = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.evidence.documents.links import has_anchor, name_headings, resolve
+from phase_gate.evidence.documents.pages import has_anchor, name_headings, resolve
 
 
 @pytest.mark.parametrize(
