@@ -10,7 +10,8 @@ from typing import Any
 
 from bench.measure import run
 from phase_gate.proof.keeping import keep_files
-from phase_gate.proof.making import Trial, make_proof
+from phase_gate.proof.making import make_proof
+from phase_gate.proof.rooms import Trial
 from phase_gate.storage.tree.fingerprint import take_tree
 
 #: As many as a step has, and two functions that they are about.

@@ -16,8 +16,9 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.excuses import excuse_broken_base, excuse_outside, excuse_shared_files
 from phase_gate.proof.keeping import Kept
-from phase_gate.proof.making import Show, Trial, make_proof
+from phase_gate.proof.making import Show, make_proof
 from phase_gate.proof.model import Proof
+from phase_gate.proof.rooms import Trial
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.source.pytest_settings import FILES, file_patterns, matches
 from phase_gate.source.tests import find_tests, parse_source

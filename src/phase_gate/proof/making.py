@@ -8,58 +8,22 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import posixpath
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.emptying import Function, find_changed
 from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
-from phase_gate.proof.keeping import Kept, LostError, read_kept
+from phase_gate.proof.keeping import LostError
 from phase_gate.proof.model import DISPROVEN, FunctionProof, Proof, RoomRun, TargetProof
 from phase_gate.proof.negative import find_vacuous
 from phase_gate.proof.room import NoRoomError, Room, keep_room, run_in_room
-from phase_gate.values import Value, replace
-
-#: Seconds that a proof may take, unless the project says otherwise.
-DEFAULT_SECONDS = 30.0
+from phase_gate.proof.rooms import Rooms, Trial, name_laid_in
+from phase_gate.values import replace
 
 Show = Callable[[str], None]
-
-
-class Trial(Value):
-    """What is to be proven, and with what."""
-
-    root: Path
-    #: The targets: test functions, without parameters.
-    targets: tuple[str, ...]
-    #: The project when RED exited.
-    then: Kept
-    #: Path -> content id, of the files as they are now.
-    now: Mapping[str, str]
-    #: The files of the tests and of what gives them their meaning: they are as they were, in every room.
-    frozen: frozenset[str]
-    #: Folders with tests, from the root.
-    test_folders: tuple[str, ...] = ()
-    #: Ids of rows that failed in RED.
-    red_rows: frozenset[str] = frozenset()
-    #: Targets whose code was missing in RED.
-    structural: frozenset[str] = frozenset()
-    #: What pytest was called with in RED, as far as it changes what tests mean.
-    options: tuple[str, ...] = ()
-    #: What else was typed in RED: plugins, and options of plugins and of the project.
-    words: tuple[str, ...] = ()
-    #: Sources with examples in them: what fails there fails by its own check.
-    sources_with_tests: frozenset[str] = frozenset()
-    seconds: float = DEFAULT_SECONDS
-    #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
-    has_control: bool = True
-    #: Those of the frozen files that are in every room as they are now: a person has let their changes pass.
-    as_now: frozenset[str] = frozenset()
-    #: All tests are those that lie there now: there was no RED.
-    has_present_tests: bool = False
 
 
 def key_of(trial: Trial) -> str:
@@ -93,8 +57,8 @@ def make_proof(trial: Trial, *, at: str, show: Show = lambda text: None, keep_in
     try:
         experiment = Experiment(trial, show)
         if keep_in is not None:
-            keep_room(experiment.control_room(), keep_in / "without-the-change")
-            keep_room(experiment.treatment_room(), keep_in / "with-the-change")
+            keep_room(experiment.rooms.control(), keep_in / "without-the-change")
+            keep_room(experiment.rooms.treatment(), keep_in / "with-the-change")
         proof = experiment.run()
     except (LostError, NoRoomError, OSError) as error:
         proof = Proof(problem=str(error))
@@ -112,48 +76,17 @@ class Experiment:
         self._words = trial.words
         self._kind = ""
         self._notes: list[str] = []
-        changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
-        gone = trial.then.files.keys() - trial.now.keys()
-        self._before = read_kept(trial.then, trial.root, sorted((changed & trial.then.files.keys()) | gone))
+        self.rooms = Rooms(trial)
+        self._before = self.rooms.before
         self._changed_sources = sorted(
-            path for path in changed if path.endswith(".py") and path not in trial.frozen and not self._is_late(path)
+            path
+            for path in self.rooms.changed
+            if path.endswith(".py") and path not in trial.frozen and not self.rooms.is_late(path)
         )
         self._texts = {path: (trial.root / path).read_bytes() for path in self._changed_sources}
         self._functions: dict[str, list[Function]] = {
             path: found for path, text in self._texts.items() if (found := find_changed(self._before.get(path), text))
         }
-        self._folders = frozenset(
-            posixpath.dirname(path) for path in (*trial.now, *trial.then.files) if path.endswith(".py")
-        )
-
-    # --- the rooms
-
-    def _is_late(self, path: str) -> bool:
-        """Tell whether a file came into a test folder after RED: the frozen tests have to do without it."""
-        if path in self._trial.then.files or self._trial.has_present_tests:
-            return False
-        name = posixpath.basename(path)
-        is_test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
-        return is_test or any(path.startswith(f"{folder}/") for folder in self._trial.test_folders)
-
-    def control_room(self) -> Room:
-        trial = self._trial
-        stays = trial.frozen if trial.has_present_tests else trial.as_now
-        return Room(
-            root=trial.root,
-            contents={path: data for path, data in self._before.items() if path not in stays},
-            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays),
-            folders=self._folders,
-        )
-
-    def treatment_room(self, laid_in: Collection[str] = ()) -> Room:
-        trial = self._trial
-        if trial.has_present_tests:
-            return Room(root=trial.root, folders=self._folders)
-        stays = trial.frozen - trial.as_now
-        contents = {path: data for path, data in self._before.items() if path in stays}
-        late = frozenset(path for path in trial.now if self._is_late(path)) - set(laid_in) - trial.as_now
-        return Room(root=trial.root, contents=contents, left_out=late, folders=self._folders)
 
     def enter(self, room: Room, targets: Iterable[str], *, is_watched: bool = False) -> RoomRun:
         """Run the targets in a room."""
@@ -192,7 +125,7 @@ class Experiment:
         trial = self._trial
         controls: tuple[RoomRun, ...] = ()
         if trial.has_control:
-            controls = (self.enter(self.control_room(), trial.targets),)
+            controls = (self.enter(self.rooms.control(), trial.targets),)
         self._tell("proof: the targets with the change")
         room, treatments = self._treat()
         targets = self._judge(controls, treatments)
@@ -202,7 +135,7 @@ class Experiment:
             if any(each.verdict == "fails-with" for each in targets):
                 treatments = (*treatments, self.enter(room, doubted))
             if controls and any(each.verdict == "passes-without" for each in targets):
-                controls = (*controls, self.enter(self.control_room(), doubted))
+                controls = (*controls, self.enter(self.rooms.control(), doubted))
             targets = self._judge(controls, treatments)
         functions: tuple[FunctionProof, ...] = ()
         is_disproven = any(each.verdict in DISPROVEN for each in targets)
@@ -225,32 +158,23 @@ class Experiment:
     def _treat(self) -> tuple[Room, tuple[RoomRun, ...]]:
         """Run the targets with the change; once more with files that turn out to be needed, and say which."""
         trial = self._trial
-        room = self.treatment_room()
+        room = self.rooms.treatment()
         run = self.enter(room, trial.targets, is_watched=True)
         failing = [target for target in trial.targets if outcome_of(target, run) == "fails"]
         needed = self._needed(failing, run) if failing else []
         if not needed:
             return room, (run,)
-        wider = self.treatment_room(needed)
+        wider = self.rooms.treatment(needed)
         again = self.enter(wider, trial.targets, is_watched=True)
         if any(outcome_of(target, again) == "fails" for target in failing):
             return room, (run,)
-        shown = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
-        self._notes.append(f"the targets need files that came after RED: {shown}")
+        self._notes.append(name_laid_in("the targets", needed))
         return wider, (again,)
 
     def _needed(self, failing: list[str], run: RoomRun) -> list[str]:
         """Return the left-out files that failing targets ask for: modules that are missing, and data."""
-        late = sorted(path for path in self._trial.now if self._is_late(path))
         failures = [failure for target in failing if (failure := first_failure(target, run)) is not None]
-        missing = {failure.missing.replace(".", "/") for failure in failures if failure.missing}
-        modules = [
-            path
-            for path in late
-            if path.endswith(".py")
-            and any(f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) for name in missing)
-        ]
-        return modules or [path for path in late if not path.endswith(".py")]
+        return self.rooms.needed(failure.missing for failure in failures)
 
     def _judge(self, controls: tuple[RoomRun, ...], treatments: tuple[RoomRun, ...]) -> tuple[TargetProof, ...]:
         trial = self._trial

@@ -5,23 +5,19 @@ Only that: no state, no judgement. It speaks through a socket that was opened fo
 
 from __future__ import annotations
 
-import ctypes
-import json
 import os
-import signal
-import socket
 import sys
 import threading
 from collections.abc import Generator
-from os import getpid
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
 
 import pytest
 from _pytest.config import ConftestImportFailure
 
 from phase_gate.gate.inventory import bare_id
+from phase_gate.recording.line import Line
+from phase_gate.recording.modules import missing_module
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.storage.root import relative_id
 
@@ -73,26 +69,20 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         return (yield)
     except ConftestImportFailure as failure:
         # pytest ends here, before anything is configured.
-        if number := os.environ.pop(VARIABLE, ""):
-            RoomReporter(early_config, int(number)).tell_broken(failure.path)
+        if line := Line.take(VARIABLE):
+            RoomReporter(early_config, line).tell_broken(failure.path)
         raise
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    number = os.environ.pop(VARIABLE, "")
-    if number:
-        config.pluginmanager.register(RoomReporter(config, int(number)), "phase_gate_room")
+    if line := Line.take(VARIABLE):
+        config.pluginmanager.register(RoomReporter(config, line), "phase_gate_room")
 
 
 class RoomReporter:
-    def __init__(self, config: pytest.Config, number: int) -> None:
-        os.set_inheritable(number, False)
-        self._socket, self._pid = socket.socket(fileno=number), getpid()
-        self._lock = threading.Lock()
-        with self._socket.makefile("rb", buffering=0) as asked:
-            order = json.loads(_read_line(asked))
-        _end_with(order["maker"])
-        self._word: str = order["word"]
+    def __init__(self, config: pytest.Config, line: Line) -> None:
+        order = line.order
+        self._send = line.send
         self._root = Path(order["root"])
         self._config = config
         self._places: dict[str, str] = {}
@@ -101,12 +91,6 @@ class RoomReporter:
 
     def tell_broken(self, conftest: Path) -> None:
         self._send("broken", file=relative_id(conftest, self._root))
-
-    def _send(self, kind: str, **said: Any) -> None:
-        if getpid() != self._pid:
-            return  # a forked child does not speak for the run
-        with self._lock:
-            self._socket.sendall(json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n")
 
     def _test_id(self, node: str) -> str:
         part, _, name = node.partition("::")
@@ -141,7 +125,7 @@ class RoomReporter:
                 "uncollectable",
                 id=self._test_id(report.nodeid),
                 message=message,
-                missing=_missing(error),
+                missing=missing_module(error),
                 broken=self._broken(error),
             )
         return report
@@ -163,7 +147,7 @@ class RoomReporter:
         if call.excinfo is not None:
             place = self._place_of(item, call.excinfo)
             report.phase_gate_place = place  # type: ignore[attr-defined]
-            report.phase_gate_missing = _missing(call.excinfo.value)  # type: ignore[attr-defined]
+            report.phase_gate_missing = missing_module(call.excinfo.value)  # type: ignore[attr-defined]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -205,40 +189,6 @@ class RoomReporter:
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
         self._send("ended", status=int(exitstatus), modules=sorted(files - {""}))
-
-
-#: Of Linux: the signal that we get when our parent ends.
-_WHEN_PARENT_ENDS = 1
-
-
-def _end_with(maker: int) -> None:
-    """Have this process end when the one that made the room is killed: there is no one to tell."""
-    if not sys.platform.startswith("linux"):
-        return  # it ends with the next test: what it wants to say can't be sent
-    ctypes.CDLL(None).prctl(_WHEN_PARENT_ENDS, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != maker:
-        raise pytest.UsageError("the process that made this room has ended")
-
-
-def _read_line(asked: Any) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        part = asked.read(1)
-        if not part:
-            break
-        line += part
-    return line
-
-
-def _missing(error: BaseException | None) -> str:
-    """Return the module that could not be found, by the error or by one that caused it."""
-    for _ in range(20):  # a chain may be a ring
-        if error is None:
-            break
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            return error.name
-        error = error.__cause__ or error.__context__
-    return ""
 
 
 def _last_line(report: pytest.TestReport) -> str:

@@ -17,8 +17,9 @@ from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
 from phase_gate.proof.keeping import Kept
-from phase_gate.proof.making import Trial, keep_words, make_proof, parse_options
+from phase_gate.proof.making import keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
+from phase_gate.proof.rooms import Trial
 from phase_gate.storage.references import load_frozen
 from phase_gate.task import Task
 from phase_gate.values import replace

@@ -1,0 +1,118 @@
+"""What lies in the rooms of a trial: which files are as they were, which are left out, which are laid in again."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from phase_gate.proof.keeping import Kept, read_kept
+from phase_gate.proof.room import Room
+from phase_gate.values import Value
+
+#: Seconds that a proof may take, unless the project says otherwise.
+DEFAULT_SECONDS = 30.0
+
+
+class Trial(Value):
+    """What is to be proven, and with what."""
+
+    root: Path
+    #: The targets: test functions, without parameters.
+    targets: tuple[str, ...]
+    #: The project when RED exited.
+    then: Kept
+    #: Path -> content id, of the files as they are now.
+    now: Mapping[str, str]
+    #: The files of the tests and of what gives them their meaning: they are as they were, in every room.
+    frozen: frozenset[str]
+    #: Folders with tests, from the root.
+    test_folders: tuple[str, ...] = ()
+    #: Ids of rows that failed in RED.
+    red_rows: frozenset[str] = frozenset()
+    #: Targets whose code was missing in RED.
+    structural: frozenset[str] = frozenset()
+    #: What pytest was called with in RED, as far as it changes what tests mean.
+    options: tuple[str, ...] = ()
+    #: What else was typed in RED: plugins, and options of plugins and of the project.
+    words: tuple[str, ...] = ()
+    #: Sources with examples in them: what fails there fails by its own check.
+    sources_with_tests: frozenset[str] = frozenset()
+    seconds: float = DEFAULT_SECONDS
+    #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
+    has_control: bool = True
+    #: Those of the frozen files that are in every room as they are now: a person has let their changes pass.
+    as_now: frozenset[str] = frozenset()
+    #: All tests are those that lie there now: there was no RED.
+    has_present_tests: bool = False
+
+
+class Rooms:
+    """The rooms of one trial. Raises LostError if a file that was kept can't be read any more."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        #: Files that are not what they were, and those that are gone.
+        self.changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
+        gone = trial.then.files.keys() - trial.now.keys()
+        #: What they were.
+        self.before = read_kept(trial.then, trial.root, sorted((self.changed & trial.then.files.keys()) | gone))
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        trial = self._trial
+        return frozenset(posixpath.dirname(path) for path in (*trial.now, *trial.then.files) if path.endswith(".py"))
+
+    def is_late(self, path: str) -> bool:
+        """Tell whether a file came into a test folder after RED: the frozen tests have to do without it."""
+        if path in self._trial.then.files or self._trial.has_present_tests:
+            return False
+        name = posixpath.basename(path)
+        is_test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+        return is_test or any(path.startswith(f"{folder}/") for folder in self._trial.test_folders)
+
+    def control(self) -> Room:
+        """Return the project as it was."""
+        trial = self._trial
+        stays = trial.frozen if trial.has_present_tests else trial.as_now
+        return Room(
+            root=trial.root,
+            contents={path: data for path, data in self.before.items() if path not in stays},
+            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - stays),
+            folders=self._folders,
+        )
+
+    def treatment(self, laid_in: Collection[str] = ()) -> Room:
+        """Return the present sources with the tests as they were.
+
+        :param laid_in: files that came later, and are there all the same.
+        """
+        trial = self._trial
+        if trial.has_present_tests:
+            return Room(root=trial.root, folders=self._folders)
+        stays = trial.frozen - trial.as_now
+        contents = {path: data for path, data in self.before.items() if path in stays}
+        late = frozenset(path for path in trial.now if self.is_late(path)) - set(laid_in) - trial.as_now
+        return Room(root=trial.root, contents=contents, left_out=late, folders=self._folders)
+
+    def needed(self, missing: Iterable[str]) -> list[str]:
+        """Return the left-out files that failing tests may ask for: modules that are missing, else data.
+
+        :param missing: modules that could not be found.
+        """
+        late = sorted(path for path in self._trial.now if self.is_late(path))
+        names = {name.replace(".", "/") for name in missing if name}
+        modules = [
+            path
+            for path in late
+            if path.endswith(".py")
+            and any(f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) for name in names)
+        ]
+        return modules or [path for path in late if not path.endswith(".py")]
+
+
+def name_laid_in(whose: str, needed: list[str]) -> str:
+    """Say which files were laid in."""
+    shown = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
+    return f"{whose} need files that came after RED: {shown}"
