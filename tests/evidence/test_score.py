@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from phase_gate.evidence.quality.cache import numbers_from_json, numbers_to_json, score_from_json, score_to_json
 from phase_gate.evidence.quality.score import (
     NAMED_AT_MOST,
     Copy,
@@ -238,12 +237,3 @@ def test_a_single_file_is_not_added_up() -> None:
 
 def test_no_file_no_table() -> None:
     assert quality_table({}, {}, set(), totals=(FileScore(), FileScore())) == ()
-
-
-def test_numbers_survive_json() -> None:
-    numbers = FileNumbers(
-        functions=(body(1, 2, 3),), outside=2, lint=(Lint(1, "F401", "x"),), hidden=(Lint(2, "E", ""),)
-    )
-    assert numbers_from_json(numbers_to_json(numbers)) == numbers
-    score = FileScore(points=1, cyclomatic=2, cognitive=3, length=4, nesting=5, copied=6, lint=7)
-    assert score_from_json(score_to_json(score)) == score

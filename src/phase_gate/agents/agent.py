@@ -30,34 +30,7 @@ class Output(Value):
     exit_code: int = 0
 
 
-class Agent(Value):
-    name: str
-    #: As its makers write it.
-    title: str
-    read_stop: Callable[[Document], Stop]
-    read_tool: Callable[[Document], ToolCall]
-    answer_stop: Callable[[HookAnswer], Output]
-    answer_tool: Callable[[HookAnswer], Output]
-    #: The file with its hooks, from the root; and the one with its instructions.
-    settings: str
-    instructions: str
-    #: What its events are called: about to stop, about to use a tool.
-    stop_event: str
-    tool_event: str
-    #: What stands in the list of an event, for a command.
-    entry: Callable[[str, str], Document]
-    #: What else a new file of settings has to have.
-    head: Document = field(default_factory=dict)
-    #: Events to try its hooks with; the tool is about to write into the state folder.
-    example_stop: Document = field(default_factory=dict)
-    example_tool: Document = field(default_factory=dict)
-
-    def command(self, program: str, event: str) -> str:
-        """Return what the agent runs. Some trust it by its hash, so it stays the same from version to version."""
-        return f"{program} hook {'stop' if event == self.stop_event else 'pre-tool'} --agent {self.name}"
-
-
-# --- what several of them have in common: the form that Claude Code began with
+# --- the form that Claude Code began with, and others have taken over
 
 
 def read_stop(document: Document) -> Stop:
@@ -107,3 +80,37 @@ def log(answer: HookAnswer) -> Output:
 
 def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+# --- an agent
+
+
+class Agent(Value):
+    """One agent; what it does not say is as Claude Code has it."""
+
+    name: str
+    #: As its makers write it.
+    title: str
+    #: The file with its hooks, from the root; and the one with its instructions.
+    settings: str
+    instructions: str
+    #: What stands in the list of an event, for a command.
+    entry: Callable[[str, str], Document]
+    read_stop: Callable[[Document], Stop] = read_stop
+    read_tool: Callable[[Document], ToolCall] = read_tool
+    answer_stop: Callable[[HookAnswer], Output] = answer_stop
+    answer_tool: Callable[[HookAnswer], Output] = answer_tool
+    #: What its events are called: about to stop, about to use a tool.
+    stop_event: str = "Stop"
+    tool_event: str = "PreToolUse"
+    #: What else a new file of settings has to have.
+    head: Document = field(default_factory=dict)
+    #: Events to try its hooks with; the tool is about to write into the state folder.
+    example_stop: Document = field(
+        default_factory=lambda: {"hook_event_name": "Stop", "session_id": "doctor", "stop_hook_active": False}
+    )
+    example_tool: Document = field(default_factory=dict)
+
+    def command(self, program: str, event: str) -> str:
+        """Return what the agent runs. Some trust it by its hash, so it stays the same from version to version."""
+        return f"{program} hook {'stop' if event == self.stop_event else 'pre-tool'} --agent {self.name}"

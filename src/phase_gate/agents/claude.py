@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.agents.agent import Agent, Document, answer_stop, answer_tool, read_stop, read_tool
+from phase_gate.agents.agent import Agent, Document
 
 #: Seconds; the default is ten minutes, and an answer takes a fraction of a second.
 TIMEOUT = 30
@@ -18,16 +18,9 @@ def entry(event: str, command: str) -> Document:
 AGENT = Agent(
     name="claude",
     title="Claude Code",
-    read_stop=read_stop,
-    read_tool=read_tool,
-    answer_stop=answer_stop,
-    answer_tool=answer_tool,
     settings=".claude/settings.json",
     instructions="CLAUDE.md",
-    stop_event="Stop",
-    tool_event="PreToolUse",
     entry=entry,
-    example_stop={"hook_event_name": "Stop", "session_id": "doctor", "stop_hook_active": False},
     example_tool={
         "hook_event_name": "PreToolUse",
         "session_id": "doctor",

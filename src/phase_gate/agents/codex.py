@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.agents.agent import Agent, Document, Output, answer_stop, read_stop, read_tool, say
+from phase_gate.agents.agent import Agent, Document, Output, say
 from phase_gate.agents.agent import answer_tool as answer_like_claude
 from phase_gate.agents.stop import HookAnswer
 
@@ -22,14 +22,9 @@ def entry(event: str, command: str) -> Document:
 AGENT = Agent(
     name="codex",
     title="Codex CLI",
-    read_stop=read_stop,
-    read_tool=read_tool,
-    answer_stop=answer_stop,
     answer_tool=answer_tool,
     settings=".codex/hooks.json",
     instructions="AGENTS.md",
-    stop_event="Stop",
-    tool_event="PreToolUse",
     entry=entry,
     example_stop={
         "hook_event_name": "Stop",

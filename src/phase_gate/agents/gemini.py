@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.agents.agent import Agent, Document, Output, read_stop, read_tool, say
+from phase_gate.agents.agent import Agent, Document, Output, say
 from phase_gate.agents.stop import HookAnswer
 
 TIMEOUT = 30_000
@@ -26,8 +26,6 @@ def entry(event: str, command: str) -> Document:
 AGENT = Agent(
     name="gemini",
     title="Gemini CLI",
-    read_stop=read_stop,
-    read_tool=read_tool,
     answer_stop=answer,
     answer_tool=answer,
     settings=".gemini/settings.json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.agents.agent import Agent, Document, Output, answer_tool, read_stop, read_tool, say
+from phase_gate.agents.agent import Agent, Document, Output, say
 from phase_gate.agents.stop import HookAnswer
 
 TIMEOUT = 30
@@ -19,16 +19,10 @@ def entry(event: str, command: str) -> Document:
 AGENT = Agent(
     name="vscode",
     title="VS Code chat",
-    read_stop=read_stop,
-    read_tool=read_tool,
     answer_stop=answer_stop,
-    answer_tool=answer_tool,
     settings=".github/hooks/phase-gate-vscode.json",
     instructions="AGENTS.md",
-    stop_event="Stop",
-    tool_event="PreToolUse",
     entry=entry,
-    example_stop={"hook_event_name": "Stop", "session_id": "doctor", "stop_hook_active": False},
     example_tool={
         "hook_event_name": "PreToolUse",
         "session_id": "doctor",

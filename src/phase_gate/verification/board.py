@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
 
 from phase_gate.codec import spell_out
-from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
+from phase_gate.errors import MalformedResultError, NotAllowedError, TaskNameError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import judgement_events
@@ -26,13 +26,15 @@ from phase_gate.verification.model import FINISHED, PHASE, Check, FailureType, S
 from phase_gate.verification.overview import load_overview, state_file, write_state_file
 from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import Escalation, escalate, resume_command
-from phase_gate.verification.spec import TaskSpec, task_slug
+from phase_gate.verification.spec import ExecutorResult, TaskSpec, Verdict, task_slug
 from phase_gate.verification.stats import Overview
 from phase_gate.verification.texts import TextChange, read_changes
 from phase_gate.workflow.model import Phase, Workflow
 
 #: Characters of a text that the ledger's lines have; the whole is a stored object.
 LONGEST = 2000
+
+Result = TypeVar("Result", ExecutorResult, Verdict)
 
 
 class Attachment(Value):
@@ -142,6 +144,34 @@ class TaskBoard:
         raise UsageError(
             f"{len(found)} tasks wait for {what}", remedy=f"add --task, with one of: {', '.join(found[:10])}"
         )
+
+    def open_for(
+        self,
+        attachment: Attachment,
+        read: Callable[[bytes, str], Result],
+        what: str,
+        *,
+        waits: Collection[Status],
+        first: Collection[Status] = (),
+    ) -> tuple[TaskSession, Result | MalformedResultError, str]:
+        """Return the task that a report or a verdict is for, what it says or why it can't be read, and who it is from.
+
+        :param waits, first: as in `waiting`, where neither the call nor the file names a task.
+        """
+        try:
+            result: Result | MalformedResultError = read(attachment.data, attachment.name)
+        except MalformedResultError as error:
+            result = error
+        said, signed = ("", "") if isinstance(result, MalformedResultError) else (result.task_name, result.by)
+        task = self.named() or (self.find(said) if said else self.waiting(waits, what, first=first))
+        session = self.session(task)
+        name = session.verification().spec.name
+        if said and task_slug(said) != session.task:
+            raise NotAllowedError(
+                f"{attachment.name} speaks of {said!r}, and the task is {name!r}",
+                remedy=f"hand in {what} for this task, or name the other one with --task",
+            )
+        return session, result, attachment.author(signed)
 
     def _tell_damage(self, tasks: Iterable[str]) -> None:
         """Raise what is wrong with the first of these, which can't be read: it may be the one that is meant."""

@@ -10,7 +10,7 @@ from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.verification.board import LONGEST, Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.model import FINISHED, FailureType, Status, Verification
 from phase_gate.verification.rules import extend_limits, late, refuse_unchanged, require_attempt
-from phase_gate.verification.spec import ExecutorResult, result_to_json, task_slug
+from phase_gate.verification.spec import ExecutorResult, result_to_json
 
 #: Where a report may come.
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)
@@ -20,46 +20,25 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
     """Record the executor's report. One that can't be read is a failed attempt."""
     from phase_gate.verification.result_files import read_executor_result
 
-    result: ExecutorResult | None = None
-    problem: MalformedResultError | None = None
-    try:
-        result = read_executor_result(report.data, report.name)
-    except MalformedResultError as error:
-        problem = error
-    session = board.session(_which(board, result))
-    verification = session.verification()
-    if result is not None and result.task_name and task_slug(result.task_name) != session.task:
-        raise NotAllowedError(
-            f"{report.name} speaks of {result.task_name!r}, and the task is {verification.spec.name!r}",
-            remedy="hand in the report of this task, or name the other one with --task",
-        )
-    by = report.author("" if result is None else result.by)
-    tree = session.tree(verification.spec)
+    session, result, by = board.open_for(
+        report, read_executor_result, "an executor's report", waits=_WAITS, first=(Status.EXECUTING,)
+    )
+    tree = session.tree(session.verification().spec)
     with session.store.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
         session.refuse_halted(current)
-        if result is not None and result.status == "success":
+        if isinstance(result, ExecutorResult) and result.status == "success":
             refuse_unchanged(current, tree.digest)
         if current.status is not Status.EXECUTING:
             begin_attempt(session, change, tree)
-        if problem is not None:
-            said = f"{problem.problem}; {problem.remedy}"
+        if isinstance(result, MalformedResultError):
+            said = f"{result.problem}; {result.remedy}"
             session.fail(change, FailureType.MALFORMED, step=1, error=said, tree=tree)
         else:
-            assert result is not None
             _report(session, change, result, tree, by=by, attachment=report.path)
         evaluation = _judge(session, change, tree)
     return session.end_step(change, evaluation)
-
-
-def _which(board: TaskBoard, result: ExecutorResult | None) -> str:
-    named = board.named()
-    if named is not None:
-        return named
-    if result is not None and result.task_name:
-        return board.find(result.task_name)
-    return board.waiting(_WAITS, "an executor's report", first=(Status.EXECUTING,))
 
 
 def _report(

@@ -15,27 +15,14 @@ from phase_gate.verification.board import Attachment, TaskBoard, TaskSession, Ta
 from phase_gate.verification.judging import TaskChanges
 from phase_gate.verification.model import FailureType, Status, Verification
 from phase_gate.verification.rules import late
-from phase_gate.verification.spec import Verdict, task_slug, verdict_to_json
+from phase_gate.verification.spec import Verdict, verdict_to_json
 
 
 def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     """Record the reviewer's verdict. One that can't be read is a failed attempt."""
     from phase_gate.verification.result_files import read_verdict
 
-    verdict: Verdict | None = None
-    problem: MalformedResultError | None = None
-    try:
-        verdict = read_verdict(attachment.data, attachment.name)
-    except MalformedResultError as error:
-        problem = error
-    session = board.session(_which(board, verdict))
-    looked = session.verification()
-    if verdict is not None and verdict.task_name and task_slug(verdict.task_name) != session.task:
-        raise NotAllowedError(
-            f"{attachment.name} speaks of {verdict.task_name!r}, and the task is {looked.spec.name!r}",
-            remedy="hand in the verdict on this task, or name the other one with --task",
-        )
-    by = attachment.author("" if verdict is None else verdict.by)
+    session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", waits=(Status.REVIEWING,))
     with session.store.transaction() as change:
         session.close_lost(change)
         current = require_verification(change.state, session.task)
@@ -47,11 +34,10 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
         attachments = (*current.attachments, *((attachment.path,) if attachment.path else ()))
         changes = session.changes(change.state, replace(current, attachments=attachments), tree)
         reading = Reading()
-        if problem is not None:
-            said = f"{problem.problem}; {problem.remedy}"
+        if isinstance(verdict, MalformedResultError):
+            said = f"{verdict.problem}; {verdict.remedy}"
             session.fail(change, FailureType.MALFORMED, step=3, error=said, tree=tree)
         else:
-            assert verdict is not None
             _refuse_reviewer(current, by)
             _refuse_other_evidence(current, verdict, tree, attachment.written)
             if verdict.is_approved:
@@ -60,15 +46,6 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             reading = _record(session, change, verdict, by=by, tree=tree, attachment=attachment.path, flags=flags)
         evaluation = session.judge(change, changes, reading)
     return session.end_step(change, evaluation)
-
-
-def _which(board: TaskBoard, verdict: Verdict | None) -> str:
-    named = board.named()
-    if named is not None:
-        return named
-    if verdict is not None and verdict.task_name:
-        return board.find(verdict.task_name)
-    return board.waiting((Status.REVIEWING,), "a verdict")
 
 
 def _refuse_status(session: TaskSession, current: Verification) -> None:

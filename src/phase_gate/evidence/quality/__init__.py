@@ -6,11 +6,14 @@ May read files and start the tools. Begin with `tools`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phase_gate.codec import from_json, to_json
+from phase_gate.errors import PhaseGateError
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.quality.cache import score_from_json, score_to_json
 from phase_gate.evidence.quality.score import (
     Copy,
     FileNumbers,
@@ -28,6 +31,7 @@ from phase_gate.evidence.quality.score import (
 from phase_gate.evidence.sources import content_id, list_aside, list_sources, missing_libraries, read_files
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
+from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.settings import QualitySettings
@@ -47,7 +51,7 @@ class QualityProvider(Provider):
 
     def remember(self, context: EvidenceContext) -> Any:
         tools = _find_tools(context)
-        return None if isinstance(tools, str) else _remember(context, tools)
+        return None if isinstance(tools, str) else to_json(_remember(context, tools))
 
 
 PROVIDER = QualityProvider()
@@ -108,7 +112,6 @@ def _are(names: frozenset[str]) -> str:
 
 
 def _look(context: EvidenceContext, tools: Tools, told: LintSettings, aside: frozenset[str] | None = None) -> _Look:
-    from phase_gate.evidence.quality.cache import QualityCache
     from phase_gate.evidence.quality.tools import measure_files
 
     sources = read_files(context, list_sources(context, aside=aside))
@@ -128,38 +131,28 @@ def _scores(
     return {path: score_file(file, copies.get(path, ()), limits) for path, file in files.items()}
 
 
-def _remember(context: EvidenceContext, tools: Tools) -> dict[str, Any]:
+def _remember(context: EvidenceContext, tools: Tools) -> _Before:
     from phase_gate.evidence.quality.tools import find_lint_settings
 
     limits = context.configuration.quality
     told = find_lint_settings(context)
     look = _look(context, tools, told)
     scores = _scores(look.files, find_copies(look.files, limits.duplicate_lines), limits)
-    return {
-        "versions": tools.versions,
-        "rule": limits.rule,
-        "lint": told.digest,
-        "files": {path: [look.contents[path], *score_to_json(score)] for path, score in scores.items()},
-        "hidden": count_hidden(look.files),
-        "aside": list_aside(context),
-        "unread": sorted(look.unread),
-    }
+    return _Before(
+        contents={path: look.contents[path] for path in scores},
+        scores=scores,
+        hidden=count_hidden(look.files),
+        aside=frozenset(list_aside(context)),
+        unread=frozenset(look.unread),
+        versions=tools.versions,
+        rule=limits.rule,
+        lint=told.digest,
+    )
 
 
 def _recall(context: EvidenceContext) -> _Before | None:
     memory = context.recall("quality")
-    if memory is None:
-        return None
-    return _Before(
-        contents={path: row[0] for path, row in memory["files"].items()},
-        scores={path: score_from_json(row[1:]) for path, row in memory["files"].items()},
-        hidden=memory["hidden"],
-        aside=frozenset(memory["aside"]),
-        unread=frozenset(memory["unread"]),
-        versions=memory["versions"],
-        rule=memory["rule"],
-        lint=memory["lint"],
-    )
+    return None if memory is None else from_json(_Before, memory)
 
 
 # Comparing
@@ -281,3 +274,53 @@ def _warn_unknown_before(
     if before is not None:
         why = f"it was measured with {before.versions} when the phase began, and is with {tools.versions} now"
     return (f"{_are(names)} unknown: {why}; {_begin_anew(context)}",)
+
+
+# What was measured of each file, so that only files with another content are measured again
+
+
+#: Of the cache's own form.
+_SCHEMA = 2
+
+
+class QualityCache:
+    """May be lost or damaged at any time: then everything is measured anew. Holds the present files and no others.
+
+    :param key: what else the numbers depend on, such as the versions of tools.
+    """
+
+    def __init__(self, path: Path, key: str) -> None:
+        self._path, self._key = path, key
+        self._rows: dict[str, Any] = {}
+
+    def load(self, contents: Mapping[str, str]) -> dict[str, FileNumbers]:
+        """Return what is known of files with these contents."""
+        try:
+            document = json.loads(read_bytes(self._path) or b"")
+            if document["schema"] == _SCHEMA and document["key"] == self._key:
+                self._rows = dict(document["files"])
+            return {
+                path: from_json(FileNumbers, self._rows[path][1])
+                for path, content in contents.items()
+                if path in self._rows and self._rows[path][0] == content
+            }
+        except (PhaseGateError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            self._rows = {}
+            return {}
+
+    def save(self, contents: Mapping[str, str], files: Mapping[str, FileNumbers]) -> None:
+        """Keep these files, and forget all others. Only speed is lost if it fails."""
+        rows = {path: self._row(path, contents[path], file) for path, file in files.items()}
+        if rows == self._rows or not exists(self._path.parent.parent):
+            return
+        document = {"schema": _SCHEMA, "key": self._key, "files": rows}
+        try:
+            make_folder(REAL, self._path.parent)
+            data = json.dumps(document, separators=(",", ":")).encode("ascii")
+            write_atomically(REAL, self._path, data, durable=False)
+        except PhaseGateError:
+            return
+
+    def _row(self, path: str, content: str, file: FileNumbers) -> Any:
+        row = self._rows.get(path)
+        return row if row is not None and row[0] == content else [content, to_json(file)]

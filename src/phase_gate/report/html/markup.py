@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.visible import show_line
@@ -65,6 +65,15 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
     if name in _VOID:
         return Html(f"{begin}/>")
     return Html(f"{begin}>{join(children)}</{name}>")
+
+
+def select(label: str, options: Mapping[str, str], *, name: str) -> Html:
+    """Return a labelled choice.
+
+    :param options: what is shown for each value.
+    """
+    listed = (tag("option", shown, value=value) for value, shown in options.items())
+    return tag("label", tag("span", label), tag("select", *listed, id=name))
 
 
 def join(children: Iterable[object]) -> Html:

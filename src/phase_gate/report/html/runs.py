@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.report.html.markup import Html, join, show, tag
+from phase_gate.report.html.markup import Html, join, select, show, tag
 from phase_gate.report.html.timeline import SIGNS, signs_in
 from phase_gate.report.labels import SIGN_WORDS, describe_counts, outcome_of, phase_class, short_time
 from phase_gate.report.story.columns import SIGNED
@@ -63,33 +63,21 @@ def render_runs(story: Story) -> Html:
     )
 
 
+#: How a run may have ended, by the word that the script knows.
+_ENDINGS = {
+    "": "in any way",
+    "green": "green",
+    "not green": "not green",
+    "uncounted": "without counting",
+    "exit": "with the phase's exit",
+}
+
+
 def _filters(story: Story) -> Html:
-    phases = list(dict.fromkeys(run.phase for run in story.runs))
     return tag(
         "div",
-        tag(
-            "label",
-            tag("span", "Phase"),
-            tag(
-                "select",
-                tag("option", "all", value=""),
-                *(tag("option", name, value=name) for name in phases),
-                id="run-phase",
-            ),
-        ),
-        tag(
-            "label",
-            tag("span", "Ended"),
-            tag(
-                "select",
-                tag("option", "in any way", value=""),
-                tag("option", "green", value="green"),
-                tag("option", "not green", value="not green"),
-                tag("option", "without counting", value="uncounted"),
-                tag("option", "with the phase's exit", value="exit"),
-                id="run-kind",
-            ),
-        ),
+        select("Phase", {"": "all", **{run.phase: run.phase for run in story.runs}}, name="run-phase"),
+        select("Ended", _ENDINGS, name="run-kind"),
         tag("button", "All runs", type="button", id="run-all", hidden=True),
         tag("span", "", id="runs-said", class_="quiet", role="status"),
         class_="filters script",

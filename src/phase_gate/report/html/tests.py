@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.runs import count
-from phase_gate.report.html.markup import Html, join, tag
+from phase_gate.report.html.markup import Html, join, select, tag
 from phase_gate.report.labels import CELL_WORDS, describe_cells
 from phase_gate.report.story.model import Story, TestRow
 from phase_gate.report.story.tests import ABSENT, FAILED
@@ -88,17 +88,10 @@ def _filters() -> Html:
             tag("span", "Find a test"),
             tag("input", type="search", id="test-name", placeholder="part of its name", autocomplete="off"),
         ),
-        tag(
-            "label",
-            tag("span", "Show"),
-            tag(
-                "select",
-                tag("option", "all of these", value="all"),
-                tag("option", "flaky ones", value="flaky"),
-                tag("option", "failing now", value="failing"),
-                tag("option", "ever failed", value="failed"),
-                id="test-kind",
-            ),
+        select(
+            "Show",
+            {"all": "all of these", "flaky": "flaky ones", "failing": "failing now", "failed": "ever failed"},
+            name="test-kind",
         ),
         class_="filters script",
     )

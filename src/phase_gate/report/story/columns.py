@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
-from phase_gate.report.story.model import Happening, Run
+from phase_gate.report.story.model import Happening, HappeningKind, Run
 from phase_gate.values import Value
 
 #: More would be too thin to point at.
 AT_MOST = 200
 
 #: Which happenings have a sign in the timeline; phases have bands.
-SIGNED = (
-    "exited",
-    "forced",
-    "signal",
-    "too-early",
-    "not-done",
-    "needs-person",
-    "override",
-    "breaker-open",
-    "breaker-half-open",
-    "breaker-closed",
-    "rewound",
-)
+SIGNED = tuple(kind for kind in get_args(HappeningKind) if kind not in ("entered", "claim", "note"))
 
 
 class Column(Value):
