@@ -8,7 +8,7 @@ from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, TESTS, Attempt, Comma
 from tests.integrity.shared import cheat
 
 #: Writes the bytecode of another text into the cache of a file. `how`: by time, by hash unchecked, or as pytest has it.
-_FORGE = """\
+FORGE = """\
 import importlib.util, marshal, os, sys
 from pathlib import Path
 from _pytest.assertion import rewrite
@@ -24,7 +24,7 @@ if how == "pytest":
     cache = cache.parent / f"{file.stem}{rewrite.PYC_TAIL}"
     if b"\\3\\0\\0\\0" in rewrite._read_pyc.__code__.co_consts:
         flags, kept = 3, by_hash
-cache.parent.mkdir(exist_ok=True)
+cache.parent.mkdir(parents=True, exist_ok=True)
 cache.write_bytes(importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little") + kept + marshal.dumps(code))
 """
 _WEAK = TESTS.replace("assert total([]) == 0", "total([])")
@@ -32,7 +32,7 @@ _DIFFERS = "its bytecode is not what its source gives"
 
 
 def _forge(how: str, name: str, text: str) -> Command:
-    return (sys.executable, "-c", _FORGE, how, name, text)
+    return (sys.executable, "-c", FORGE, how, name, text)
 
 
 def _python(*words: str) -> Command:

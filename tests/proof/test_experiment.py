@@ -16,6 +16,7 @@ from phase_gate.workflow.settings import Configuration
 
 TARGET = "test_a.py::test_a"
 PASSED, FAILED = Report(has_passed=True), Report(has_passed=False, message="assert 1 == 2")
+SKIPPED = Report(has_passed=False, is_skipped=True)
 
 
 def room(**reports: Report) -> RoomRun:
@@ -47,6 +48,12 @@ BROKEN = RoomRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s"
         pytest.param([BROKEN], [room(plain=PASSED)], "unknown", id="no-word-from-the-control"),
         pytest.param([room(plain=FAILED)], [BROKEN], "unknown", id="no-word-from-the-treatment"),
         pytest.param([room()], [room(plain=PASSED)], "unknown", id="it-did-not-run-without"),
+        pytest.param([room(plain=SKIPPED)], [room(plain=SKIPPED)], "skipped", id="skipped-here"),
+        pytest.param([room(file=FAILED)], [room(plain=SKIPPED)], "skipped", id="skipped-in-a-file-of-new-code"),
+        pytest.param([room(plain=FAILED)], [room(plain=SKIPPED)], "fails-with", id="the-change-skips-it"),
+        pytest.param([room(plain=SKIPPED)], [room(plain=PASSED)], "unknown", id="skipped-without"),
+        pytest.param([room(a=FAILED, b=SKIPPED)], [room(a=PASSED, b=SKIPPED)], "proven", id="a-row-is-skipped-here"),
+        pytest.param([room(a=PASSED, b=SKIPPED)], [room(a=PASSED, b=SKIPPED)], "passes-without", id="it-helps-none"),
     ],
 )
 def test_verdicts(controls: list[RoomRun], treatments: list[RoomRun], expected: Verdict) -> None:

@@ -23,7 +23,10 @@ def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = 
     reports = list(reports_of(target, run.reports, rows))
     if not reports:
         return "unknown"
-    return "passes" if all(report.has_passed for report in reports) else "fails"
+    if any(not report.has_passed and not report.is_skipped for report in reports):
+        return "fails"
+    # Rows that do not run here, by their platform say, leave the others their word.
+    return "passes" if any(report.has_passed for report in reports) else "skipped"
 
 
 def reports_of(target: str, reports: Mapping[str, Report], rows: Collection[str] | None = None) -> Iterable[Report]:
@@ -41,7 +44,8 @@ def reports_of(target: str, reports: Mapping[str, Report], rows: Collection[str]
 def first_failure(target: str, run: RoomRun | None) -> Report | None:
     if run is None:
         return None
-    return next((report for report in reports_of(target, run.reports) if not report.has_passed), None)
+    reports = [report for report in reports_of(target, run.reports) if not report.has_passed]
+    return min(reports, key=lambda report: report.is_skipped, default=None)
 
 
 def judge_target(
@@ -66,12 +70,17 @@ def judge_target(
     if control == "flaky" or treatment == "flaky":
         verdict = "flaky"
         why = "the same files gave two outcomes"
-    elif treatment == "fails":
+    elif treatment == "skipped" and not (control in ("passes", "fails") and _has_run(target, controls)):
+        verdict = "skipped"
+    elif treatment in ("fails", "skipped"):
         verdict = "fails-with"
         failure = first_failure(target, treatments[0])
         why = "" if failure is None else failure.message
     elif control == "passes":
         verdict = "passes-without"
+    elif control == "skipped":
+        verdict = "unknown"
+        why = "it is skipped without the change"
     elif treatment == "unknown" or (has_control and control == "unknown"):
         verdict = "unknown"
         why = _why_unknown(controls, treatments)
@@ -86,6 +95,11 @@ def judge_target(
         broken="" if without is None else without.broken,
         is_structural=is_structural,
     )
+
+
+def _has_run(target: str, runs: tuple[RoomRun, ...]) -> bool:
+    """Tell whether the test itself had a word, not only the file that it stands in."""
+    return any(bare_id(test_id) == target for run in runs for test_id in run.reports)
 
 
 def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:

@@ -9,7 +9,7 @@ from phase_gate.values import Value, field
 
 #: How a room is made: at the project's own path, or in a copied folder.
 Kind = Literal["mounted", "copied"]
-Verdict = Literal["proven", "passes-without", "fails-with", "checks-nothing", "flaky", "unknown"]
+Verdict = Literal["proven", "passes-without", "fails-with", "checks-nothing", "flaky", "skipped", "unknown"]
 
 #: What each verdict says to people.
 MEANINGS: Mapping[Verdict, str] = {
@@ -18,12 +18,13 @@ MEANINGS: Mapping[Verdict, str] = {
     "fails-with": "fails with the change, when only the frozen tests and the sources are there",
     "checks-nothing": "passes whatever the new code does",
     "flaky": "had two outcomes on the same files",
+    "skipped": "is skipped, or expected to fail, with the change and without",
     "unknown": "could not be tried",
 }
 #: Those that refute a target, whatever is configured.
 DISPROVEN: frozenset[Verdict] = frozenset({"passes-without", "fails-with"})
 
-Outcome = Literal["passes", "fails", "unknown"]
+Outcome = Literal["passes", "fails", "skipped", "unknown"]
 
 
 class TargetProof(Value):
@@ -90,6 +91,8 @@ class Report(Value):
     """How one test ended in a room, the worst of its stages."""
 
     has_passed: bool
+    #: It was skipped, or failed as it was expected to.
+    is_skipped: bool = False
     #: The file of the project's innermost frame; empty where it passed, or nothing of the project's was involved.
     place: str = ""
     message: str = ""

@@ -275,12 +275,13 @@ def _read_answers(visited: Visited) -> RoomRun:
 
 def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:
     known = reports.get(answer["id"])
-    if known is not None and not known.has_passed:
+    if known is not None and not known.has_passed and not known.is_skipped:
         return  # the first failure says why
     # A skipped or expected failure is no pass: the target did not show what it is for.
     has_passed = answer["outcome"] == "passed" and not answer["expected"]
     reports[answer["id"]] = Report(
         has_passed=has_passed,
+        is_skipped=answer["outcome"] == "skipped",
         place="" if has_passed else answer["place"],
         message="" if has_passed else answer["message"],
         missing="" if has_passed else answer["missing"],

@@ -17,6 +17,7 @@ _SIGNS: dict[Verdict, str] = {
     "fails-with": "-",
     "checks-nothing": "!",
     "flaky": "?",
+    "skipped": "?",
     "unknown": "?",
 }
 

@@ -26,6 +26,9 @@ from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
 
+#: Of these nothing is to be said: other guards judge skips, and a note counts them.
+_UNSAID = ("proven", "skipped")
+
 #: Folders that hold tests, whatever the settings say.
 _TEST_FOLDERS = frozenset({"test", "tests"})
 
@@ -184,7 +187,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
 
 
 def findings_of(proof: Proof, *, required: bool) -> list[Finding]:
-    findings = [_finding(each, required=required) for each in proof.targets if each.verdict != "proven"]
+    findings = [_finding(each, required=required) for each in proof.targets if each.verdict not in _UNSAID]
     findings += [
         Finding(
             slug="function-unnoticed",

@@ -1,0 +1,51 @@
+"""The table of rows 41 to 52 in docs/explanation/proof.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tests.proof.cheat import Cheat
+from tests.proof.cheats import CHEATS
+from tests.proof.cheats_outside import CHEATS_OUTSIDE
+from tests.proof.honest import HONEST
+
+ALL_CHEATS: tuple[Cheat, ...] = (*CHEATS, *CHEATS_OUTSIDE)
+
+#: The first of each row that guards know, of each that only the experiment knows, and of each that is only named.
+ESSENTIAL: tuple[Cheat, ...] = tuple({(each.row, each.by): each for each in reversed(ALL_CHEATS)}.values())[::-1]
+
+
+def table() -> list[str]:
+    """Return the rows of the table."""
+    head = ("row", "what was done after RED", "without a proof", "with a proof")
+    return [
+        _line(head),
+        _line("---" for _ in head),
+        *(_line((str(each.row), each.name, *_answers(each))) for each in ALL_CHEATS),
+    ]
+
+
+def twins_table() -> list[str]:
+    """Return the rows of the table of honest twins: each opens both gates with a proof."""
+    return ["| row | honest |", "| --- | --- |", *(_line((str(each.row), each.name)) for each in HONEST)]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _answers(cheat: Cheat) -> tuple[str, str]:
+    if cheat.by == "recognition":
+        return f"closed: `{cheat.told_by}`", "closed"
+    if cheat.by == "advice":
+        return f"opens, and names it: {cheat.told_by}", "the same"
+    return "**opens**", f"closed: {cheat.told_by}"
+
+
+def count_by() -> str:
+    """Return how many are told by what."""
+    counts = {by: sum(each.by == by for each in ALL_CHEATS) for by in ("recognition", "experiment", "advice")}
+    return (
+        f"{len(ALL_CHEATS)} false greens: {counts['recognition']} refused by recognition, {counts['experiment']} only "
+        f"by experiment, {counts['advice']} named only; {len(HONEST)} honest twins open."
+    )
