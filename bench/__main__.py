@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from bench import instructions
 from bench.contenders import BARE, present
-from bench.measure import take_instructions, take_seconds
+from bench.installed import interpreters
+from bench.instructions import MEASURES
 from bench.plot import draw
 from bench.sections import SECTIONS, Plan
 
@@ -24,10 +26,16 @@ def main() -> int:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of: {', '.join(SECTIONS)} (default: all)")
     parser.add_argument("--tests", default="1000,2000,10000", help="sizes of the suites, at least two")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds")
-    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind: exact and slow")
+    parser.add_argument(
+        "--instructions",
+        action="store_true",
+        help="count instructions with valgrind: exact and slow; then names are of: " + ", ".join(MEASURES),
+    )
     parser.add_argument("--only", default="", metavar="WORDS", help="contenders whose names have one of these")
     parser.add_argument("--output", type=Path, default=Path("bench/results"), help="folder for the results")
     arguments = parser.parse_args()
+    if arguments.instructions:
+        return count(parser, arguments.sections)
     unknown = set(arguments.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"no such section: {min(unknown)}")
@@ -35,14 +43,22 @@ def main() -> int:
         plan = Plan(
             folder=Path(name),
             sizes=tuple(int(size) for size in arguments.tests.split(",")),
-            rounds=1 if arguments.instructions else arguments.rounds,
-            take=take_instructions if arguments.instructions else take_seconds,
-            unit="instructions" if arguments.instructions else "time",
+            rounds=arguments.rounds,
             contenders=tuple(each for each in present() if _is_asked_for(each.name, arguments.only)),
         )
         found = measure(plan, arguments.sections or SECTIONS)
     write(found, arguments.output)
     print(render(found))
+    return 0
+
+
+def count(parser: argparse.ArgumentParser, names: list[str]) -> int:
+    """Print the table of instructions, all of it or the measures of these names."""
+    unknown = set(names) - set(MEASURES)
+    if unknown:
+        parser.error(f"no such measure: {min(unknown)} (of: {', '.join(MEASURES)})")
+    with tempfile.TemporaryDirectory(prefix="phase-gate-bench-") as folder:
+        print(instructions.render(instructions.measure(Path(folder), names or MEASURES, interpreters())))
     return 0
 
 

@@ -1,13 +1,12 @@
 """Measure commands side by side: interleaved rounds, ratios within a round, medians over rounds.
 
-Machines are noisy: a time by itself says nothing, a ratio to what ran a second before says something. Instruction
-counts are repeatable and slow; they are for small differences.
+Machines are noisy: a time by itself says nothing, a ratio to what ran a second before says something. For small
+differences see `instructions`.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import statistics
 import subprocess
 import time
@@ -31,14 +30,6 @@ def take_memory(command: Sequence[str], folder: Path) -> float:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_maxrss / 1024
-
-
-def take_instructions(command: Sequence[str], folder: Path) -> float:
-    """Return the instructions that a command took, counted by valgrind."""
-    done = run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], folder)
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found is not None, done.stderr
-    return float(found.group(1))
 
 
 def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -8,8 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bench import instructions
 from bench.__main__ import measure, write
 from bench.contenders import ACTIVE, BARE, JUNIT
+from bench.installed import interpreters
+from bench.instructions import MEASURES, Row
 from bench.measure import interleave, ratios
 from bench.plot import draw
 from bench.sections import PASS, SECTIONS, Plan
@@ -67,3 +70,40 @@ def test_a_walk_counts_what_a_run_does(tmp_path: Path, clean_environment: pytest
     assert found["green run"]["our modules"] > found["check"]["our modules"] > 0
     assert found["check"]["state openings"] == 1
     assert f"| our modules | {found['red run']['our modules']} |" in render(found)
+
+
+def test_the_table_of_instructions_says_what_was_reached() -> None:
+    rows = [Row("a run", "1 M", "", "+2 M", "+3 M", True), Row("a walk", "1 M", "", "+9 M", "+3 M", False)]
+    shown = instructions.render({"3.13.0": rows}).splitlines()
+    assert shown[0] == "Python 3.13.0"
+    assert shown[-3:] == [
+        "| a run | 1 M |  | +2 M | +3 M | reached |",
+        "| a walk | 1 M |  | +9 M | +3 M | not reached |",
+        "",
+    ]
+
+
+def test_each_measure_counts_bare_pytest_beside_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[list[str]] = []
+
+    def count(command: list[str], folder: Path, **more: str) -> int:
+        counted.append(command)
+        return 100 + ("--phase=green" in command)
+
+    monkeypatch.setattr(instructions, "count", count)
+    monkeypatch.setattr(instructions, "warm_up", lambda command, folder: None)
+
+    class Here:
+        version = "3"
+
+        def python(self, kind: str, *more: str) -> str:
+            return kind
+
+    kit = instructions.Kit(tmp_path, Here())  # type: ignore[arg-type]
+    (row,) = MEASURES["one-test"](kit)
+    assert [command[0] for command in counted] == ["bare", "ours"]
+    assert row.reached
+
+
+def test_this_interpreter_or_another_one_is_found() -> None:
+    assert all(Path(path).exists() for path in interpreters())
