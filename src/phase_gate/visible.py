@@ -62,6 +62,11 @@ def show_rows(rows: Iterable[str]) -> str:
     return "\n".join(map(show_line, rows))
 
 
+def cut(text: str, at_most: int = 60) -> str:
+    """Return the text, without its end where it would flood a message."""
+    return text if len(text) <= at_most else f"{text[: at_most - 1]}…"
+
+
 def escape_orders(document: str) -> str:
     """Return a JSON document in ASCII that means the same and gives no orders: a sign in a string may be an escape."""
     document = document.replace("\x7f", "\\u007f")

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.agents.agent import Document
-from phase_gate.agents.table import load_agent
+from phase_gate.agents.agent import Document, load_agent
 from phase_gate.cli import main
 from tests.support import Ran, Sample
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.agents.table import AGENT_NAMES
+from phase_gate.agents.agent import AGENT_NAMES
 from tests.agents.fake import FakeAgent, next_of
 from tests.support import CALC, FAILING_TESTS, Sample
 

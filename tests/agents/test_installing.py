@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phase_gate.agents.agent import Agent
+from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.installing import (
     BEGIN,
     END,
@@ -24,7 +24,6 @@ from phase_gate.agents.installing import (
     take_back,
 )
 from phase_gate.agents.json_text import parse
-from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.errors import NotAllowedError
 
 AGENTS = [pytest.param(load_agent(name), id=name) for name in AGENT_NAMES]

@@ -17,9 +17,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from phase_gate.agents.agent import AGENT_NAMES, SETTINGS_FILES, load_agent
 from phase_gate.agents.blocks import MOST_SESSIONS
 from phase_gate.agents.installing import TEXT
-from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
 

@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.evidence.commands import KEPT_OUTPUT, CommandProvider
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.providers import gather_evidence
+from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration, EvidenceCommand
 from tests.evidence.processes import Reached, is_alive

@@ -14,7 +14,7 @@ import pytest
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents import PROVIDER
 from phase_gate.evidence.documents.measuring import NO_PARSER
-from phase_gate.evidence.providers import gather_evidence
+from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.report.markdown import render_markdown
 from phase_gate.storage.tree.untracked import list_files
@@ -496,7 +496,7 @@ def test_nothing_is_imported_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
-        "from phase_gate.evidence.providers import gather_evidence\n"
+        "from phase_gate.evidence.gathering import gather_evidence\n"
         "from phase_gate.evidence.context import EvidenceContext\n"
         "here = Path('.')\n"
         "gather_evidence(EvidenceContext(root=here, folder=here, state_folder=here, configuration=Configuration(),\n"

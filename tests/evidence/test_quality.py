@@ -13,7 +13,7 @@ import pytest
 
 from phase_gate.evidence import quality, sources
 from phase_gate.evidence.context import EvidenceContext
-from phase_gate.evidence.providers import gather_evidence
+from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.evidence.quality import tools as code_numbers
 from phase_gate.evidence.quality.score import Function
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
@@ -528,7 +528,7 @@ def test_nothing_is_imported_where_nobody_asks(tmp_path: Path) -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from phase_gate.workflow.settings import Configuration\n"
-        "from phase_gate.evidence.providers import gather_evidence\n"
+        "from phase_gate.evidence.gathering import gather_evidence\n"
         "from phase_gate.evidence.context import EvidenceContext\n"
         "here, wanted = Path('.'), frozenset(sys.argv[1:])\n"
         "context = EvidenceContext(\n"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from phase_gate.agents.agent import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.json_text import parse
 from phase_gate.agents.shell_writes import find_writes, patched_paths
-from phase_gate.agents.table import AGENT_NAMES, load_agent, recognise
 from phase_gate.agents.tools import find_file_writes
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.claims.text import read_claim_text, sentences

@@ -62,7 +62,7 @@ def test_what_counts_as_a_document_may_not_change_after_red(sample: Sample) -> N
 def test_a_cycle_that_began_without_a_memory_says_so(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     sample.write({"test_nothing.py": "def test_nothing():\n    pass\n", "docs/a.md": "# A\n"})
     with monkeypatch.context() as patch:
-        patch.setattr("phase_gate.evidence.providers.SINCE", {})
+        patch.setattr("phase_gate.evidence.gathering.SINCE", {})
         ran = sample.pytest("--phase=document")
     assert ran.code == 10
     assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents were not")

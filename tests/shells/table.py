@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phase_gate.agents.table import AGENT_NAMES
+from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.cli import COMMANDS
 from phase_gate.cli.workflow_schema import schema_names
 from phase_gate.values import Value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -114,3 +115,35 @@ class Agent(Value):
     def command(self, program: str, event: str) -> str:
         """Return what the agent runs. Some trust it by its hash, so it stays the same from version to version."""
         return f"{program} hook {'stop' if event == self.stop_event else 'pre-tool'} --agent {self.name}"
+
+
+# --- the agents by name; each is loaded only when it is asked for
+
+
+AGENT_NAMES = ("claude", "codex", "gemini", "cursor", "copilot", "vscode")
+
+#: The files that hooks stand in, so that six modules need not be loaded to know them.
+SETTINGS_FILES = (
+    ".claude/settings.json",
+    ".codex/hooks.json",
+    ".gemini/settings.json",
+    ".cursor/hooks.json",
+    ".github/hooks/phase-gate.json",
+    ".github/hooks/phase-gate-vscode.json",
+)
+
+
+def load_agent(name: str) -> Agent:
+    agent: Agent = importlib.import_module(f"phase_gate.agents.{name}").AGENT
+    return agent
+
+
+def recognise(event: Document) -> str:
+    """Return whose event this is; what no other agent claims is in the form of Claude Code."""
+    if "conversation_id" in event:
+        return "cursor"
+    if "sessionId" in event:
+        return "copilot"
+    if event.get("hook_event_name") in ("AfterAgent", "BeforeTool"):
+        return "gemini"
+    return "codex" if "turn_id" in event else "claude"

@@ -22,9 +22,7 @@ from phase_gate.claims.fields import (
 )
 from phase_gate.claims.text import ClaimText, Place, Uncounted, find_uncounted
 from phase_gate.values import Value, replace
-
-#: Of a value in a message.
-_SHOWN = 60
+from phase_gate.visible import cut
 
 
 class Block(Value):
@@ -222,14 +220,14 @@ def _make(kind: BlockKind, start: int, rows: list[str]) -> Block:
         found = _KEY.fullmatch(text)
         key = found["key"] if found is not None else ""
         if found is None or (key not in checks and kind != "prp"):
-            problems.append(f"{_cut(text)} is no field of it")
+            problems.append(f"{cut(text)!r} is no field of it")
         elif key in fields:
             problems.append(f"{key} stands there twice")
         else:
             fields[key] = value = (found["value"] or "").strip(" \t")
             wrong = checks.get(key, check_text)(value) if value else "has no value"
             if wrong:
-                problems.append(f"{key}: {_cut(value)} {wrong}" if value else f"{key} {wrong}")
+                problems.append(f"{key}: {cut(value)!r} {wrong}" if value else f"{key} {wrong}")
     missing = [key for key in REQUIRED[kind] if key not in fields]
     if kind == "prp" and set(DUAL_GATE) <= set(missing):
         problems.append(f"its DUAL_GATE part is missing: {', '.join(DUAL_GATE)}")
@@ -251,7 +249,7 @@ def _find_contradictions(block: Block) -> Block:
             if fields.get(name) == value
         ]
         if block.remaining:
-            against.append(f"{answer}, and that work remains: {_cut(block.remaining)}")
+            against.append(f"{answer}, and that work remains: {cut(block.remaining)!r}")
     elif block.kind == "ralph" and fields["STATUS"] == "COMPLETE":
         against.append(f"{answer}, and STATUS: COMPLETE")
     return replace(block, contradictions=tuple(against))
@@ -279,7 +277,3 @@ def _combine(blocks: tuple[Block, ...]) -> StatusBlocks:
         problems=problems,
         contradictions=tuple(contradictions),
     )
-
-
-def _cut(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")

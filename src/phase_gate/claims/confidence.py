@@ -14,6 +14,7 @@ from typing import Literal
 from phase_gate.claims.blocks import StatusBlocks
 from phase_gate.claims.fields import BlockKind
 from phase_gate.values import Value
+from phase_gate.visible import cut
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.phrases import Span, compile_phrase
 from phase_gate.workflow.settings import ConfidenceRules
@@ -186,8 +187,9 @@ def find_patterns(patterns: Iterable[str], prose: str) -> tuple[Indicator, ...]:
     rows = []
     for pattern in dict.fromkeys(patterns):
         sentence = find_phrase(pattern, prose)
-        detail = "" if sentence is None else sentence if len(sentence) <= 80 else f"{sentence[:79]}…"
-        rows.append(Indicator(name=pattern, kind="pattern", present=sentence is not None, detail=detail))
+        rows.append(
+            Indicator(name=pattern, kind="pattern", present=sentence is not None, detail=cut(sentence or "", 80))
+        )
     return tuple(rows)
 
 

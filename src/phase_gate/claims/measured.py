@@ -8,9 +8,8 @@ from pathlib import Path
 from phase_gate.claims.confidence import Indicator, Measures, plan_is_ticked
 from phase_gate.claims.decision import ClaimContext
 from phase_gate.errors import NotAllowedError
-from phase_gate.evidence.gathering import context_of
+from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import look_since_commit
-from phase_gate.evidence.providers import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.runs import Kind, count
 from phase_gate.gate.state import Json, State

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from phase_gate.agents.agent import Agent
+from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.files import AgentFiles, show_diff
 from phase_gate.agents.installing import Edit, find_commands, remove_block, remove_hooks, take_back
-from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.visible import show_rows
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 from phase_gate._version import __version__
-from phase_gate.agents.agent import Agent
+from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.installing import PROGRAM, find_commands
-from phase_gate.agents.table import AGENT_NAMES, load_agent
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import INSTALL
 from phase_gate.cli._streams import say

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phase_gate.agents.agent import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
 from phase_gate.agents.blocks import NO_PROGRESS, Blocks, Progress, block_file, count_block, progress_of
 from phase_gate.agents.stop import ALLOW, HookAnswer, Stop, decide_stop, decide_stop_in_doubt, limit_blocks
-from phase_gate.agents.table import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError

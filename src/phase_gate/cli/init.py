@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from phase_gate.agents.table import AGENT_NAMES
+from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli.workflow_schema import read_schema
 from phase_gate.errors import NotAllowedError, StorageError
@@ -87,9 +87,9 @@ def run(call: Call) -> Answer:
 
 
 def _install(call: Call) -> Answer:
+    from phase_gate.agents.agent import load_agent
     from phase_gate.agents.files import AgentFiles, show_diff
     from phase_gate.agents.installing import Edit, install_block, install_hooks, take_back
-    from phase_gate.agents.table import load_agent
 
     files = AgentFiles(call.project())
 

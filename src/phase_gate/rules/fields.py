@@ -15,6 +15,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.names import find_name_fault
 from phase_gate.rules.faults import Faults, FaultyError, Place
 from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
+from phase_gate.visible import cut
 
 Value = int | float | str | bool | None
 
@@ -364,7 +365,7 @@ def find_meant(word: str, known: Iterable[str]) -> str:
 
 def shorten(text: str) -> str:
     """Return the text in quotes, cut where it would flood a message."""
-    return repr(text if len(text) <= 60 else f"{text[:59]}…")
+    return repr(cut(text))
 
 
 def _kind(node: YamlNode) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.values import Value, field
 from phase_gate.verification.spec import TaskSpec
+from phase_gate.visible import cut
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -260,8 +261,7 @@ def doubts(result: Mapping[str, Any], command: str) -> tuple[str, ...]:
     found = []
     if not is_same_command(claimed["command"], command):
         shown = " ".join(claimed["command"].split())
-        shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
-        found.append(f"the executor ran another command than the task's: `{shown}`")
+        found.append(f"the executor ran another command than the task's: `{cut(shown)}`")
     if claimed["exit_code"] != 0:
         found.append(f"the executor reports success, and claims exit code {claimed['exit_code']}")
     return tuple(found)

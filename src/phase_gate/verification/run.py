@@ -24,6 +24,7 @@ from phase_gate.verification.model import PHASE, Check, FailureType, Status, Ver
 from phase_gate.verification.output import first_failures
 from phase_gate.verification.rules import check_limit, time_left
 from phase_gate.verification.weigh import weigh
+from phase_gate.visible import cut
 
 #: Bytes of output that each file keeps.
 KEPT = 256 * 1024
@@ -249,8 +250,7 @@ class _VerifyRun:
 
     def _fail(self, after: Tree, change: Transaction) -> None:
         check, session = self.check, self.session
-        command = self.steps[self.step] if self.step or check.exit_code else check.command
-        command = command if len(command) <= 60 else f"{command[:59]}…"
+        command = cut(self.steps[self.step] if self.step or check.exit_code else check.command)
         lines = first_failures(self.output)
         if check.how == "timed-out":
             session.fail(change, FailureType.TIMEOUT, step=2, error=check.why, tree=after, lines=lines, check=check)

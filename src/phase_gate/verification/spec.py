@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from phase_gate.codec import spell_out
 from phase_gate.values import Value, field
 
 #: As many as a folder's name of ours may have.
@@ -123,35 +124,14 @@ class Verdict(Value):
 
 def result_to_json(result: ExecutorResult) -> dict[str, Any]:
     """Return the report for the ledger and for `--json`; what is not said is left out."""
-    claimed = result.verification
-    document: dict[str, Any] = {
-        "status": result.status,
-        "task_name": result.task_name,
-        "files_modified": list(result.files_modified),
-        "done_criteria_met": result.done_criteria_met,
-    }
-    if claimed is not None:
-        document["verification"] = {
-            "command": claimed.command,
-            "exit_code": claimed.exit_code,
-            "output_summary": claimed.output_summary,
-        }
-    more = {name: getattr(result, name) for name in ("evidence", "error", "blocked_by", "resolution", "by")}
-    return {**document, **{name: text for name, text in more.items() if text}}
+    return _said(result, "task_name", "files_modified", "done_criteria_met")
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     """Return the verdict for the ledger and for `--json`; what is not said is left out."""
-    document: dict[str, Any] = {
-        "verdict": verdict.verdict,
-        "task_name": verdict.task_name,
-        "confidence": verdict.confidence,
-        "findings": list(verdict.findings),
-        "concerns": list(verdict.concerns),
-        "recommendation": verdict.recommendation,
-    }
-    more: dict[str, Any] = {
-        "blockers": list(verdict.blockers),
-        **{name: getattr(verdict, name) for name in ("feedback", "by", "attempt", "tree", "evidence")},
-    }
-    return {**document, **{name: value for name, value in more.items() if value}}
+    return _said(verdict, "task_name", "findings", "concerns")
+
+
+def _said(value: Value, *always: str) -> dict[str, Any]:
+    """Return the fields that say something, and those that are always there."""
+    return {name: each for name, each in spell_out(value).items() if each or name in always}

@@ -15,6 +15,7 @@ from typing import Any
 from phase_gate.gate.runs import count
 from phase_gate.storage.tree.git import read_blobs
 from phase_gate.values import Value
+from phase_gate.visible import cut
 
 #: Bytes of one file that are kept or compared, and of all that are kept: what people write by hand is less.
 _ONE = 256 * 1024
@@ -143,7 +144,7 @@ def render_diff(changes: Sequence[TextChange], first: Collection[str] = ()) -> D
     for change in sorted(changes, key=lambda each: (each.path not in first, each.path)):
         rows, problem = _unified(change)
         room = min(FILE_LINES, ALL_LINES - len(lines))
-        lines += [row if len(row) <= WIDTH else f"{row[: WIDTH - 1]}…" for row in rows[:room]]
+        lines += [cut(row, WIDTH) for row in rows[:room]]
         if problem:
             left_out.append(f"{change.path}: {problem}")
         elif len(rows) > room:

@@ -7,8 +7,7 @@ from typing import Any
 from phase_gate.report.html.markup import Html, join, select, show, tag
 from phase_gate.report.html.timeline import SIGNS, signs_in
 from phase_gate.report.labels import SIGN_WORDS, describe_counts, outcome_of, phase_class, short_time
-from phase_gate.report.story.columns import SIGNED
-from phase_gate.report.story.model import Run, Story
+from phase_gate.report.story.model import SIGNED, Run, Story
 
 #: Runs on a page of the table. Without the script only the newest page is there.
 PAGE = 50

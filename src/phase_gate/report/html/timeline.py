@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from phase_gate.report.html.markup import Html, join, tag
 from phase_gate.report.labels import describe_column, phase_class
-from phase_gate.report.story.columns import Band, Column, bands_of, columns_of
-from phase_gate.report.story.model import Story
+from phase_gate.report.story.model import Band, Column, Story, bands_of, columns_of
 
 #: Width of the drawing where there is room; a column is never thinner, or wider, than these.
 _WIDTH, _THINNEST, _WIDEST = 1060, 5.0, 36.0

@@ -16,6 +16,7 @@ from phase_gate.values import Value, replace
 from phase_gate.verification.commands import MAX_LENGTH, NeedsScriptError, read_commands
 from phase_gate.verification.lint.programs import Program, classify, inner_script, unwrap
 from phase_gate.verification.spec import TaskSpec
+from phase_gate.visible import cut
 
 #: Commands that are no programs, and that the next step would see nothing of.
 _BUILT_IN = frozenset({".", "alias", "cd", "eval", "exec", "export", "popd", "pushd", "set", "source", "unset"})
@@ -112,8 +113,7 @@ def lint_done(spec: TaskSpec) -> tuple[Opinion, ...]:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
+    return cut(" ".join(text.split()))
 
 
 # --- whether done-criteria name something that can be looked at

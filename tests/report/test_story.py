@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.report.story import tests as ids_over_time
+from phase_gate.report.story.model import Happening, Run, bands_of, columns_of
 from phase_gate.report.story.model import TestHistory as Tests
 from tests.report.history import History
+from tests.report.sample_story import build_sample
 
 A, B = "tests/test_a.py::test_a", "tests/test_a.py::test_b"
 
@@ -67,3 +69,49 @@ def test_only_the_last_runs_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tests.runs, tests.rows[0].cells) == ((2, 3), "pp")
     # It was flaky before, and that is still known.
     assert tests.rows[0].is_flaky
+
+
+def runs(*failed: int) -> list[Run]:
+    return [
+        Run(number=number, id=str(number), at="", phase="GREEN", cycle=1, failed=each, iteration=1)
+        for number, each in enumerate(failed, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "columns", "in_first"),
+    [
+        pytest.param(1, 1, 1, id="one"),
+        pytest.param(200, 200, 1, id="as-many-as-there-is-room-for"),
+        pytest.param(201, 101, 2, id="one-more-and-two-share-a-column"),
+        pytest.param(10_000, 200, 50, id="ten-thousand"),
+    ],
+)
+def test_how_many(number: int, columns: int, in_first: int) -> None:
+    found = columns_of(runs(*[0] * number), ())
+    assert (len(found), len(found[0].runs)) == (columns, in_first)
+    assert [run.number for column in found for run in column.runs] == list(range(1, number + 1))
+
+
+def test_the_worst_run_is_drawn() -> None:
+    assert [column.worst.failed for column in columns_of(runs(0, 3, 1, 0), (), at_most=2)] == [3, 1]
+
+
+def test_happenings_belong_to_the_run_that_began_last() -> None:
+    happenings = [Happening(run=number, at="", kind="exited", text=str(number)) for number in (0, 1, 3, 4)]
+    found = columns_of(runs(0, 0, 0, 0), happenings, at_most=2)
+    assert [[each.text for each in column.happenings] for column in found] == [["1"], ["3", "4"]]
+
+
+def test_runs_that_are_left_out_leave_their_happenings_out() -> None:
+    found = columns_of(runs(0, 0, 0)[1:], [Happening(run=1, at="", kind="exited", text="gone")])
+    assert [column.happenings for column in found] == [(), ()]
+
+
+def test_bands() -> None:
+    story = build_sample().story()
+    bands = bands_of(columns_of(story.runs, story.happenings))
+    assert [(band.phase, band.cycle, band.first, band.last) for band in bands] == [
+        *(("GREEN", 1, 0, 1), ("RED", 2, 2, 3), ("GREEN", 2, 4, 12), ("REFACTOR", 2, 13, 17)),
+        *(("RED", 3, 18, 18), ("GREEN", 3, 19, 28)),
+    ]
