@@ -13,7 +13,6 @@ from typing import Any, get_args
 
 from phase_gate.errors import WorkflowError
 from phase_gate.rules import pipeline as pipeline_text
-from phase_gate.rules import pipeline_phases
 from phase_gate.rules.faults import Faults
 from phase_gate.rules.fields import Fields, closest_first, find_meant, shorten
 from phase_gate.rules.vocabulary import (
@@ -107,7 +106,7 @@ def build_workflow(
         workflow = _parse_workflow(documents[0], known)
         if not faults.collects:
             check_order(workflow.phases, documents[0].mapping("phases"))
-    workflow = pipeline_phases.without_pipeline_guards(workflow)
+    workflow = pipeline_text.without_pipeline_guards(workflow)
     return replace(workflow, digest=digest_rules(workflow))
 
 
@@ -189,7 +188,7 @@ def _read_phases(
         fields = section.mapping(keys[name])
         given: dict[str, Any] = {}
         if pipeline is not None:
-            given = pipeline_phases.read_phase_rules(fields, pipeline, parameters, recovering)
+            given = pipeline_text.read_phase_rules(fields, pipeline, parameters, recovering)
         target = fields.text("next", usual[name]).upper()
         if name in recovering:
             target = ""
@@ -213,7 +212,7 @@ def _read_phases(
         _check_gate_2(fields)
         fields.finish()
         if pipeline is not None:
-            phase = pipeline_phases.with_implied_guards(phase, pipeline, vocabulary.guards)
+            phase = pipeline_text.with_implied_guards(phase, pipeline, vocabulary.guards)
         phases.append(phase)
     return tuple(phases)
 

@@ -16,14 +16,13 @@ from phase_gate.storage.lock import RunLock
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.values import Value, replace
-from phase_gate.verification.altered_tests import DOUBTFUL, WORDS, find_altered_tests
 from phase_gate.verification.board import TaskSession, TaskStatus, check_event, require_verification
 from phase_gate.verification.commands import steps_of
 from phase_gate.verification.judging import TaskChanges, is_unlisted
 from phase_gate.verification.model import PHASE, Check, FailureType, Status, Verification
 from phase_gate.verification.output import first_failures
 from phase_gate.verification.rules import check_limit, time_left
-from phase_gate.verification.weigh import weigh
+from phase_gate.verification.weigh import DOUBTFUL, WORDS, find_altered_tests, weigh
 from phase_gate.visible import cut
 
 #: Bytes of output that each file keeps.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.verification.altered_tests import find_altered_tests
 from phase_gate.verification.texts import TextChange
+from phase_gate.verification.weigh import find_altered_tests
 
 BEFORE = """\
 import pytest
