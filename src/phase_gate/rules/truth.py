@@ -7,22 +7,18 @@ where there are too many, nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from math import floor, prod
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from phase_gate.values import Value, field
-from phase_gate.workflow.conditions import Condition
+from phase_gate.workflow.conditions import Condition, decide
 from phase_gate.workflow.conditions.tree import Group, Leaf, Node, join, leaves, name_operands
 from phase_gate.workflow.metrics import AT_MOST, BOUNDS, COUNTS, MetricType, MetricValue
 
-#: Combinations of values that are tried: real conditions have a few hundred, and all are tried within 50 ms.
+#: Combinations of values that are tried: real conditions have a few hundred, and all of these take less than a second.
 MAX_PROBES = 10_000
-
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 class Names(Value):
@@ -83,7 +79,8 @@ def _probe(node: Node, names: Names) -> bool | None:
     for combination in product(*values.values()):
         measured = dict(zip(values, combination, strict=True))
         if _is_possible(measured):
-            seen.add(_is_met(node, {**names.values, **measured}))
+            # What is unknown opens nothing.
+            seen.add(decide(node, {**names.values, **measured}) is True)
             if len(seen) == 2:
                 return None
     return seen.pop() if seen else None
@@ -92,21 +89,6 @@ def _probe(node: Node, names: Names) -> bool | None:
 def _is_possible(measured: Mapping[str, Any]) -> bool:
     pairs = ((measured.get(part), measured.get(whole)) for part, whole in AT_MOST)
     return all(part is None or whole is None or part <= whole for part, whole in pairs)
-
-
-def _is_met(node: Node, values: Mapping[str, Any]) -> bool:
-    if isinstance(node, Group):
-        if node.word == "NOT":
-            return not _is_met(node.parts[0], values)
-        return (all if node.word == "AND" else any)(_is_met(part, values) for part in node.parts)
-    left, *right = [values[each.name] if each.name else each.value for each in (node.left, *node.right)]
-    if not node.operator:
-        return left is True
-    if node.operator == "in":
-        return left in right
-    if node.operator not in ("==", "!=") and (left is None or right[0] is None):
-        return False
-    return _COMPARE[node.operator](left, right[0])
 
 
 # --- values
@@ -119,15 +101,15 @@ def _values_of(node: Node, names: Names) -> dict[str, Sequence[Any]]:
     kinds = {name: names.types.get(name, "text") for name in free}
     fixed = [value for leaf in found for value in _fixed_values(leaf, names)]
     numbers = [name for name in free if kinds[name] in ("int", "number")]
-    marks = {Fraction(value) for value in fixed if isinstance(value, int | float) and not isinstance(value, bool)}
-    marks |= {Fraction(bound) for name in numbers for bound in _bounds(name) if bound is not None}
+    marks = {value for value in fixed if isinstance(value, int | float) and not isinstance(value, bool)}
+    marks |= {bound for name in numbers for bound in _bounds(name) if bound is not None}
     # Of names that are compared with each other, each may need a value of its own between two marks.
     depth = max(1, len(numbers)) if _are_compared(found, numbers) else 1
-    whole = sorted({floor(mark) + step for mark in marks or {Fraction(0)} for step in range(-depth, depth + 2)})
+    whole = sorted({floor(mark) + step for mark in marks or {0} for step in range(-depth, depth + 2)})
     of_kind: dict[str, Sequence[Any]] = {
         "bool": (False, True),
         "int": whole,
-        "number": _around(marks | set(map(Fraction, whole)), depth),
+        "number": _around({*marks, *whole}, depth),
         "text": _texts({value for value in fixed if isinstance(value, str)}, len(free)),
     }
     nullable = {name for leaf in found for name in _compared_with_null(leaf)}
@@ -161,10 +143,10 @@ def _within(bounds: tuple[float | None, float | None], values: Iterable[Any]) ->
     return (each for each in values if (least is None or each >= least) and (greatest is None or each <= greatest))
 
 
-def _around(marks: Iterable[Fraction], depth: int) -> list[Fraction]:
+def _around(marks: Iterable[float], depth: int) -> list[float]:
     """Return the marks, and values between them."""
     ordered = sorted(marks)
-    step = min((above - below for below, above in pairwise(ordered)), default=Fraction(1)) / (2 * depth + 2)
+    step = min((above - below for below, above in pairwise(ordered)), default=1) / (2 * depth + 2)
     return sorted({mark + step * number for mark in ordered for number in range(-depth, depth + 1)})
 
 

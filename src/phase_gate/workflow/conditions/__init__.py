@@ -55,6 +55,7 @@ __all__ = [
     "Clause",
     "Condition",
     "Outcome",
+    "decide",
     "parse_condition",
     "stored_condition",
 ]
@@ -204,6 +205,14 @@ def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, cla
         return clauses[-1].met
     verdict = _combine([_judge(part, values, group, clauses) for part in inner.parts], decisive=inner.word == "OR")
     return _negate(verdict, negations)
+
+
+def decide(node: Node, values: Mapping[str, MetricValue]) -> bool | None:
+    """Return the verdict alone, where every name has a usable value."""
+    if isinstance(node, Leaf):
+        return _compare(node, values)[0]
+    verdicts = [decide(part, values) for part in node.parts]
+    return _negate(verdicts[0], 1) if node.word == "NOT" else _combine(verdicts, decisive=node.word == "OR")
 
 
 def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:

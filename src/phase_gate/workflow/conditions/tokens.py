@@ -1,6 +1,6 @@
 """Cut the text of a condition into tokens, and read the values that they spell.
 
-Knows how things are spelled, not in which order they may stand: that is `_condition_parser`.
+Knows how things are spelled, not in which order they may stand: that is `parser`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tree of a condition and its canonical text.
 
-A tree is made by `_condition_parser` and read by `conditions`; nothing is parsed or evaluated here.
+A tree is made by `parser` and read by `conditions`; nothing is parsed or evaluated here.
 Its parts are named tuples: dataclasses would take several times as long to import, in every active run.
 """
 
