@@ -25,7 +25,16 @@ PATCH = """\
 *** Delete File: c.py
 *** End Patch"""
 
+DIFF = "--- a/tests/test_a.py\n+++ b/tests/test_a.py\t2026-01-01\n@@ -1 +1 @@\n-x\n+y"
+
 SEEN = {
+    "diff-by-git": (f"git apply <<'EOF'\n{DIFF}\nEOF", "tests/test_a.py"),
+    "diff-by-git-elsewhere": (f"cd sub && git apply -p2 - <<EOF\n{DIFF}\nEOF", "sub/test_a.py"),
+    "diff-by-patch": (f"patch -p1 <<'EOF'\n{DIFF}\nEOF", "tests/test_a.py"),
+    "diff-by-patch-without-folders": (f"patch <<'EOF'\n{DIFF}\nEOF", "test_a.py"),
+    "diff-in-a-pipe": (f"cat <<'EOF' | git apply --index\n{DIFF}\nEOF", "tests/test_a.py"),
+    "diff-in-a-word": (f"printf '%s' '\n{DIFF}' | patch -p1", "tests/test_a.py"),
+    "diff-of-a-new-file": ("git apply <<EOF\n--- /dev/null\n+++ b/a.py\n@@ -0,0 +1 @@\n+x\nEOF", "a.py"),
     "redirection": ("echo x > a.py", "a.py"),
     "appending": ("echo x >> a.py", "a.py"),
     "without-spaces": ("echo x>a.py", "a.py"),
@@ -106,6 +115,9 @@ NOTHING = {
     "a-copy-to-nowhere": "cp a.py",
     "nothing": "",
     "only-a-comment": "# rm a.py",
+    "a-diff-that-is-only-checked": f"git apply --check <<'EOF'\n{DIFF}\nEOF",
+    "a-diff-that-is-shown": f"cat <<'EOF'\n{DIFF}\nEOF",
+    "a-diff-for-another-command": f"git commit -m 'apply' -F - <<'EOF'\n{DIFF}\nEOF",
 }
 #: The docs say so: what a program does by itself can't be seen.
 NOT_SEEN = {
@@ -113,7 +125,7 @@ NOT_SEEN = {
     "a-script": "./change.sh a.py",
     "a-build": "make clean",
     "names-from-elsewhere": "cat list | xargs rm",
-    "git-patches": "git apply change.patch",
+    "diff-from-a-file": "git apply change.patch",
     "an-open-quote": "rm 'a.py",
 }
 

@@ -78,6 +78,8 @@ def _in_command(command: str, folder: str, kind_of: KindOf, depth: int) -> Itera
             folder = _join(folder, words[1]) if len(words) > 1 else folder
             continue
         yield from _in_words(words, folder, kind_of, depth)
+        # Which text goes to which command of a line is not told apart: a diff that is there is meant for it.
+        yield from (Written(_join(folder, path)) for path in _of_diff(words, (*bodies, text)))
 
 
 def _join(folder: str, path: str) -> str:
@@ -176,16 +178,23 @@ def _inner_command(name: str, arguments: list[str]) -> str | None:
 
 def _of_git(arguments: list[str], folder: str, kind_of: KindOf) -> Iterator[Written]:
     """Yield what git puts back, takes away or moves."""
-    words = list(arguments)
-    while words and words[0].startswith("-"):
-        if words[0] == "-C" and len(words) > 1:
-            folder = _join(folder, words[1])
-        words = words[2:] if words[0] in _GIT_WORDS else words[1:]
+    words = _git_verb(arguments)
+    before = arguments[: len(arguments) - len(words)]
+    for option, word in pairwise(before):
+        folder = _join(folder, word) if option == "-C" else folder
     if words:
         verb, rest = words[0], words[1:]
         for path in git_paths(verb, rest, lambda path: kind_of(_join(folder, path))):
             takes_ignored = verb == "clean" and any(re.match(r"-[a-zA-Z]*[xX]", word) for word in rest)
             yield Written(_join(folder, path), verb not in ("rm", "mv") and not takes_ignored)
+
+
+def _git_verb(arguments: list[str]) -> list[str]:
+    """Return git's words from its verb on, without the options before it."""
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        words = words[2:] if words[0] in _GIT_WORDS else words[1:]
+    return words
 
 
 # --- what programs that agents call do to files, told from their words
@@ -202,6 +211,10 @@ _LAST_WORD = frozenset({"cp", "mv", "install", "rsync", "ln", "scp"})
 #: Options of these that take a word of their own.
 _TAKES_WORD = {"truncate": "sr", "install": "mgo", "shred": "ns", "cp": "St", "mv": "St", "ln": "St"}
 _IN_PLACE = frozenset({"sed", "gsed", "perl", "ruby"})
+#: With these, a diff is only looked at, or only the index changes.
+_LOOKS_ONLY = frozenset({"--check", "--stat", "--numstat", "--summary", "--cached", "--dry-run"})
+#: The file before and after, in the head of a diff; a tab and a time may follow.
+_DIFF_FILE = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+?)(?:\t.*)?$", re.M)
 _STASH_LOOKS = frozenset({"list", "show", "drop", "clear", "branch"})
 
 
@@ -213,6 +226,25 @@ def patched_paths(patch: str) -> tuple[str, ...]:
             for found in re.finditer(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", patch, re.M)
         )
     )
+
+
+def _of_diff(words: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    """Yield the files of diffs that stand in a command itself, where it applies them."""
+    plain = _unwrap([word for word in words if not word.startswith("\0")])
+    if not plain or _LOOKS_ONLY & {*plain}:
+        return
+    name = posixpath.basename(plain[0])
+    is_git = name == "git" and _git_verb(plain[1:])[:1] == ["apply"]
+    if not is_git and name != "patch":
+        return
+    levels = [int(found[1]) for word in plain if (found := re.fullmatch(r"(?:-p|--strip=)(\d{1,3})", word))]
+    # Without a number git takes one folder off, and `patch` all of them.
+    level = levels[-1] if levels else 1 if is_git else None
+    for text in texts:
+        for found in _DIFF_FILE.finditer(text):
+            if found[1] != "/dev/null":
+                parts = found[1].split("/")
+                yield parts[-1] if level is None else "/".join(parts[min(level, len(parts) - 1) :])
 
 
 def program_paths(name: str, arguments: list[str], kind_of: KindOf) -> Iterator[str]:
