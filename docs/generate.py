@@ -86,6 +86,11 @@ EVENTS: Mapping[str, str] = {
     "committed": "An approved task was committed; with the commit's id",
     "task-resumed": "A person let a task go on that waited for one",
     "wave-resumed": "A person let a halted wave go on",
+    "drive-started": "`phase-gate drive` began, or went on: the agent, the settings, the goal",
+    "iteration-started": "A drive starts its agent: the phase, and a hash of the word that an answer has to repeat",
+    "agent-ended": "The agent of a drive stopped, or was stopped: how, and after how many seconds",
+    "iteration-ended": "An iteration of a drive is judged: the agent's time, the tests' time, the decision",
+    "drive-ended": "A drive ended: the outcome, the reason, the exit code",
     "breaker-reset": "A person let an open circuit try again",
     "overridden": "A person decided against the evidence: a skip, a forced exit, a reset of the breaker",
 }

@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("recording", "evidence", "report"),
     ("verification", "pipeline", "claims", "shards", "proof", "agents", "selftest"),
     ("decisions",),
+    ("drive",),
     ("plugin", "cli"),
 )
 #: The layer whose packages do not import each other either.

@@ -31,6 +31,7 @@ OPENING: dict[str, list[tuple[str, ...]]] = {
     "history": [(), ("--events",), ("--calibration",)],
     "report": [()],
     "signal": [("--next", "--reason", "both pass"), ("--reason", "both pass")],
+    "drive": [(), ("--resume",)],
     "claim": [("said.txt",)],
     "agent prompt": [()],
     "withdraw": [()],

@@ -31,6 +31,8 @@ from phase_gate.workflow.settings import (
     FILE_NAME,
     Configuration,
     DocumentRules,
+    DriveBudget,
+    DriveSettings,
     EvidenceCommand,
     PhaseOverlay,
     QualitySettings,
@@ -85,6 +87,19 @@ evidence:
     timeout: 2.5
 overrides: {allow_non_interactive: true}
 agents: {until: phase, stop_blocks: 5}
+drive:
+  agent: [my-agent, --prompt-file, "{prompt}"]
+  time_limit: 15m
+  test_time_limit: 90
+  budget: {iterations: 3, time: 2h}
+  signal: agent
+  on_person_needed: [notify-send, "{reason}"]
+  env: [PATH, "ANTHROPIC_*"]
+  pytest: [-q]
+  goal_file: TASK.md
+  until: green
+  idle_limit: 2
+  retry_wait: 0
 """
 
 
@@ -107,6 +122,8 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     )
     assert loaded.documents.rules == {}
     assert (loaded.agents.until, loaded.agents.stop_blocks) == ("cycle", 3)
+    assert loaded.drive == DriveSettings()
+    assert (loaded.drive.signal, loaded.drive.time_limit, loaded.drive.budget.seconds) == ("ask", 1200, 14400)
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -123,6 +140,20 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     )
     assert loaded.overlay.parameters == {"required_green_runs": 3}
     assert (loaded.agents.until, loaded.agents.stop_blocks) == ("phase", 5)
+    assert loaded.drive == DriveSettings(
+        agent=("my-agent", "--prompt-file", "{prompt}"),
+        time_limit=900.0,
+        test_time_limit=90.0,
+        budget=DriveBudget(iterations=3, seconds=7200.0),
+        signal="agent",
+        on_person_needed=("notify-send", "{reason}"),
+        env=("PATH", "ANTHROPIC_*"),
+        pytest=("-q",),
+        goal_file="TASK.md",
+        until="GREEN",
+        idle_limit=2,
+        retry_wait=0.0,
+    )
     assert loaded.overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
     assert loaded.overlay.guards == {
         "covered": Guard(
@@ -214,6 +245,11 @@ def test_no_docs_at_all_is_a_choice() -> None:
 
 #: What a schema refuses too.
 WRONG_STRUCTURE = [
+    pytest.param("drive: {signal: auto}", "1:17", "drive.signal can't be 'auto'", "ask", id="a-signal-by-itself"),
+    pytest.param("drive: {time_limit: soon}", "1:21", "has to be a span of time", "20m", id="no-span-of-time"),
+    pytest.param("drive: {budget: {iterations: 0}}", "1:30", "can't be 0", "1 or more", id="a-budget-of-nothing"),
+    pytest.param("drive: {budget: {money: 3}}", "1:18", "unknown key 'money'", "iterations", id="a-budget-of-money"),
+    pytest.param("drive: {env: [PHASE_GATE_KEY]}", "1:15", "never reaches an agent", "take it out", id="the-key"),
     pytest.param("agents: {until: dawn}", "1:17", "agents.until can't be 'dawn'", "cycle", id="until-another-time"),
     pytest.param("agents: {untill: phase}", "1:10", "unknown key 'untill' in agents", "until", id="unknown-for-agents"),
     pytest.param("agents: {stop_blocks: 0}", "1:23", "agents.stop_blocks can't be 0", "1 or more", id="never-held-up"),

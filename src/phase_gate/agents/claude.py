@@ -21,6 +21,7 @@ AGENT = Agent(
     settings=".claude/settings.json",
     instructions="CLAUDE.md",
     entry=entry,
+    headless=("claude", "-p"),
     example_tool={
         "hook_event_name": "PreToolUse",
         "session_id": "doctor",

@@ -26,6 +26,7 @@ AGENT = Agent(
     settings=".codex/hooks.json",
     instructions="AGENTS.md",
     entry=entry,
+    headless=("codex", "exec", "-"),
     example_stop={
         "hook_event_name": "Stop",
         "session_id": "doctor",

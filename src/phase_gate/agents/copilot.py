@@ -62,6 +62,7 @@ AGENT = Agent(
     stop_event="agentStop",
     tool_event="preToolUse",
     entry=entry,
+    headless=("copilot", "-p", "{text}"),
     head={"version": 1},
     example_stop={"sessionId": "doctor", "stopReason": "end_turn", "stop_hook_active": False},
     example_tool={

@@ -33,6 +33,7 @@ AGENT = Agent(
     stop_event="AfterAgent",
     tool_event="BeforeTool",
     entry=entry,
+    headless=("gemini", "-p", "{text}"),
     example_stop={"hook_event_name": "AfterAgent", "session_id": "doctor", "stop_hook_active": False},
     example_tool={
         "hook_event_name": "BeforeTool",

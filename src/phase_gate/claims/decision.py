@@ -60,6 +60,14 @@ class Threshold(Value):
     source: str = "default"
 
 
+def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
+    """Return what the project asks for: for a kind of task that it knows, or for all."""
+    if kind is not None:
+        return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
+    is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
+    return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
+
+
 class ClaimContext(Value):
     """What is known beside the words."""
 

@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "waive": "Let one guard's present findings pass: a person, with a reason",
     "breaker": "Show the circuit breaker, let it try again, or give the phase up",
     "force": "End a phase against everything that was measured: a person, with a word",
+    "drive": "Let an agent work through the phases until it is done, or a person is needed",
     "claim": "Compare what an agent says with what was measured, and decide whether it is done",
     "hook": "Answer a coding agent that is about to stop, or to use a tool",
     "agent prompt": "Print the rules of a phase for an agent, and the block that it is to print",

@@ -29,6 +29,8 @@ class Answer(Value):
     is_error: bool = False
     #: Lines below the text that the CI system is to obey: printed as they are.
     orders: tuple[str, ...] = ()
+    #: A document was printed already, line by line: only the text is left to print, for people.
+    is_printed: bool = False
 
 
 class Call(Value):

@@ -122,7 +122,8 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
 
 def _print(answer: Answer, *, as_json: bool) -> None:
     if as_json:
-        say_document(answer.document)
+        if not answer.is_printed:
+            say_document(answer.document)
     elif answer.text:
         for row in (answer.text,) if isinstance(answer.text, str) else map(show_line, answer.text):
             if not say(row, aside=answer.is_error):
@@ -233,7 +234,7 @@ def _is_interactive() -> bool:
 
 
 #: Names of files and words for other programs may be anything; the printer shows what is in them.
-_ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS"})
+_ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND"})
 _SENTENCES = frozenset({"TEXT", "REASON"})
 #: Sentences that stay in the lines that they were written in: a commit has a title and a body.
 _SEVERAL_LINES = frozenset({"message"})

@@ -94,6 +94,19 @@ ABOUT: Mapping[str, About] = {
     "force": About(
         group=OVERRIDE, example='phase-gate force --reason "shown on the device" --by Ada', codes=_DONE_OR_NOT
     ),
+    "drive": About(
+        group=AGENTS,
+        example="phase-gate drive -- claude -p",
+        codes=(
+            (0, "the cycle is done, or the phase of --until has exited"),
+            _USAGE,
+            (10, "the budget is spent"),
+            _TRUST,
+            (12, "the circuit is open, or the agent is stuck"),
+            (13, "a person has to answer, or not now"),
+            (130, "interrupted"),
+        ),
+    ),
     "claim": About(
         group=AGENTS,
         example="phase-gate claim session.jsonl --transcript",

@@ -7,7 +7,7 @@ from functools import partial
 
 from phase_gate import exit_codes
 from phase_gate.claims.blocks import read_blocks
-from phase_gate.claims.decision import Decision, Outcome, Threshold
+from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
 from phase_gate.claims.show import decision_to_json, render_claim
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.claims.transcripts import read_transcript
@@ -117,10 +117,7 @@ def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
     if kind is not None and kind not in gate.thresholds:
         known = ", ".join(gate.thresholds) or "none are set"
         raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
-    if kind is not None:
-        return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
-    is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
-    return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
+    return own_threshold(gate, kind)
 
 
 #: Where a block was printed, and does not count.

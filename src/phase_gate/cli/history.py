@@ -214,7 +214,7 @@ def _brief(event: Event) -> dict[str, Any]:
         claim = data["claim"]
         return {name: claim[name] for name in ("phase", "iteration", "decision", "indicators", "confidence", "reason")}
     kept = (
-        *("attempt", "command", "commit", "mark", "skip_kind", "wave"),
+        *("attempt", "command", "commit", "mark", "skip_kind", "wave", "outcome", "code", "seconds"),
         "run",
         "phase",
         "task",
@@ -245,6 +245,8 @@ _INSIDE = {
     "verify-ran": (("check", "how"), ("check", "exit_code")),
     "reviewed": (("verdict", "verdict"),),
     "attempt-failed": (("failure", "type"), ("failure", "error")),
+    "iteration-started": (("iteration", "number"), ("iteration", "phase")),
+    "iteration-ended": (("iteration", "number"), ("iteration", "outcome"), ("iteration", "reason")),
 }
 
 

@@ -7,9 +7,10 @@ import argparse
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import say_aside, say_progress
 from phase_gate.cli._verdict import answer_with
-from phase_gate.decisions.signalling import give_signal, leave_signal
+from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
 from phase_gate.gate.signals import Given, Signal
 from phase_gate.storage.signal_file import check_signal
+from phase_gate.workflow.names import NONCE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,13 @@ def run(call: Call) -> Answer:
     project, signal = call.project(), _read(call)
     check_signal(signal, remaining_work=call.arguments.remaining_work)
     task = call.task(project)
+    nonce = call.environment.get(NONCE_VARIABLE)
+    if nonce and task.store.is_driven():
+        leave_answer(task, signal, nonce)
+        return Answer(
+            text=f"{signal.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
+            document={"answer": signal.answer, "waits_for": "drive"},
+        )
     if call.arguments.next:
         leave_signal(task, signal)
         return Answer(

@@ -56,8 +56,8 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
-set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --exit --exit-signal --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --root --seconds --style --task --task-file --threshold --timeout --timeout-executor --timeout-review --timeout-verify --title --type --values --verifier --wave --word -m -o
+set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --exit --exit-signal --goal --goal-file --iterations --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --root --seconds --signal --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wave --word -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -188,6 +188,19 @@ complete -c phase-gate -n '_shtab_phase_gate_using force' -s h -l help -d 'show 
 complete -c phase-gate -n '_shtab_phase_gate_using force' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using force' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using force' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a drive -d 'Let an agent work through the phases until it is done, or a person is needed.'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l goal -x -d 'what is to be built, for every prompt'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l goal-file -xka "(__fish_complete_path (commandline -ct))" -d 'a file that says it'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l until -xka "(_phase_gate_values phases)" -d 'end when this phase has exited; by default when all have'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l iterations -x -d 'budget: how often the agent is started at most'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l time -x -d 'budget: how long all of it may take, as in 4h'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l time-limit -x -d 'how long one iteration of the agent may take, as in 20m'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l signal -xka "ask agent" -d 'who gives the signal of Gate 2; ask: a person'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l resume -d 'go on with a drive that was interrupted or killed'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using drive' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a claim -d 'Compare what an agent says with what was measured, and decide whether it is done.'
 complete -c phase-gate -n '_shtab_phase_gate_using claim' -l transcript -d 'read JSON lines: the assistant'"'"'s texts only'
 complete -c phase-gate -n '_shtab_phase_gate_using claim' -l as-signal -d 'give the block'"'"'s answer as the signal of Gate 2, where that is set'

@@ -11,7 +11,7 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.forked import LATE
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
-from phase_gate.gate.parts import PIPELINE
+from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.rejudging import evaluate_again, evaluate_call, evaluate_without_run, judgement_events
 from phase_gate.gate.signals import ABSENT, Reading, Signal, read_signal, strictest
 from phase_gate.gate.standing import hint_at_outputs, name_changed
@@ -24,6 +24,7 @@ from phase_gate.storage.signal_file import (
     SignalFile,
     read_signal_file,
     remove_signal_file,
+    write_answer,
     write_signal_file,
 )
 from phase_gate.storage.store import now
@@ -42,6 +43,7 @@ def give_signal(
     :param show_progress: says how far a proof is.
     """
     task.require_begun()
+    refuse_while_driven(task, signal)
     measured_now = measure_now(task, show=show)
     remembered = remember_next(task, may_end=signal.answer == "done" and not _is_stale(task))
     given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
@@ -154,9 +156,30 @@ def _both(waiting: Reading, given: Reading) -> Reading:
 def leave_signal(task: Task, signal: Signal) -> None:
     """Leave the signal for the next evaluation."""
     store = task.store
+    refuse_while_driven(task, signal)
     store.refuse_while_running(task.state)
     store.make_folder()
     write_signal_file(store.signal_file, signal)
+
+
+def refuse_while_driven(task: Task, signal: Signal) -> None:
+    """Refuse to end a phase while the agent of a drive is at work in it: the drive judges when it has ended."""
+    if signal.answer != "done":
+        return
+    why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(task.state))), "")
+    if why and task.store.is_driven():
+        raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
+
+
+def leave_answer(task: Task, signal: Signal, nonce: str) -> None:
+    """Leave the answer of a driven agent for its drive, which runs the tests first."""
+    at_work = [(part, value) for part, value in parts_of(task.state) if part.holds_signal(value)]
+    if not at_work:
+        raise NotAllowedError("no agent of a drive is at work on this task", remedy="answer for your own task")
+    for part, value in at_work:
+        if why := part.refuses_answer(value, signal.answer):
+            raise NotAllowedError(why, remedy="stop here: the drive asks a person")
+    write_answer(task.store.answer_file, signal, nonce)
 
 
 def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PIPELINE = "pipeline"
 VERIFICATION = "verification"
+DRIVE = "drive"
 
 
 class Row(Value):
@@ -64,6 +65,10 @@ PARTS: Mapping[str, Row] = {
             }
         ),
     ),
+    DRIVE: Row(
+        module="phase_gate.drive.part",
+        kinds=frozenset({"drive-started", "iteration-started", "agent-ended", "iteration-ended", "drive-ended"}),
+    ),
 }
 PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.values()))
 
@@ -96,6 +101,14 @@ class Part:
     def standing(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
         """Return where the task stands; None where that is said by its phases and runs."""
         return None
+
+    def holds_signal(self, value: Any) -> str:
+        """Return why no done signal is taken now, as long as the part's process lives; empty: it is."""
+        return ""
+
+    def refuses_answer(self, value: Any, answer: str) -> str:
+        """Return why the agent at work may not give this answer; empty: it may."""
+        return ""
 
     def sections(
         self, value: Any, *, folder: Path, look: Callable[[str], State | None], key: bytes | None

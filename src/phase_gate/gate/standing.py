@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.forked import LATE
-from phase_gate.gate.parts import parts_of
+from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.state import Json, State
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.ways import describe_decisions
@@ -141,7 +141,7 @@ def outdated(
         return Standing(is_open=False, status="running", reason="a run is going on", next_hint="wait for it to end")
     if evaluation is None or (evaluation["phase"] != state.phase and not state.is_done) or _was_left(state):
         takes_run = way_on is None or way_on().takes_run
-        missing = "no verdict on" if state.parts or not takes_run else "no complete run in"
+        missing = "no verdict on" if PIPELINE in state.parts or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"

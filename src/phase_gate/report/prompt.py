@@ -6,7 +6,7 @@ an agent that only repeats the text has said nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
 from phase_gate.gate.ways import way_to, way_to_begin
@@ -65,11 +65,17 @@ _TESTS = {
 }
 
 
-def render_prompt(workflow: Workflow, phase: Phase, style: Style, *, task: str) -> str:
-    return show_rows(_rows(workflow, phase, style, task))
+def render_prompt(
+    workflow: Workflow, phase: Phase, style: Style, *, task: str, gate_2: Iterable[str] | None = None
+) -> str:
+    """Return the rules of a phase, for an agent.
+
+    :param gate_2: how the signal of Gate 2 is given, where that is not as usual.
+    """
+    return show_rows(_rows(workflow, phase, style, task, _tell_gate_2(task) if gate_2 is None else gate_2))
 
 
-def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator[str]:
+def _rows(workflow: Workflow, phase: Phase, style: Style, task: str, gate_2: Iterable[str]) -> Iterator[str]:
     yield f"# {phase.name}: {phase.gate_1.name}"
     yield ""
     if phase.purpose:
@@ -93,7 +99,7 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
         yield ""
         yield f"Here {values}."
     yield ""
-    yield f"Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)}`."
+    yield from gate_2
     yield f"Where you can't go on, call a person: `{call_command('blocked', task)}`. Where a frozen test is"
     yield f"wrong, leave it and say so: `{call_command('test-wrong', task)}`. Then stop; a person"
     yield "corrects it and goes back. Both can be said at any time, and are honest ways to stop."
@@ -110,6 +116,10 @@ def _rows(workflow: Workflow, phase: Phase, style: Style, task: str) -> Iterator
     following = "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows"
     yield ""
     yield f"When both gates are open, {following}."
+
+
+def _tell_gate_2(task: str) -> Iterator[str]:
+    yield f"Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)}`."
 
 
 def _explain_block(phase: Phase, style: Style) -> Iterator[str]:

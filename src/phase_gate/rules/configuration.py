@@ -18,6 +18,7 @@ from phase_gate.rules.sections import (
     read_commands,
     read_confidence,
     read_documents,
+    read_drive,
     read_exit_gate,
     read_quality,
     read_verification,
@@ -123,6 +124,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         proof=_read_proof(fields),
         agents=_read_agents(fields.mapping("agents", None)),
         verification=read_verification(fields.mapping("verification", None)),
+        drive=read_drive(fields.mapping("drive", None)),
     )
     fields.finish()
     return configuration

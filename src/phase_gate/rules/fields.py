@@ -16,6 +16,7 @@ from phase_gate.names import find_name_fault
 from phase_gate.rules.faults import Faults, FaultyError, Place
 from phase_gate.rules.yaml import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from phase_gate.visible import cut
+from phase_gate.workflow.durations import FORM, parse_duration
 
 Value = int | float | str | bool | None
 
@@ -240,6 +241,18 @@ class Fields:
             )
         self._check_minimum(node, key, value, minimum)
         return value
+
+    @_or(1)
+    def duration(self, key: str, default: float, *, minimum: float = 1) -> float:
+        """Return seconds: a number, or a text like `20m`."""
+        node = self._find(key, default)
+        if node is None:
+            return default
+        seconds = parse_duration(self._text(node, self.dotted(key)))
+        if seconds is None:
+            self._refuse_at(node, f"{self.dotted(key)} has to be a span of time, not {_kind(node)}", FORM)
+        self._check_minimum(node, key, seconds, minimum)
+        return seconds
 
     @_or(1)
     def value(self, key: str, default: object = _REQUIRED) -> Value:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from fnmatch import fnmatchcase
+from typing import get_args
 
 from phase_gate.rules.fields import Fields
 from phase_gate.rules.vocabulary import RESERVED_NAMES, check_path, take_name
@@ -11,6 +13,9 @@ from phase_gate.workflow.settings import (
     MAX_TIMEOUTS,
     ConfidenceRules,
     DocumentRules,
+    DriveBudget,
+    DriveSettings,
+    DriveSignal,
     EvidenceChecks,
     EvidenceCommand,
     ExitGate,
@@ -192,3 +197,60 @@ def _read_timeouts(fields: Fields | None) -> dict[str, float]:
             fields.refuse(step, f"{seconds:g} s is more than a step may take", f"give at most {MAX_TIMEOUTS[step]:g}")
     fields.finish()
     return given
+
+
+# --- read the `drive:` part of a project's file
+
+
+#: What `{...}` may stand for in the command of an agent, and in the one that calls a person.
+AGENT_PLACEHOLDERS = ("{prompt}", "{text}")
+#: What no agent is ever given.
+WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
+
+_SIGNALS: tuple[DriveSignal, ...] = get_args(DriveSignal)
+
+
+def read_drive(fields: Fields | None) -> DriveSettings:
+    usual = DriveSettings()
+    if fields is None:
+        return usual
+    goal_file = fields.text("goal_file", usual.goal_file)
+    if goal_file:
+        check_path(goal_file, fields.place("goal_file"), fields)
+    settings = DriveSettings(
+        agent=fields.text_list("agent", usual.agent, or_one=True),
+        time_limit=fields.duration("time_limit", usual.time_limit),
+        test_time_limit=fields.duration("test_time_limit", usual.test_time_limit),
+        budget=_read_budget(fields.mapping("budget", None)),
+        signal=fields.choice("signal", _SIGNALS, usual.signal),
+        on_person_needed=fields.text_list("on_person_needed", usual.on_person_needed, or_one=True),
+        env=_read_env(fields),
+        pytest=fields.text_list("pytest", usual.pytest),
+        goal_file=goal_file,
+        until=fields.text("until", usual.until).upper(),
+        idle_limit=fields.integer("idle_limit", usual.idle_limit, minimum=1),
+        retry_wait=fields.duration("retry_wait", usual.retry_wait, minimum=0),
+    )
+    fields.finish()
+    return settings
+
+
+def _read_budget(fields: Fields | None) -> DriveBudget:
+    usual = DriveBudget()
+    if fields is None:
+        return usual
+    budget = DriveBudget(
+        iterations=fields.integer("iterations", usual.iterations, minimum=1),
+        seconds=fields.duration("time", usual.seconds),
+    )
+    fields.finish()
+    return budget
+
+
+def _read_env(fields: Fields) -> tuple[str, ...] | None:
+    names = fields.text_list("env", None)
+    for number, name in enumerate(names or ()):
+        if any(fnmatchcase(name, each) for each in WITHHELD):
+            place = fields.item_place("env", number)
+            raise fields.error(f"{place}: {name} never reaches an agent", "take it out of drive.env")
+    return names

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.signals import Given, Signal
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from phase_gate.rules.fields import Fields
 
 #: No honest answer is longer; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -88,9 +92,14 @@ class ContradictionError(SignalError):
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Return the signal in this text. Raises SignalError (or DocumentError) if it is none."""
     from phase_gate.rules.fields import Fields
-    from phase_gate.rules.yaml import YamlScalar, read_document
+    from phase_gate.rules.yaml import read_document
 
-    fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError)
+    return _read_signal(Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError))
+
+
+def _read_signal(fields: Fields) -> Signal:
+    from phase_gate.rules.yaml import YamlScalar
+
     node = fields.node_of("exit_signal")
     # Truthy is not true: `yes`, `True`, `1` and `"true"` are what people write who were not asked exactly.
     answer = _ANSWERS.get(node.text) if isinstance(node, YamlScalar) and node.is_plain else None
@@ -111,7 +120,7 @@ def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal
     )
     remaining = fields.text("remaining_work", "none")
     fields.finish()
-    check_signal(signal, remaining_work=remaining, place=name)
+    check_signal(signal, remaining_work=remaining, place=fields.file)
     return signal
 
 
@@ -128,6 +137,12 @@ def check_signal(signal: Signal, *, remaining_work: str = "none", place: str = "
 
 def write_signal_file(path: Path, signal: Signal) -> None:
     """Write the signal for the next evaluation. Raises like `parse_signal` for one that could not be read back."""
+    content = "\n".join(_rows_of(signal)) + "\n"
+    parse_signal(content, name=path.name)
+    write_atomically(REAL, path, content.encode())
+
+
+def _rows_of(signal: Signal) -> list[str]:
     import json
 
     value = {answer: text for text, answer in _ANSWERS.items()}[signal.answer]
@@ -139,10 +154,33 @@ def write_signal_file(path: Path, signal: Signal) -> None:
             rows.append(f"{name}: {json.dumps(text, ensure_ascii=False)}")
     if signal.iteration is not None:
         rows.append(f"iteration: {signal.iteration}")
-    content = "\n".join(rows) + "\n"
-    parse_signal(content, name=path.name)
-    write_atomically(REAL, path, content.encode())
+    return rows
 
 
 def remove_signal_file(path: Path) -> None:
     remove_file(path)
+
+
+# --- the answer of a driven agent: a signal with the one-time word that its prompt names
+
+
+def write_answer(path: Path, signal: Signal, nonce: str) -> None:
+    """Write an agent's answer, for the drive that started it. Raises for one that could not be read back."""
+    content = "\n".join((f"nonce: {nonce}", *_rows_of(signal))) + "\n"
+    parse_answer(content, name=path.name)
+    write_atomically(REAL, path, content.encode())
+
+
+def read_answer(path: Path) -> tuple[Signal, str] | None:
+    """Return an agent's answer and the word in it; None if it gave none. Raises PhaseGateError for a malformed one."""
+    raw = read_bytes(path, limit=MAX_SIZE + 1)
+    return None if raw is None else parse_answer(raw, name=path.name)
+
+
+def parse_answer(text: str | bytes, *, name: str = "answer.yaml") -> tuple[Signal, str]:
+    from phase_gate.rules.fields import Fields
+    from phase_gate.rules.yaml import read_document
+
+    fields = Fields(read_document(text, name=name, limit=MAX_SIZE), file=name, error=SignalError)
+    nonce = fields.text("nonce")
+    return _read_signal(fields), nonce

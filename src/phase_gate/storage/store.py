@@ -106,6 +106,25 @@ class TaskStore:
     def signal_file(self) -> Path:
         return self.folder / "exit-signal.yaml"
 
+    @property
+    def drive_lock_file(self) -> Path:
+        """The lock that a drive of the task holds while it lives."""
+        return self.folder / "drive.lock"
+
+    @property
+    def drive_folder(self) -> Path:
+        """Prompts and transcripts of a drive of the task."""
+        return self.folder / "drive"
+
+    @property
+    def answer_file(self) -> Path:
+        """Where a driven agent answers."""
+        return self.drive_folder / "answer.yaml"
+
+    def is_driven(self) -> bool:
+        """Tell whether a drive of the task goes on."""
+        return not is_free(self.drive_lock_file, self.files)
+
     def without_key(self) -> TaskStore:
         """Return the same task, opened without the key."""
         return TaskStore(

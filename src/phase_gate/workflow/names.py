@@ -7,6 +7,9 @@ DONE = "DONE"
 #: The pseudo phase of a pipeline that has spent its recoveries: only a person leads out of it.
 STUCK = "STUCK"
 
+#: Of the environment: the word with which the agent of a drive answers.
+NONCE_VARIABLE = "PHASE_GATE_NONCE"
+
 #: How our own reports in Markdown begin: one that lies in a project is none of its documents.
 REPORT_TITLE = "## Phase gate: "
 

@@ -24,6 +24,9 @@ ProofMode = Literal["on", "required", "off"]
 #: How far an agent has to come before it may stop.
 Until = Literal["cycle", "phase"]
 
+#: Who gives the signal of Gate 2 in a drive: a person who is asked, or the agent.
+DriveSignal = Literal["ask", "agent"]
+
 FILE_NAME = "phase-gate.yaml"
 
 DEFAULT_WORKFLOW = "tdd"
@@ -250,6 +253,39 @@ class VerificationSettings(Value):
     state_file: str | None = None
 
 
+class DriveBudget(Value):
+    """How much a drive may use before it ends."""
+
+    iterations: int = 30
+    seconds: float = 4 * 3600.0
+
+
+class DriveSettings(Value):
+    """How an agent is driven through the workflow."""
+
+    #: The name of a client, or the words of a command line; none: the call has to give one.
+    agent: tuple[str, ...] = ()
+    #: Seconds that the agent has in one iteration, and that our own run of the tests has.
+    time_limit: float = 20 * 60.0
+    test_time_limit: float = 60 * 60.0
+    budget: DriveBudget = field(default_factory=DriveBudget)
+    signal: DriveSignal = "ask"
+    #: Words of a command that calls a person; `{reason}` stands for the reason.
+    on_person_needed: tuple[str, ...] = ()
+    #: Names, or globs of names, of the variables that the agent gets; None: all but keys of ours.
+    env: tuple[str, ...] | None = None
+    #: Further arguments of our own runs of pytest.
+    pytest: tuple[str, ...] = ()
+    #: A file that says what is to be built, from the root.
+    goal_file: str = ""
+    #: The phase whose exit ends the drive; empty: the end of the cycle.
+    until: str = ""
+    #: Iterations in a row in which the agent changes nothing, and the drive ends.
+    idle_limit: int = 5
+    #: Seconds to wait where a client is busy; twice as long each time in a row.
+    retry_wait: float = 30.0
+
+
 class Configuration(Value):
     """What the project's file says; without a file, this without arguments."""
 
@@ -270,3 +306,4 @@ class Configuration(Value):
     proof: ProofSettings = field(default_factory=ProofSettings)
     agents: AgentSettings = field(default_factory=AgentSettings)
     verification: VerificationSettings = field(default_factory=VerificationSettings)
+    drive: DriveSettings = field(default_factory=DriveSettings)

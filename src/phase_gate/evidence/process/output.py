@@ -175,6 +175,19 @@ def find_secrets(environment: Mapping[str, str]) -> tuple[bytes, ...]:
     return tuple(sorted(long_enough, key=lambda each: (-len(each), each)))
 
 
+def hidden_in(*environments: Mapping[str, str]) -> tuple[bytes, ...]:
+    """Return the values that must not be shown of several environments, the longest first."""
+    found = {each for environment in environments for each in find_secrets(environment)}
+    return tuple(sorted(found, key=lambda each: (-len(each), each)))
+
+
+def blot(text: str, hidden: tuple[bytes, ...]) -> str:
+    """Return a text without these values."""
+    blotter = Blotter(hidden)
+    shown = blotter.feed(text.encode("utf-8", "surrogateescape")) + blotter.finish()
+    return shown.decode("utf-8", "surrogateescape")
+
+
 def is_secret_name(name: str) -> bool:
     return bool(_PARTS.search(name) or _WORDS.search(name)) and not _PLACES.search(name)
 

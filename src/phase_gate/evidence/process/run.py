@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from phase_gate.evidence.process.output import Blotter, CappedFile, Screen, find_secrets
+from phase_gate.evidence.process.output import Blotter, CappedFile, Screen, hidden_in
 from phase_gate.evidence.process.tree import MARK, Interrupts, ProcessTree, adopting_orphans, find_children
 from phase_gate.values import Value
 
@@ -57,7 +57,7 @@ def say_nothing(seconds: float) -> None:
 
 
 def run_process(
-    command: str,
+    command: str | Sequence[str],
     *,
     shell: bool,
     cwd: Path,
@@ -69,9 +69,15 @@ def run_process(
     tick: Callable[[float], None] = say_nothing,
     is_apart: bool = True,
     then: Sequence[str] = (),
+    stdin: Path | None = None,
+    secrets: Mapping[str, str] | None = None,
+    interrupts: Interrupts | None = None,
+    mark: str = "",
+    leaves_none: bool = False,
 ) -> Ended:
     """Run the command to its end, whatever that is. A signal to us ends it, too, and is left to the caller then.
 
+    :param command: as it is typed, or its words.
     :param environment: all of it; values of secret-looking names in it are blotted out of what is kept and shown.
     :param log: the file for both streams; `is_apart` puts each alone into a file beside it, too. Between two streams
         the order is the one in which we read them.
@@ -79,7 +85,13 @@ def run_process(
     :param stream: where the output is shown while it comes.
     :param tick: called several times a second with the seconds since the start.
     :param then: commands that follow, in the same files and the same time: each if the one before ended with 0.
+    :param stdin: the file that it reads; nothing by default.
+    :param secrets: an environment whose secret-looking values are blotted out, too.
+    :param interrupts: hears signals already, and says when they end the command.
+    :param mark: what everything that it starts is known by, should we die; any by default.
+    :param leaves_none: what it left running is ended, even if the command ended by itself.
     """
+    hidden = hidden_in(environment, secrets or {})
     files = _Files(log, limit, is_apart=is_apart)
     began = time.monotonic()
     commands = (command, *then)
@@ -90,9 +102,14 @@ def run_process(
             shell=shell,
             cwd=cwd,
             environment=environment,
+            stdin=stdin,
             stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
             files=files,
+            hidden=hidden,
             stream=stream,
+            interrupts=interrupts,
+            mark=mark or os.urandom(16).hex(),
+            leaves_none=leaves_none,
             wait=lambda watch: watch.wait(began, timeout, tick),
         )
         if one.how != "ended" or one.code != 0 or step == len(then):
@@ -110,27 +127,34 @@ class _One(Value):
 
 
 def _run_one(
-    command: str,
+    command: str | Sequence[str],
     *,
     shell: bool,
     cwd: Path,
     environment: Mapping[str, str],
+    stdin: Path | None,
     stderr: int,
     files: _Files,
+    hidden: tuple[bytes, ...],
     stream: BinaryIO | None,
+    interrupts: Interrupts | None,
+    mark: str,
+    leaves_none: bool,
     wait: Callable[[_Watch], How],
 ) -> _One:
-    mark = os.urandom(16).hex()
     marks = ":".join(filter(None, (environment.get(MARK), mark)))
-    with Interrupts() as interrupts, adopting_orphans():
+    with contextlib.ExitStack() as stack:
+        interrupts = interrupts or stack.enter_context(Interrupts())
+        stack.enter_context(adopting_orphans())
         before = find_children()
         try:
+            words = shlex.split(command) if isinstance(command, str) and not shell else command
             process = subprocess.Popen(
-                command if shell else shlex.split(command),
+                words,
                 shell=shell,
                 cwd=cwd,
                 env={**environment, MARK: marks},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if stdin is None else stack.enter_context(open(stdin, "rb")),
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 # A session of its own: what it started goes with it when its time is over.
@@ -139,7 +163,7 @@ def _run_one(
         except (OSError, ValueError, IndexError) as error:
             return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
         tree = ProcessTree(process.pid, mark=mark, before=before)
-        watch = _Watch(process, tree, files, find_secrets(environment), Screen(stream), interrupts)
+        watch = _Watch(process, tree, files, hidden, Screen(stream), interrupts, leaves_none=leaves_none)
         try:
             try:
                 how = wait(watch)
@@ -206,8 +230,11 @@ class _Watch:
         hidden: tuple[bytes, ...],
         screen: Screen,
         interrupts: Interrupts,
+        *,
+        leaves_none: bool,
     ) -> None:
         self.problem = ""
+        self._leaves_none = leaves_none
         self._process, self._tree, self._files, self._screen = process, tree, files, screen
         self._interrupts = interrupts
         # Where the tree has to go whole: when it ended by itself, a server that it left running is its own affair.
@@ -232,7 +259,7 @@ class _Watch:
                 tick(now - began)
                 ticked = now
             self._pump(min(_POLL, began + timeout - now))
-        self._is_whole = False
+        self._is_whole = self._leaves_none
         return "ended"
 
     def end_rest(self) -> None:

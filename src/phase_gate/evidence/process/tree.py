@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from phase_gate.values import Value
 MARK = "PHASE_GATE_PROCESS"
 
 _PROC = Path("/proc")
+#: How often, and how many seconds apart, what has a mark is looked for until nothing is left.
+_ROUNDS, _PAUSE = 100, 0.02
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 #: Whether processes can be looked at.
 IS_LINUX = sys.platform == "linux"
@@ -96,10 +99,33 @@ class ProcessTree:
         return leader is None or row.began >= leader.began
 
     def _is_marked(self, pid: int) -> bool:
-        try:
-            return self._mark.encode() in (_PROC / str(pid) / "environ").read_bytes()
-        except OSError:
-            return False
+        return _has_mark(pid, self._mark)
+
+
+def _has_mark(pid: int, mark: str) -> bool:
+    try:
+        return mark.encode() in (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+def end_marked(mark: str) -> int:
+    """End what still runs of a command whose starter died; return how many processes that were."""
+    ended: set[int] = set()
+    # A process may start another one while it is ended; one that can't be ended must not hold us up.
+    for _ in range(_ROUNDS):
+        rows = [row for row in _rows() if not row.is_dead and row.pid != os.getpid()]
+        found = {row.pid for row in rows if _has_mark(row.pid, mark)}
+        while more := {row.pid for row in rows if row.parent in found} - found:
+            found |= more
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            break
+        ended |= found
+        time.sleep(_PAUSE)
+    return len(ended)
 
 
 def find_children() -> frozenset[int]:
@@ -193,3 +219,18 @@ class Interrupts:
     def _hear(self, number: int, _frame: object) -> None:
         self.number = self.number or number
         self.count += 1
+
+
+class PatientInterrupts(Interrupts):
+    """Takes the first Ctrl-C for a wish to end when that does no harm; the second, or another signal, ends at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: The user wants it to end.
+        self.is_asked_to_end = False
+
+    def _hear(self, number: int, frame: object) -> None:
+        is_first = not self.is_asked_to_end
+        self.is_asked_to_end = True
+        if number != signal.SIGINT or not is_first:
+            super()._hear(number, frame)

@@ -1,0 +1,105 @@
+"""Shows a drive: live at a terminal, in plain lines elsewhere, as JSON lines on request; and asks a person there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+from phase_gate.cli._streams import draw, render_json, say, screen_width
+from phase_gate.drive.happenings import Happening, Progress
+from phase_gate.drive.session import Question
+from phase_gate.drive.view import Board, render_line, render_screen
+from phase_gate.gate.signals import Signal
+
+#: Seconds between two drawings: users do not notice a shorter wait.
+_PAUSE = 0.2
+_UP, _CLEAR_BELOW = "\x1b[{}A\r", "\x1b[J"
+
+
+class JsonLines:
+    """One JSON object a line."""
+
+    def tell(self, happening: Happening) -> None:
+        say(render_json(happening.document), flush=True)
+
+    def progress(self, progress: Progress) -> None:
+        """Only what happened is printed."""
+
+
+class PlainLines:
+    """One line a happening: for a log."""
+
+    def tell(self, happening: Happening) -> None:
+        if line := render_line(happening):
+            say(line, flush=True)
+
+    def progress(self, progress: Progress) -> None:
+        """Only what happened is printed."""
+
+
+class LiveView:
+    """Lines that stay, and below them what goes on right now, drawn again several times a second."""
+
+    def __init__(self) -> None:
+        self._board = Board()
+        self._rows = 0
+        self._drawn_at = 0.0
+
+    def tell(self, happening: Happening) -> None:
+        self.clear()
+        self._board = self._board.after(happening)
+        if line := render_line(happening):
+            say(line, flush=True)
+
+    def progress(self, progress: Progress) -> None:
+        if time.monotonic() - self._drawn_at < _PAUSE:
+            return
+        rows = render_screen(self._board, progress, width=screen_width() - 1, rows=_screen_rows())
+        self.clear()
+        draw("\n".join(rows) + "\n", sys.stdout)
+        self._rows, self._drawn_at = len(rows), time.monotonic()
+
+    def clear(self) -> None:
+        if self._rows:
+            draw(_UP.format(self._rows) + _CLEAR_BELOW, sys.stdout)
+        self._rows = 0
+
+    def ask(self, question: Question) -> Signal | None:
+        """Ask for the signal of Gate 2: only what is typed here is one."""
+        self.clear()
+        say(f"{question.reason}.")
+        say("  Type why it is done; `no` and what is missing; or nothing, to end the drive here.")
+        with _interruptible():
+            try:
+                typed = " ".join(input("done, because: ").split())
+            except (EOFError, KeyboardInterrupt):
+                say("")
+                return None
+        if not typed:
+            return None
+        word, _, rest = typed.partition(" ")
+        if word.rstrip(",.:").lower() == "no":
+            return Signal(answer="not-done", reason=rest or "a person says so")
+        return Signal(answer="done", reason=typed)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a question: a drive only counts it otherwise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _screen_rows() -> int:
+    try:
+        lines = os.get_terminal_size(sys.stdout.fileno()).lines
+    except (OSError, ValueError):
+        lines = 24
+    return max(4, min(12, lines - 2))

@@ -1,0 +1,138 @@
+"""`phase-gate drive`: take a task through its workflow with an agent, until it is done or a person is needed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._plugin import require_plugin
+from phase_gate.drive.clients import find_client
+from phase_gate.drive.loop import DriveEnded, Order, drive_task, read_goal
+from phase_gate.drive.model import find_drive
+from phase_gate.drive.session import Watchers
+from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
+from phase_gate.storage.store import now
+from phase_gate.task import Task
+from phase_gate.values import replace
+from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.settings import DriveSettings
+
+#: Bytes: a goal is a page, not a book.
+_MAX_GOAL = 64 * 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--goal", metavar="TEXT", help="what is to be built, for every prompt")
+    parser.add_argument("--goal-file", metavar="FILE", help="a file that says it")
+    parser.add_argument("--until", metavar="PHASE", help="end when this phase has exited; by default when all have")
+    parser.add_argument("--iterations", metavar="N", type=int, help="budget: how often the agent is started at most")
+    parser.add_argument("--time", metavar="SPAN", help="budget: how long all of it may take, as in 4h")
+    parser.add_argument("--time-limit", metavar="SPAN", help="how long one iteration of the agent may take, as in 20m")
+    parser.add_argument("--signal", choices=("ask", "agent"), help="who gives the signal of Gate 2; ask: a person")
+    parser.add_argument("--resume", action="store_true", help="go on with a drive that was interrupted or killed")
+    parser.add_argument(
+        "arguments",
+        nargs="*",
+        metavar="-- COMMAND",
+        help="the agent's command; {prompt} in it stands for a file with the prompt, {text} for the prompt itself",
+    )
+
+
+def run(call: Call) -> Answer:
+    try:
+        return _run(call)
+    except PhaseGateError as error:
+        if not call.arguments.json:
+            raise
+        from phase_gate.cli._streams import render_json, say
+
+        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
+        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
+        return Answer(text="", exit_code=error.exit_code, is_printed=True)
+
+
+def _run(call: Call) -> Answer:
+    require_plugin()
+    task = call.task()
+    order = _read_order(call, task)
+    ended = drive_task(task.project, order, _choose_watchers(call))
+    return _answer(ended)
+
+
+def _read_order(call: Call, task: Task) -> Order:
+    given, project = call.arguments, task.project
+    settings, goal = project.configuration.drive, _read_goal(call, task)
+    past = find_drive(task.state) if given.resume else None
+    if given.resume and past is None:
+        raise NotAllowedError("this task was never driven", remedy="phase-gate drive -- COMMAND")
+    if past is not None:
+        settings, goal = past.settings, goal or read_goal(task, past)
+    settings = _with_options(call, settings)
+    return Order(
+        client=find_client(settings.agent, call.environment), settings=settings, goal=goal, resumes=past is not None
+    )
+
+
+def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
+    given, budget = call.arguments, settings.budget
+    if given.iterations is not None:
+        if given.iterations < 1:
+            raise UsageError(f"--iterations can't be {given.iterations}", remedy="give 1 or more")
+        budget = replace(budget, iterations=given.iterations)
+    if given.time is not None:
+        budget = replace(budget, seconds=_read_span("--time", given.time))
+    time_limit = settings.time_limit if given.time_limit is None else _read_span("--time-limit", given.time_limit)
+    return replace(
+        settings,
+        agent=tuple(given.arguments) or settings.agent,
+        budget=budget,
+        time_limit=time_limit,
+        signal=given.signal or settings.signal,
+        until=(given.until or settings.until).upper(),
+    )
+
+
+def _read_span(option: str, text: str) -> float:
+    seconds = parse_duration(text)
+    if not seconds:
+        raise UsageError(f"{option} can't be {text[:40]!r}", remedy=FORM)
+    return seconds
+
+
+def _read_goal(call: Call, task: Task) -> str:
+    given, root = call.arguments, task.project.root
+    if given.goal is not None:
+        return str(given.goal)
+    named = task.project.configuration.drive.goal_file
+    if given.goal_file is None and not named:
+        return ""
+    path = root / named if given.goal_file is None else call.start / given.goal_file
+    try:
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read(_MAX_GOAL + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path.name} can't be read: {error}", remedy="name a text file that says what to build"
+        ) from None
+    if len(text) > _MAX_GOAL:
+        raise UsageError(f"{path.name} is longer than {_MAX_GOAL} characters", remedy="say it in fewer words")
+    return text
+
+
+def _choose_watchers(call: Call) -> Watchers:
+    from phase_gate.cli._drive_screen import JsonLines, LiveView, PlainLines
+
+    if call.arguments.json:
+        lines = JsonLines()
+        return Watchers(tell=lines.tell)
+    if sys.stdout is None or not sys.stdout.isatty():
+        plain = PlainLines()
+        return Watchers(tell=plain.tell)
+    view = LiveView()
+    return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)
+
+
+def _answer(ended: DriveEnded) -> Answer:
+    text = f"  next: {ended.next_command}" if ended.next_command else ""
+    return Answer(text=text, exit_code=ended.decision.exit_code, is_printed=True)

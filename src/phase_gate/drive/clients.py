@@ -1,0 +1,88 @@
+"""Which program is the agent: a client by its name, or any command line. Looks at the path only."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from phase_gate.agents.agent import AGENT_NAMES, load_agent
+from phase_gate.agents.headless import Trouble, find_trouble
+from phase_gate.errors import UsageError
+from phase_gate.rules.sections import WITHHELD
+from phase_gate.values import Value
+
+#: What stands in a command line for the file with the prompt, and for the prompt itself.
+FILE, TEXT = "{prompt}", "{text}"
+
+
+def _take_all(output: str) -> tuple[str, ...]:
+    return (output,)
+
+
+class Client(Value):
+    """An agent's command line, and how its troubles are read."""
+
+    words: tuple[str, ...]
+    find_trouble: Callable[[int | None, str], Trouble | None] = find_trouble
+    #: Reads what the agent says itself from its standard output.
+    read_said: Callable[[str], tuple[str, ...]] = _take_all
+
+    @property
+    def name(self) -> str:
+        return Path(self.words[0]).name
+
+    @property
+    def shown(self) -> str:
+        """As it is typed."""
+        return shlex.join(self.words)
+
+    @property
+    def reads_stdin(self) -> bool:
+        return not any(FILE in word or TEXT in word for word in self.words)
+
+    def fill(self, prompt: Path) -> list[str]:
+        """Return the words with the prompt in its place."""
+        text = prompt.read_text(encoding="utf-8") if any(TEXT in word for word in self.words) else ""
+        return [word.replace(FILE, str(prompt)).replace(TEXT, text) for word in self.words]
+
+
+def find_client(words: Sequence[str], environment: Mapping[str, str]) -> Client:
+    """Return the client. Raises UsageError where none is named, or its program is not there.
+
+    :param words: the name of a client we know, a command line in one text, or its words.
+    """
+    if not words:
+        raise UsageError(
+            "no agent is named",
+            remedy="phase-gate drive -- claude -p, or write drive: {agent: claude} in phase-gate.yaml",
+        )
+    client = _find_known(words[0]) if len(words) == 1 else Client(words=tuple(words))
+    program = client.words[0]
+    if "/" not in program and shutil.which(program, path=environment.get("PATH")) is None:
+        raise UsageError(f"there is no program {program!r} on the path", remedy="install it, or name another agent")
+    return client
+
+
+def _find_known(text: str) -> Client:
+    if text in AGENT_NAMES:
+        agent = load_agent(text)
+        if not agent.headless:
+            known = ", ".join(name for name in AGENT_NAMES if load_agent(name).headless)
+            raise UsageError(f"{agent.title} can't be started without a person", remedy=f"use one of: {known}")
+        return Client(words=agent.headless, find_trouble=agent.find_trouble)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"the agent's command can't be split into words: {error}", remedy="close the quote") from None
+    if not words:
+        raise UsageError("the agent's command is empty", remedy="name a program")
+    return Client(words=tuple(words))
+
+
+def choose_environment(names: Sequence[str] | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what the agent gets of the user's environment: what was chosen, or all but what no agent is given."""
+    chosen = (name for name in environment if names is None or any(fnmatchcase(name, each) for each in names))
+    return {name: environment[name] for name in chosen if not any(fnmatchcase(name, each) for each in WITHHELD)}

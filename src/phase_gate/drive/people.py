@@ -1,0 +1,46 @@
+"""Ask a person who is there; call one who is not, by the command that the project names for it."""
+
+from __future__ import annotations
+
+from phase_gate.drive.chain import Decision, Outcome, Seen
+from phase_gate.drive.clients import choose_environment
+from phase_gate.drive.session import DriveSession, Question
+from phase_gate.evidence.process.run import run_process
+from phase_gate.gate.signals import Signal
+from phase_gate.project import who_am_i
+from phase_gate.values import replace
+
+#: Seconds that the call may take, and bytes of its output that are kept.
+_TIMEOUT, _KEPT = 60.0, 16 * 1024
+
+
+def ask_person(session: DriveSession, seen: Seen, decision: Decision) -> Signal | None:
+    """Ask for the signal of Gate 2 where it is what the drive waits for; None: no person is there, or none answers."""
+    ask = session.watchers.ask
+    waits = decision.outcome is Outcome.PERSON and seen.gate_1_open and not seen.outside
+    if ask is None or not waits or session.interrupts.is_asked_to_end:
+        return None
+    signal = ask(Question(phase=seen.phase, task=session.project.task, reason=decision.reason))
+    return None if signal is None else replace(signal, by=signal.by or who_am_i(session.environment))
+
+
+def call_person(session: DriveSession, reason: str) -> str:
+    """Run the project's command with the reason; return what went wrong, empty if nothing did."""
+    words = session.settings.on_person_needed
+    if not words:
+        return ""
+    ended = run_process(
+        [word.replace("{reason}", reason) for word in words],
+        shell=False,
+        cwd=session.project.root,
+        environment=choose_environment(None, session.environment),
+        timeout=_TIMEOUT,
+        log=session.project.store("phase-gate drive").drive_folder / "person.log",
+        limit=_KEPT,
+        secrets=session.environment,
+        interrupts=session.interrupts,
+        is_apart=False,
+    )
+    if ended.how == "ended" and ended.code == 0:
+        return ""
+    return f"{words[0]} could not call a person: {ended.problem or ended.how if ended.code is None else ended.code}"

@@ -1,0 +1,32 @@
+"""Which phase the agent works in, and what shows that it worked."""
+
+from __future__ import annotations
+
+from phase_gate.decisions.advancing import advance
+from phase_gate.drive.session import DriveSession
+from phase_gate.task import Task
+from phase_gate.workflow.model import Phase, Workflow
+
+
+def enter_phase(session: DriveSession, task: Task) -> Task:
+    """Enter the phase that follows, where the present one has exited: the agent works in a phase that has begun."""
+    state = task.state
+    if state.phase is None or state.is_done or state.is_stuck or not state.exited:
+        return task
+    advance(task, template=False, show=session.note)
+    return session.task()
+
+
+def phase_of_work(task: Task) -> tuple[Workflow, Phase]:
+    """Return the rules and the phase that the agent works in: the present one, or the first of a cycle to begin."""
+    phase = task.rules.phase(task.state.phase or "")
+    if phase is not None:
+        return task.rules, phase
+    workflow = task.project.workflow()
+    return workflow, workflow.first
+
+
+def progress_of(task: Task) -> tuple[str, str | None, bool, int, int]:
+    """Return what an agent that works changes."""
+    state = task.state
+    return task.tree.digest, state.phase, state.exited, state.cycle, len(state.facts)

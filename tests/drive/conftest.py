@@ -1,0 +1,148 @@
+"""Projects that an agent without a model is driven through, by the real command in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Begin, Desk, begin, stories
+from tests.support import CALC, FAILING_TESTS, OURS, Ran
+
+__all__ = ["begin", "stories"]
+
+FAKE = Path(__file__).with_name("fake_agent.py")
+
+Turn = dict[str, Any]
+
+#: What every driven project says: our plugin and no other in its runs, nothing to wait for.
+SETTINGS: dict[str, Any] = {"pytest": [*OURS, "-q"], "retry_wait": 0, "until": "GREEN"}
+
+RED, RIGHT = FAILING_TESTS, CALC
+WRONG = CALC.replace("a + b", "a - b")
+DONE = (
+    "All tasks are completed, ready for review.\n\nEXIT_STATUS: COMPLETE\nEXIT_REASON: it works\nREMAINING_WORK: none\n"
+)
+
+
+def answer(reason: str = "I looked at it", **more: str) -> Turn:
+    return {"answer": {"exit_signal": "true", "reason": reason, **more}}
+
+
+class Track:
+    """A project, and the command that drives the fake agent through it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self.root, self.sample = desk, desk.root, desk.sample
+        self.script = desk.root.parent / f"{desk.root.name}-script.json"
+
+    @property
+    def agent(self) -> tuple[str, ...]:
+        # Isolated: it starts in a fraction of the time, and nothing of the project's reaches it.
+        return (sys.executable, "-I", "-S", str(FAKE), str(self.script))
+
+    def plan(self, *turns: Turn, **settings: Any) -> Track:
+        """Write what the agent does, and the project's settings of the drive."""
+        self.script.write_text(json.dumps(turns), encoding="utf-8")
+        document = {"drive": {**SETTINGS, **settings}}
+        self.sample.write({"phase-gate.yaml": json.dumps(document) + "\n"})
+        return self
+
+    def drive(self, *options: str, **environment: str) -> Ran:
+        """Drive to the end; plain lines."""
+        return self.sample.gate("drive", *options, "--", *self.agent, **environment)
+
+    def rows(self, *options: str, code: int | None = None, **environment: str) -> list[dict[str, Any]]:
+        """Drive to the end; JSON lines."""
+        ran = self.drive("--json", *options, **environment)
+        assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
+        return [json.loads(line) for line in ran.out.splitlines()]
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Start a driver that can be signalled."""
+        words = [sys.executable, "-m", "phase_gate.cli", "drive", *options, "--", *self.agent]
+        return subprocess.Popen(
+            words,
+            cwd=self.root,
+            env=dict(os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def agent_sleeps(self) -> int:
+        """Wait until the agent sleeps; return its pid."""
+        mark = self.script.with_suffix(".sleeps")
+        pid = wait_for(lambda: int(mark.read_text() or 0) if mark.exists() else 0)
+        mark.unlink()
+        return pid
+
+    def prompt(self, number: int) -> str:
+        """What the agent read in its turn."""
+        return self.script.with_suffix(f".prompt-{number}").read_text(encoding="utf-8")
+
+    def turns(self) -> int:
+        """How often the agent was started."""
+        counter = self.script.with_suffix(".count")
+        return int(counter.read_text()) if counter.exists() else 0
+
+    def events(self, kind: str = "") -> list[dict[str, Any]]:
+        """What the ledger says, each with its kind."""
+        lines = (self.desk.folder / "ledger.jsonl").read_text(encoding="utf-8").splitlines()
+        rows = [{"kind": row["kind"], **row["data"]} for row in map(json.loads, lines)]
+        return [row for row in rows if not kind or row["kind"] == kind]
+
+    def iterations(self) -> list[dict[str, Any]]:
+        """The iterations that have ended."""
+        return [row["iteration"] for row in self.events("iteration-ended")]
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads((self.desk.folder / "state.json").read_text())["state"]
+        return state
+
+
+def wait_for(look: Callable[[], int], *, seconds: float = 60.0) -> int:
+    """Return what is looked for once it is there."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if found := look():
+                return found
+        except ValueError:
+            pass  # half written
+        time.sleep(0.02)
+    raise AssertionError("it did not come")
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.fixture
+def track(begin: Begin) -> Callable[[str], Track]:
+    """Return a function that gives a project at a point of its story; '' has not begun."""
+    return lambda story: Track(begin(story))
+
+
+@pytest.fixture
+def drivers() -> Iterator[list[subprocess.Popen[str]]]:
+    """Drivers that a test started: none outlives it."""
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for driver in started:
+        if driver.poll() is None:
+            driver.send_signal(signal.SIGTERM)
+            driver.communicate(timeout=30)
