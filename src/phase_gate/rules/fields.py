@@ -196,17 +196,7 @@ class Fields:
     def boolean(self, key: str, default: _D) -> bool | _D: ...
     @_or(False)
     def boolean(self, key: str, default: object = _REQUIRED) -> object:
-        node = self._find(key, default)
-        if node is None:
-            return default
-        value = self._value(node, self.dotted(key))
-        if not isinstance(value, bool):
-            self._refuse_at(
-                node,
-                f"{self.dotted(key)} has to be a boolean, not {_kind(node)}",
-                "write true or false, without quotes",
-            )
-        return value
+        return self._typed(key, default, (bool,), "a boolean", "write true or false, without quotes")
 
     @overload
     def integer(self, key: str, *, minimum: int | None = None) -> int: ...
@@ -214,16 +204,7 @@ class Fields:
     def integer(self, key: str, default: _D, *, minimum: int | None = None) -> int | _D: ...
     @_or(1)
     def integer(self, key: str, default: object = _REQUIRED, *, minimum: int | None = None) -> object:
-        node = self._find(key, default)
-        if node is None:
-            return default
-        value = self._value(node, self.dotted(key))
-        if isinstance(value, bool) or not isinstance(value, int):
-            self._refuse_at(
-                node, f"{self.dotted(key)} has to be a whole number, not {_kind(node)}", "write digits, without quotes"
-            )
-        self._check_minimum(node, key, value, minimum)
-        return value
+        return self._typed(key, default, (int,), "a whole number", "write digits, without quotes", minimum)
 
     @overload
     def number(self, key: str, *, minimum: float | None = None) -> float: ...
@@ -231,16 +212,7 @@ class Fields:
     def number(self, key: str, default: _D, *, minimum: float | None = None) -> float | _D: ...
     @_or(1)
     def number(self, key: str, default: object = _REQUIRED, *, minimum: float | None = None) -> object:
-        node = self._find(key, default)
-        if node is None:
-            return default
-        value = self._value(node, self.dotted(key))
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self._refuse_at(
-                node, f"{self.dotted(key)} has to be a number, not {_kind(node)}", "write a number, without quotes"
-            )
-        self._check_minimum(node, key, value, minimum)
-        return value
+        return self._typed(key, default, (int, float), "a number", "write a number, without quotes", minimum)
 
     @_or(1)
     def duration(self, key: str, default: float, *, minimum: float = 1) -> float:
@@ -319,9 +291,19 @@ class Fields:
         except ValueError as error:
             self._refuse_at(node, f"{path}: {error}", "write it shorter, or in quotes if it is a text")
 
-    def _check_minimum(self, node: YamlNode, key: str, value: float, minimum: float | None) -> None:
-        if minimum is not None and value < minimum:
+    def _typed(
+        self, key: str, default: object, types: tuple[type, ...], what: str, remedy: str, minimum: float | None = None
+    ) -> object:
+        node = self._find(key, default)
+        if node is None:
+            return default
+        value = self._value(node, self.dotted(key))
+        # Its own type: Python takes a boolean for a number.
+        if type(value) not in types:
+            self._refuse_at(node, f"{self.dotted(key)} has to be {what}, not {_kind(node)}", remedy)
+        if minimum is not None and cast(float, value) < minimum:
             self._refuse_at(node, f"{self.dotted(key)} can't be {value}", f"write {minimum} or more")
+        return value
 
     def _place(self, node: YamlNode) -> Place:
         return Place.of(self.file, node.line, node.column)

@@ -48,15 +48,12 @@ def step_list(verification: Verification) -> list[str]:
 
 def task_block(verification: Verification) -> list[str]:
     """Return a task as the document draws it."""
-    return [
-        f"## Current Task: {verification.spec.name}",
-        "",
-        progress_bar(verification),
-        "",
-        *step_list(verification),
-        "",
-        f"Status: {verification.status}",
-    ]
+    return [f"## Current Task: {verification.spec.name}", *_drawn(verification)]
+
+
+def _drawn(verification: Verification) -> list[str]:
+    steps = step_list(verification)
+    return ["", progress_bar(verification), "", *steps, "", f"Status: {verification.status}"]
 
 
 def _words(verification: Verification) -> tuple[str, str, str]:
@@ -135,15 +132,7 @@ def step_rows(
 ) -> list[str]:
     """Return what a step prints: where the task stands, why, and what to type next."""
     attempt = f", attempt {verification.attempt}" if verification.attempt else ""
-    rows = [
-        f"{verification.spec.name} ({task}){attempt}",
-        "",
-        progress_bar(verification),
-        "",
-        *step_list(verification),
-        "",
-        f"Status: {verification.status}",
-    ]
+    rows = [f"{verification.spec.name} ({task}){attempt}", *_drawn(verification)]
     if verification.skip is not None:
         rows[-1] = f"Status: {verification.status}, {verification.word}"
     rows += [f"Flagged  {flag}" for flag in verification.flags]
