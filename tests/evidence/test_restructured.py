@@ -1,4 +1,4 @@
-"""reStructuredText and AsciiDoc, as far as documents and decisions need them."""
+"""reStructuredText, as far as documents and decisions need it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests over time: which are listed, which are flaky."""
+"""The story in parts: tests over time (which are listed, which are flaky), and runs as columns."""
 
 from __future__ import annotations
 

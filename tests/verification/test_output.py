@@ -1,4 +1,4 @@
-"""What runners say that they ran: their own words, as they print them."""
+"""What the output of a verify command says: how many tests ran, in the words of each runner, and what failed."""
 
 from __future__ import annotations
 

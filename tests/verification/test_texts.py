@@ -1,4 +1,4 @@
-"""Files as they were when a task was taken, with git, without it, and where neither knows."""
+"""Files as they were when a task was taken, with git and without; and the diff that a reviewer gets."""
 
 from __future__ import annotations
 
