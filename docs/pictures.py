@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from phase_gate.rules.files import load_compiled
+from phase_gate.rules.compiled import load_compiled
 from phase_gate.workflow.model import Phase
 
 FOLDER = Path(__file__).parent / "pictures"

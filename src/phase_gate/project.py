@@ -121,7 +121,7 @@ class Project(Value):
         """Return the workflow with what the project's file lays over it."""
         wanted = name or self.configuration.workflow
         if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
-            from phase_gate.rules.files import load_compiled
+            from phase_gate.rules.compiled import load_compiled
 
             compiled = load_compiled(wanted)
             if compiled is not None:

@@ -9,7 +9,8 @@ import pytest
 from docs import generate
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS
-from phase_gate.rules.files import COMPILED_FOLDER, shipped_workflow_names
+from phase_gate.rules.compiled import COMPILED_FOLDER
+from phase_gate.rules.files import shipped_workflow_names
 
 #: Classes that others derive from; nobody raises these.
 BASES = {"phase-gate-error", "state-unusable"}

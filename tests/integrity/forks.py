@@ -44,7 +44,7 @@ def prepare(order: dict[str, Any]) -> None:
 
 def _take_out(guard: str) -> None:
     """Let a shipped guard hold whatever happens. Only in this process, and nowhere in the product."""
-    from phase_gate.rules import files as compiled
+    from phase_gate.rules import compiled
     from phase_gate.rules import files as workflow_files
     from phase_gate.workflow.conditions import parse_condition
 

@@ -32,7 +32,7 @@ from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
 from phase_gate.recording.closing import store_objects
 from phase_gate.report.story.builder import StoryBuilder
 from phase_gate.report.story.model import LedgerCheck, Story
-from phase_gate.rules.files import load_compiled
+from phase_gate.rules.compiled import load_compiled
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.errors import StorageError
 from phase_gate.gate.evaluation import Evaluation, evaluation_to_json
-from phase_gate.report.markdown import render_markdown
 
 if TYPE_CHECKING:
     from phase_gate.report.story.model import Story
@@ -26,6 +25,8 @@ def prepare_reports(paths: Iterable[Path]) -> None:
         if suffix == ".html":
             import phase_gate.report.html
             import phase_gate.report.story.reading
+        elif suffix == ".md":
+            import phase_gate.report.markdown
         elif suffix == ".env":
             import phase_gate.report.ci
         elif suffix == ".xml":
@@ -48,6 +49,8 @@ def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable
 
 def _render(suffix: str, document: Mapping[str, Any]) -> str:
     if suffix == ".md":
+        from phase_gate.report.markdown import render_markdown
+
         return render_markdown(document)
     if suffix == ".env":
         from phase_gate.report.ci import render_dotenv

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -15,7 +14,6 @@ from phase_gate.rules.workflow import parse_guards, parse_workflow
 from phase_gate.rules.yaml import read_bytes
 from phase_gate.workflow.metrics import MetricType
 from phase_gate.workflow.model import Guard, Workflow
-from phase_gate.workflow.model_json import workflow_from_json, workflow_to_json
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
 #: What every workflow may name, and what only a pipeline can measure.
@@ -79,30 +77,3 @@ def load_workflow(
             raise WorkflowError(f"{place}: a guard of that name is shipped", "give it another name")
         check_guard(guard, name_types(workflow), place=place, faults=Faults(WorkflowError))
     return workflow
-
-
-# --- shipped workflows, read ahead: each as JSON beside their YAML
-
-
-COMPILED_FOLDER = Path(__file__).parents[1] / "workflows" / "compiled"
-
-
-def load_compiled(name: str) -> Workflow | None:
-    """Return a shipped workflow as it is without any settings; None if there is none of that name."""
-    if "/" in name or "\\" in name:
-        return None  # the path of a file of the project
-    try:
-        document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
-    except (OSError, ValueError):
-        return None
-    return workflow_from_json(json.loads(document))
-
-
-def compile_shipped(name: str) -> str:
-    """Return what has to stand in the file of a workflow."""
-    from phase_gate.rules.files import load_shipped_workflow
-    from phase_gate.rules.overlay import apply_overlay
-    from phase_gate.workflow.settings import Overlay
-
-    workflow = apply_overlay(load_shipped_workflow(name), Overlay())
-    return json.dumps(workflow_to_json(workflow), indent=1) + "\n"
