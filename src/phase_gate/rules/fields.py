@@ -301,9 +301,12 @@ class Fields:
         # Its own type: Python takes a boolean for a number.
         if type(value) not in types:
             self._refuse_at(node, f"{self.dotted(key)} has to be {what}, not {_kind(node)}", remedy)
-        if minimum is not None and cast(float, value) < minimum:
-            self._refuse_at(node, f"{self.dotted(key)} can't be {value}", f"write {minimum} or more")
+        self._check_minimum(node, key, cast(float, value), minimum)
         return value
+
+    def _check_minimum(self, node: YamlNode, key: str, value: float, minimum: float | None) -> None:
+        if minimum is not None and value < minimum:
+            self._refuse_at(node, f"{self.dotted(key)} can't be {value}", f"write {minimum} or more")
 
     def _place(self, node: YamlNode) -> Place:
         return Place.of(self.file, node.line, node.column)
