@@ -95,6 +95,8 @@ def measure(run: JudgedRun) -> dict[str, MetricValue]:
             "red_seen": state.freeze.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(resolved_elsewhere(record)),
         }
+    if record.session.in_room is not None:
+        metrics |= {"tests_in_room": record.session.in_room, "tests_beside_room": record.session.beside_room}
     metrics["outcomes_doubtful"] = len(record.session.doubts)
     if phase.tests == "failing":
         metrics["tests_refused"] = len(refused_targets(record, judged))

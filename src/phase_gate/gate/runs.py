@@ -55,7 +55,7 @@ class Classified(Value, kw_only=False):
 def classify_run(facts: RunFacts) -> Classified:
     """Return the first kind that fits, and why it is not a complete run."""
     if facts.is_void:
-        return Classified(Kind.VOID, "no test was meant to run")
+        return Classified(Kind.VOID, facts.interrupted or "no test was meant to run")
     if facts.is_nested:
         return Classified(Kind.NESTED, "it ran inside another run of this task")
     if facts.interrupted:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.conversation import Conversation, Heard, start
 from phase_gate.proof.copied import copy_project, remove_left_rooms, room_folder
@@ -203,9 +204,21 @@ def keep_room(room: Room, folder: Path) -> None:
     _furnish(room, folder)
 
 
+def visit_project(root: Path, visit: Visit) -> Heard:
+    """Run pytest in the project itself, and listen."""
+    top = os.path.realpath(root)
+    with Conversation({**visit.order, "root": top}) as conversation:
+        given = {**visit.environment, visit.variable: str(conversation.number)}
+        here, inherited = os.path.join(top, visit.here), (conversation.number,)
+        process = start([*visit.command, *visit.arguments], here, given, inherited, is_shown=visit.is_shown)
+        return conversation.hear(process, visit.timeout)
+
+
 def _furnish(room: Room, folder: Path) -> None:
     try:
         copy_project(room.root, folder)
+        if os.path.isdir(os.path.join(room.root, STATE_FOLDER)):
+            os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
         namespace.lay_out(
             str(folder), {"left_out": sorted(room.left_out), "caches": sorted(room.folders)}, dict(room.contents)
         )

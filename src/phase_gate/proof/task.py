@@ -16,10 +16,10 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.keeping import Kept
+from phase_gate.proof.keeping import Kept, LostError
 from phase_gate.proof.making import keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
-from phase_gate.proof.rooms import Trial
+from phase_gate.proof.rooms import Rooms, Trial
 from phase_gate.storage.references import load_frozen
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -110,6 +110,23 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
     )
+
+
+def find_rooms(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Rooms | str:
+    """Return the rooms of the present phase; why there are none, where that is so.
+
+    :param files: path -> content id, of the files as they are.
+    :param at: the time: waivers expire.
+    """
+    trial = trial_of(task, phase, files, at=at)
+    if isinstance(trial, Proof):
+        return trial.problem
+    if trial.then.problem:
+        return trial.then.problem
+    try:
+        return Rooms(trial)
+    except (LostError, OSError) as error:
+        return str(error)
 
 
 def _waived_findings(state: State, at: str) -> Iterator[Finding]:

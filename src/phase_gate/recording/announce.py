@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 
     from phase_gate.gate.evaluation import Evaluation
     from phase_gate.project import Project
-    from phase_gate.recording.options import Options
     from phase_gate.report.ci import CiOutput
     from phase_gate.report.panel import Line
+    from phase_gate.workflow.settings import ExitMeaning
 
 #: Without it there is no terminal to write to.
 _CI_VARIABLE = "GITHUB_ACTIONS"
 
 
-def announce_to_ci(project: Project, options: Options, evaluation: Evaluation) -> CiOutput | None:
+def announce_to_ci(
+    project: Project, evaluation: Evaluation, *, meaning: ExitMeaning, reports: tuple[Path, ...]
+) -> CiOutput | None:
     """Write what the CI system asks for; None if there is none, or the project does not want it."""
     if project.configuration.run.ci == "off" or _CI_VARIABLE not in project.environment:
         return None
     from phase_gate.report.ci import write_for_ci
 
-    return write_for_ci(evaluation, project.environment, meaning=options.exit_meaning, reports=options.reports)
+    return write_for_ci(evaluation, project.environment, meaning=meaning, reports=reports)
 
 
 def add_to_junit(config: pytest.Config, evaluation: Evaluation) -> str:

@@ -29,6 +29,7 @@ from phase_gate.report.panel import Line, render_panel, render_problem
 from phase_gate.storage.lock import network_warning
 
 if TYPE_CHECKING:
+    from phase_gate.recording.confirm import Confirmation
     from phase_gate.report.story.model import Story
 
 
@@ -55,13 +56,15 @@ class Controller(SessionRecorder):
             phase=options.phase,
             exit_signal=options.exit_signal,
             confirming=options.confirming,
-            confirms=options.confirms,
+            confirms=options.confirms != "no",
             arguments=tuple(map(str, config.invocation_params.args)),
             signal=early.signal,
             run=early.origin.run,
             reports=options.written,
         )
         run = RecordedRun(prepared.project, workflow, prepared.store, request)
+        if options.why_no_room:
+            run.notes.append(f"not in a room: {options.why_no_room}")
         controller = cls(config, run, options)
         try:
             run.check_order(prepared.opened)
@@ -186,9 +189,33 @@ class Controller(SessionRecorder):
             return None
         from phase_gate.recording.confirm import confirm_runs
 
-        store, typed, signal = self._run.store, self._run.request.arguments, self._options.exit_signal
         with own_work(self._config):
-            return confirm_runs(store, typed, further=further, exit_signal=signal)
+            in_room = self._options.confirms == "room"
+            return confirm_runs(self._run.store, self._confirmation(), further=further, in_room=in_room)
+
+    def _confirmation(self) -> Confirmation:
+        from phase_gate.recording.confirm import Confirmation, pytest_command, without_ours
+
+        config, options, phase = self._config, self._options, self._run.phase
+        assert phase is not None, "the run was begun"
+        are_typed = config.args_source is pytest.Config.ArgsSource.ARGS
+        return Confirmation(
+            command=pytest_command(),
+            arguments=without_ours(self._run.request.arguments),
+            files=tuple(map(str, config.args)) if are_typed else (),
+            start=str(config.invocation_params.dir),
+            task=config.option.phase_task,
+            folder=config.option.phase_dir,
+            phase=phase.name,
+            exit_signal=options.exit_signal,
+            exit_meaning=options.exit_meaning,
+            reports=tuple(map(str, options.reports)),
+            written=options.written,
+            has_coverage=hasattr(config.option, "no_cov"),
+            is_quiet=config.get_verbosity() < 0,
+            width=screen_width(config),
+            has_colour=bool(getattr(config.get_terminal_writer(), "hasmarkup", False)),
+        )
 
     def announce(self) -> tuple[str, ...]:
         if self._evaluation is None:
@@ -197,7 +224,10 @@ class Controller(SessionRecorder):
         if complaint:
             self._complaints.append(complaint)
         # The last of several runs speaks for all.
-        told = None if self._further_runs() else announce_to_ci(self._project, self._options, self._evaluation)
+        meaning, reports = self._options.exit_meaning, self._options.reports
+        told = None
+        if not self._further_runs():
+            told = announce_to_ci(self._project, self._evaluation, meaning=meaning, reports=reports)
         if told is None:
             return ()
         self._complaints += told.complaints

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from phase_gate.project import Project
+    from phase_gate.recording.line import Line
     from phase_gate.storage.signal_file import SignalFile
 
 
@@ -30,14 +31,24 @@ class StartSnapshot(Value, kw_only=False):
     at: float
     origin: Origin
     own_work: OwnWork
+    #: To the process that started us, if that was one of ours.
+    line: Line | None = None
 
+
+#: Where the number of that line stands.
+LINE_VARIABLE = "PHASE_GATE_PIECE"
 
 _key: pytest.StashKey[StartSnapshot] = pytest.StashKey()
 
 
 def take_start_snapshot(config: pytest.Config) -> None:
     """Take the snapshot, and keep it with the configuration."""
-    config.stash[_key] = StartSnapshot(Patches(), _signal(config), time.time(), Origin(), OwnWork())
+    line = None
+    if LINE_VARIABLE in os.environ:
+        from phase_gate.recording.line import Line
+
+        line = Line.take(LINE_VARIABLE)
+    config.stash[_key] = StartSnapshot(Patches(), _signal(config), time.time(), Origin(), OwnWork(), line)
 
 
 def start_snapshot(config: pytest.Config) -> StartSnapshot:

@@ -41,7 +41,7 @@ def combine_run(
     )
     run = RecordedRun(project, workflow_from_json(first.workflow), store, request)
     run.check_order()
-    criteria = _criteria(run, first)
+    criteria = criteria_of(run, first)
     written = {path for shard in shards for path in shard.written}
     try:
         run.begin()
@@ -96,7 +96,8 @@ def _refuse_spent(store: TaskStore, shards: Sequence[Shard]) -> None:
                 )
 
 
-def _criteria(run: RecordedRun, shard: Shard) -> Criteria:
+def criteria_of(run: RecordedRun, shard: Shard) -> Criteria:
+    """Return the run's criteria. Raises ShardError if the shard looked for others."""
     typed = shard.criteria_given
     if not typed and not run.criteria_given and run.project.configuration.run.criteria is None:
         criteria = Criteria()

@@ -7,14 +7,14 @@ rules. Who split the suite, and how, does not matter: what was run is compared w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from phase_gate.errors import ShardError
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import SessionFacts
 from phase_gate.gate.runs import count
 from phase_gate.gate.test_parts import merge_parts
-from phase_gate.shards.record import Shard, Split
+from phase_gate.shards.record import Ranges, Shard, Split
 from phase_gate.workflow.metrics import MetricValue
 
 #: Names in one message; the rest is counted.
@@ -26,7 +26,7 @@ def combine_shards(shards: Sequence[Shard]) -> SessionFacts:
     shards = _refuse_gaps(shards)
     _refuse_mixed(shards)
     _refuse_unfinished(shards)
-    return merge_shards(shards, deselected=_deselected(shards))
+    return merge_shards(shards, deselected=find_deselected(shards))
 
 
 # --- do they belong together? ----------------------------------------------------------------------------------------
@@ -60,17 +60,32 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
                 f"{shard.name} began at {shard.began} and never ended: it crashed, or was stopped",
                 remedy="run that shard again",
             )
+    _refuse_odd(shards, "the commit", *_twice(lambda shard: shard.commit[:12] or "none"))
+    _refuse_odd(shards, "the sources", *_twice(lambda shard: shard.tree.partition(":")[2][:12]))
+    refuse_other_rules(shards)
+    _refuse_odd(
+        shards,
+        "the collection",
+        lambda shard: (shard.collection, shard.shown.collection_errors),
+        lambda shard: _describe_collection(shard, shards),
+    )
+
+
+def _twice(show: Callable[[Shard], str]) -> tuple[Callable[[Shard], str], Callable[[Shard], str]]:
+    return show, show
+
+
+def refuse_other_rules(shards: Sequence[Shard]) -> None:
+    """Refuse shards of which one was recorded for something else, or with other settings."""
     alike: tuple[tuple[str, Callable[[Shard], str]], ...] = (
         ("the task", lambda shard: shard.task),
         ("the phase", lambda shard: shard.phase),
-        ("the commit", lambda shard: shard.commit[:12] or "none"),
-        ("the sources", lambda shard: shard.tree.partition(":")[2][:12]),
         ("Python", lambda shard: ".".join(shard.python.split(".")[:2])),
         ("pytest", lambda shard: shard.pytest),
         ("the criteria", lambda shard: ", ".join(shard.criteria) or "none"),
     )
     for what, show in alike:
-        _refuse_odd(shards, what, show, show)
+        _refuse_odd(shards, what, *_twice(show))
     _refuse_odd(shards, "the workflow", lambda shard: repr(shard.workflow), lambda shard: "")
     for name in sorted({name for shard in shards for name in _settings(shard)}):
         _refuse_odd(
@@ -79,12 +94,6 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
             lambda shard, name=name: _settings(shard).get(name),  # type: ignore[misc]
             lambda shard, name=name: repr(_settings(shard).get(name, "not set")),  # type: ignore[misc]
         )
-    _refuse_odd(
-        shards,
-        "the collection",
-        lambda shard: (shard.collection, shard.shown.collection_errors),
-        lambda shard: _describe_collection(shard, shards),
-    )
 
 
 def _refuse_odd(
@@ -131,7 +140,7 @@ def _refuse_unfinished(shards: Sequence[Shard]) -> None:
         raise ShardError(f"{shard.name} is not complete: {why}", remedy="run that shard again, to its end")
 
 
-def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
+def find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
     """Return the collected tests that were left out on purpose. Raises ShardError for any that were just lost."""
     owner: dict[str, Shard] = {}
     for shard in shards:
@@ -143,25 +152,28 @@ def _deselected(shards: Sequence[Shard]) -> frozenset[str]:
                     f"{before.name} and {shard.name} both ran {count(len(twice), 'test')}: {_listed(twice)}",
                     remedy="split the suite: does each shard know its number, and have all the tests in one order?",
                 )
-    collected = shards[0].collected
-    unseen = {place for place, test_id in enumerate(collected) if test_id not in owner}
+    # The same list in all shards, as a rule; in a room there may be others than beside it.
+    collected = dict.fromkeys(test_id for each in {shard.collected: None for shard in shards} for test_id in each)
+    unseen = [test_id for test_id in collected if test_id not in owner]
     if not unseen:
         return frozenset()
-    places = {test_id: place for place, test_id in enumerate(collected)}
-    ran = {places[test_id] for test_id in owner if test_id in places}
-    out_of: dict[str, set[int]] = {}
+    out_of: dict[str, set[str]] = {}
     for shard in shards:
         for who, ranges in shard.left_out.items():
-            out_of.setdefault(who, set()).update(place for start, end in ranges for place in range(start, end))
+            out_of.setdefault(who, set()).update(ids_in(shard, ranges))
     # What leaves out tests of another shard is what splits: a test that no shard runs is lost by it, not deselected.
-    on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(ran)))
-    lost = [collected[place] for place in sorted(unseen - on_purpose)]
+    on_purpose = set().union(*(left for left in out_of.values() if left.isdisjoint(owner)))
+    lost = [test_id for test_id in unseen if test_id not in on_purpose]
     if lost:
         raise ShardError(
             f"{count(len(lost), 'collected test')} ran in no shard: {_listed(lost)}",
             remedy="split the suite so that each test is in one shard",
         )
-    return frozenset(collected[place] for place in unseen)
+    return frozenset(unseen)
+
+
+def ids_in(shard: Shard, ranges: Ranges) -> Iterator[str]:
+    return (shard.collected[place] for start, end in ranges for place in range(start, end))
 
 
 def _settings(shard: Shard) -> Mapping[str, str]:
@@ -197,7 +209,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         shared.append(f"{len(deselected)} deselected by a hook")
     statuses = {each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}
     return SessionFacts(
-        outcomes={test_id: bucket for each in facts for test_id, bucket in each.outcomes.items()},
+        outcomes=_merge_outcomes(facts),
         exit_status=max(statuses, default=0),
         tally=_merge_tallies(facts, len(deselected)),
         duration_s=max(each.duration_s for each in facts),
@@ -205,10 +217,11 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
         sees_whole_files=all(each.sees_whole_files for each in facts),
         narrowed_files=frozenset().union(*(each.narrowed_files for each in facts)),
         narrowed_by=tuple(shared),
-        collection_errors=first.collection_errors,
+        collection_errors=_merge_errors(facts),
         skipped_modules=max(each.skipped_modules for each in facts),
         failures={test_id: failure for each in facts for test_id, failure in each.failures.items()},
         messages={test_id: text for each in facts for test_id, text in each.messages.items()},
+        interrupted=next((each.interrupted for each in facts if each.interrupted), ""),
         internal_error=any(each.internal_error for each in facts),
         marked={test_id: ids for each in facts for test_id, ids in each.marked.items()},
         settings=first.settings,
@@ -226,12 +239,28 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Sess
     )
 
 
+def _merge_outcomes(facts: Sequence[SessionFacts]) -> dict[str, Bucket]:
+    """Return every test in its bucket; one that can't be imported in one shard failed, whatever others say."""
+    found = {test_id: bucket for each in facts for test_id, bucket in each.outcomes.items()}
+    broken = (
+        test_id
+        for each in facts
+        for test_id, bucket in each.outcomes.items()
+        if bucket is Bucket.UNCOLLECTABLE and found[test_id] is not bucket
+    )
+    return found | dict.fromkeys(broken, Bucket.UNCOLLECTABLE)
+
+
+def _merge_errors(facts: Sequence[SessionFacts]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(node for each in facts for node in each.collection_errors))
+
+
 def _merge_tallies(facts: Sequence[SessionFacts], deselected: int) -> dict[str, int]:
     total: Counter[str] = Counter()
     for each in facts:
         total.update(each.tally)
     # Every shard sees these, each time the same ones.
-    total["errors"] -= sum(len(each.collection_errors) for each in facts[1:])
+    total["errors"] -= sum(len(each.collection_errors) for each in facts) - len(_merge_errors(facts))
     total["skipped"] -= sum(each.skipped_modules for each in facts) - max(each.skipped_modules for each in facts)
     total["deselected"] = deselected
     return {name: number for name, number in total.items() if number > 0}

@@ -99,9 +99,12 @@ class ShardRecorder(SessionRecorder):
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         with own_work(self._config):
-            seen = read_worker(node)
-            if seen is not None:
-                self._slices.see_worker(seen["slices"])
+            self._see_worker(node)
+
+    def _see_worker(self, node: Any) -> None:
+        seen = read_worker(node)
+        if seen is not None:
+            self._slices.see_worker(seen["slices"])
 
     def _finish(self, exit_status: int) -> None:
         self._write(self._end(exit_status))
@@ -206,6 +209,7 @@ def _refuse_verdicts(config: pytest.Config) -> None:
     for given, name in (
         (option.exit_signal, "--exit-signal"),
         (option.phase_confirm, "--phase-confirm"),
+        (option.phase_confirm_room, "--phase-confirm-room"),
         (option.phase_report, "--phase-report"),
         (option.phase_exit, "--phase-exit"),
     ):
