@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.cli import COMMANDS
-from phase_gate.cli._dispatch import build_full_parser
 from phase_gate.cli._help import ABOUT, grouped
+from phase_gate.cli._parser import build_full_parser
 from phase_gate.cli.completion import FOLDER, KINDS, SHELLS
 from phase_gate.cli.workflow_schema import schema_names
 from phase_gate.exit_codes import MEANINGS

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli._parser import build_full_parser
 
 #: Stands for something that people have to fill in, like FILE and NAME.
 _PLACEHOLDER = re.compile("[A-Z]{2,}")

@@ -10,12 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar
 
 from phase_gate.values import Value, annotation_of, fields, has_default
 
-T = TypeVar("T", bound=Value)
-Read = Callable[[Any], Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T", bound=Value)
+    Read = Callable[[Any], Any]
 
 
 def to_json(value: Value) -> dict[str, Any]:

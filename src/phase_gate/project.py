@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.storage.climbing import Climb
@@ -24,6 +23,7 @@ from phase_gate.workflow.settings import (
     Overlay,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Workflow

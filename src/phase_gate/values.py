@@ -9,12 +9,23 @@ which does not matter where there are some hundred of them and not some hundred 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
+#: As type checkers know it: importing `typing` for it would take a fourth of what an interpreter takes to start.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self, TypeVar, dataclass_transform
+    from typing import Literal as Literal
 
-T = TypeVar("T", bound="Value")
+    T = TypeVar("T", bound="Value")
+else:
+
+    class Literal:
+        """What `typing.Literal` is where nothing but its choices is asked for, by `get_args` or as `__args__`."""
+
+        __class_getitem__ = classmethod(type(list[int]))
+
+    def dataclass_transform(**_told):
+        return lambda kind: kind
 
 
 class _Factory:

@@ -10,7 +10,7 @@ import pytest
 
 from docs.shell_files import kind_of, subparsers
 from phase_gate.cli import COMMANDS, FEATURES
-from phase_gate.cli._dispatch import build_full_parser
+from phase_gate.cli._parser import build_full_parser
 from phase_gate.cli.completion import FOLDER, KINDS, SHELLS
 from tests.cli.conftest import Begin, Desk
 

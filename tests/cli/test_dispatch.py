@@ -12,7 +12,8 @@ import pytest
 
 from phase_gate import __version__
 from phase_gate.cli import COMMANDS, FEATURES
-from phase_gate.cli._dispatch import build_full_parser, call_in
+from phase_gate.cli._dispatch import call_in
+from phase_gate.cli._parser import build_full_parser
 from phase_gate.errors import UsageError
 from tests.cli.conftest import Begin
 from tests.support import Sample

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from phase_gate.cli._dispatch import build_full_parser, check_texts
+from phase_gate.cli._parser import build_full_parser, check_texts
 from phase_gate.errors import UsageError
 from phase_gate.names import check_sentence
 from tests.cli.conftest import Begin

@@ -6,12 +6,13 @@ from typing import Any, get_args
 
 import pytest
 
+from phase_gate.gate import status
 from phase_gate.gate.advice import Advice
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.evaluation import Evaluation, Subject, evaluate, with_breaker
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Answer, Reading
-from phase_gate.gate.status import STATUSES, show_next, show_verdict
+from phase_gate.gate.status import show_next, show_verdict
 from phase_gate.rules.files import load_shipped_workflow
 from phase_gate.verification.judging import advise_task
 from phase_gate.verification.model import FailureType
@@ -43,7 +44,7 @@ def test_every_command_can_be_typed(workflow: Workflow, phase: Phase, answer: An
     for evaluation in (closed, halted, void):
         assert evaluation.next_command or evaluation.next_hint
         assert not evaluation.next_command or is_typable(evaluation.next_command)
-        assert evaluation.status in STATUSES
+        assert evaluation.status in get_args(status.Status)
         assert (evaluation.status == "open") == evaluation.can_exit
 
 

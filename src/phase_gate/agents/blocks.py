@@ -8,7 +8,6 @@ each, so that two agents that ask at once do not undo each other's count.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.state import State
+from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, make_folder, read_bytes, remove_file, write_atomically
 from phase_gate.values import Value
 
@@ -67,7 +67,7 @@ def progress_of(state: State, tree: str) -> Progress:
 
 def digest(value: object) -> str:
     """Return a short name for a value that JSON has."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
+    return sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 #: Sessions that are remembered at once; the oldest are forgotten first.

@@ -6,8 +6,17 @@ Parses arguments, calls one service, prints its answer. Begin with `check`; `pha
 
 from __future__ import annotations
 
+import atexit
+import gc
+import os
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Options of the command as a whole.
+OF_ALL = ("-h", "--help", "--version")
 
 #: Features whose commands stand below their name, each with its one line.
 FEATURES: dict[str, str] = {
@@ -61,7 +70,22 @@ COMMANDS: dict[str, str] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is not None:
+        return _run([*arguments])
+    # Imports make objects that stay: to look through them again and again for some that do not is a tenth of `check`.
+    gc.set_threshold(50_000)
+    return _leave(_run(sys.argv[1:]))
+
+
+def _run(given: list[str]) -> int:
     from phase_gate.cli._dispatch import dispatch
 
     return dispatch(given)
+
+
+def _leave(code: int) -> int:
+    """End the process where nothing waits for its end: to take every module apart takes as long as `check`."""
+    is_watched = sys.gettrace() or sys.getprofile() or sys.flags.interactive or sys.flags.dev_mode
+    if not (is_watched or atexit._ncallbacks() or "threading" in sys.modules):
+        os._exit(code)
+    return code

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from phase_gate.project import Project, who_am_i
 from phase_gate.values import Value, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from types import SimpleNamespace
+    from typing import Any
+
     from phase_gate.gate.overrides import Person
     from phase_gate.storage.store import TaskStore
     from phase_gate.task import Task
+
+    #: What a command line says.
+    Arguments = argparse.Namespace | SimpleNamespace
 
 
 class Answer(Value):
@@ -36,7 +42,7 @@ class Answer(Value):
 class Call(Value):
     """A command line, and where it was typed."""
 
-    arguments: argparse.Namespace
+    arguments: Arguments
     start: Path
     environment: Mapping[str, str]
     interactive: bool

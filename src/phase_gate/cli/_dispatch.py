@@ -1,67 +1,23 @@
-"""Read the command line, call one command, print its answer."""
+"""Call one command, print its answer.
+
+Light on purpose: what `check`, `status` and `hook` load is what an agent waits for at every step.
+"""
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NoReturn
 
-from phase_gate._version import __version__
-from phase_gate.cli import COMMANDS, FEATURES
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders, screen_width
-from phase_gate.errors import PhaseGateError, UsageError, as_fault
-from phase_gate.visible import show_line, strip_unseen
+from phase_gate.cli._plain import NotPlainError, load_command, read_plain, with_command
+from phase_gate.cli._streams import close_streams, open_streams, say, say_document, say_orders
+from phase_gate.errors import PhaseGateError, as_fault
+from phase_gate.visible import show_line
 
-#: Options of the command as a whole.
-_OF_ALL = ("-h", "--help", "--version")
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with a command line as we say everything else, as JSON too."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, remedy=f"{self.prog} --help")
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        choices = [] if action.choices is None else list(map(str, action.choices))
-        if action.choices is None or value in choices:
-            return
-        from phase_gate.cli._help import did_you_mean
-
-        what = "command" if isinstance(action, argparse._SubParsersAction) else _name_of(action)
-        given = str(value)[:40]
-        meant = did_you_mean(given, choices) or f"; choose from {', '.join(choices)}"
-        self.error(f"there is no {what} {given!r} in {self.prog}{meant}")
-
-    def refuse_unknown(self, words: list[str]) -> None:
-        """Refuse what no argument takes."""
-        if not words:
-            return
-        from phase_gate.cli._help import did_you_mean
-
-        options = [name for action in _actions(self) for name in action.option_strings]
-        meant = did_you_mean(words[0].partition("=")[0], options)
-        self.error(f"unrecognized arguments: {' '.join(words)}{meant}")
-
-    def _print_message(self, message: str, file: object = None) -> None:
-        say(message, end="")
-
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        raise SystemExit(close_streams(status))
-
-    def format_help(self) -> str:
-        from phase_gate.cli._help import render_end, render_overview
-
-        called = self.prog.split()[1:]
-        if not called:
-            return render_overview(self, _width())
-        return super().format_help() + render_end(" ".join(called), _width())
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def dispatch(given: list[str]) -> int:
@@ -106,17 +62,15 @@ def _call(given: list[str]) -> Answer:
 
 def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Answer:
     """Return the answer to a command line that was typed in that folder. Raises what the command raises."""
-    given = _with_command(given)
-    parser = _parser(_called(given))
-    arguments, unknown = parser.parse_known_args(given)
-    parser.refuse_unknown(unknown)
-    for word in given:
-        if word.startswith("--") and word.endswith("=--"):
-            # Up to Python 3.12 argparse takes the value away here, and leaves an empty list.
-            setattr(arguments, word[2:-3].replace("-", "_"), "--")
-    check_texts(parser, arguments, given)
+    given = with_command(given)
+    try:
+        arguments = read_plain(given)
+    except NotPlainError:
+        from phase_gate.cli._parser import parse
+
+        arguments = parse(given)
     call = Call(arguments=arguments, start=start, environment=environment, interactive=interactive)
-    answer: Answer = _module(arguments.command).run(call)
+    answer: Answer = load_command(arguments.command).run(call)
     return answer
 
 
@@ -131,146 +85,5 @@ def _print(answer: Answer, *, as_json: bool) -> None:
         say_orders(answer.orders)
 
 
-def _name_of(action: argparse.Action) -> str:
-    return action.option_strings[-1] if action.option_strings else action.dest
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # With a width, argparse does not import shutil to find one out, which it does for every argument.
-    return argparse.HelpFormatter(prog, width=_width())
-
-
-def _width() -> int:
-    return screen_width() - 2
-
-
-def _with_command(given: list[str]) -> list[str]:
-    """Return the command line with `status` in front where it names no command."""
-    if given and (not given[0].startswith("-") or given[0] in _OF_ALL or _first_name(given)):
-        return given
-    return ["status", *given]
-
-
-def _first_name(given: list[str]) -> str:
-    return next((word for word in given if word in COMMANDS or word in FEATURES), "")
-
-
-def _called(given: list[str]) -> list[str]:
-    """Return the command that is called; all commands of a feature where only that is named; none for `--help`."""
-    for name in (given[0], " ".join(given[:2])):
-        if name in COMMANDS:
-            return [name]
-    if given[0] in FEATURES:
-        return [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
-    if given[0] in _OF_ALL:
-        return []
-    if given[0].startswith("-"):
-        name = _first_name(given)
-        raise UsageError(f"{given[0]} has to stand behind {name}", remedy=f"phase-gate {name} --help")
-    from phase_gate.cli._help import similar_command
-
-    meant = " ".join(similar_command(build_full_parser(), given[0]))
-    problem = f"there is no command {given[0][:40]!r}" + (f": did you mean {meant}?" if meant else "")
-    raise UsageError(problem, remedy=f"phase-gate {meant} --help" if meant else "phase-gate --help")
-
-
-def _parser(names: Iterable[str]) -> _Parser:
-    """Return the parser of these commands: `check` must not pay for `demo`."""
-    parser = _Parser(
-        prog="phase-gate",
-        description="Decide from evidence whether a test-driven step is really done.",
-        allow_abbrev=False,
-        formatter_class=_formatter,
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"pytest-phase-gate {__version__}", help="print the version"
-    )
-    top = parser.add_subparsers(title="commands", metavar="COMMAND", prog="phase-gate", required=True)
-    below: dict[str, argparse._SubParsersAction[Any]] = {}
-    for name in names:
-        feature, _, last = name.rpartition(" ")
-        if feature and feature not in below:
-            group = _add_parser(top, feature, FEATURES[feature])
-            below[feature] = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        command = _add_parser(below.get(feature, top), last, COMMANDS[name], add_help=False)
-        command.set_defaults(command=name)
-        _module(name).add_arguments(command)
-        common = command.add_argument_group("options of every command")
-        common.add_argument("-h", "--help", action="help", help="show this text")
-        common.add_argument("--json", action="store_true", help="answer as JSON")
-        common.add_argument("--task", metavar="NAME", help="which task (also PHASE_GATE_TASK)")
-        common.add_argument("--dir", metavar="DIR", help="other state folder (also PHASE_GATE_DIR)")
-    return parser
-
-
-def _add_parser(
-    commands: argparse._SubParsersAction[Any], name: str, summary: str, *, add_help: bool = True
-) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=f"{summary}.",
-        allow_abbrev=False,
-        formatter_class=_formatter,
-        add_help=add_help,
-    )
-    return made
-
-
-def build_full_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command, for the reference, the man page and completion."""
-    return _parser(COMMANDS)
-
-
-def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"phase_gate.cli.{name.replace(' ', '_')}")
-
-
 def _is_interactive() -> bool:
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
-
-
-# --- texts on the command line, by the parser's own table: an option that is not named here has the strictest rule
-
-
-#: Names of files and words for other programs may be anything; the printer shows what is in them.
-_ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND"})
-_SENTENCES = frozenset({"TEXT", "REASON"})
-#: Sentences that stay in the lines that they were written in: a commit has a title and a body.
-_SEVERAL_LINES = frozenset({"message"})
-
-
-def check_texts(parser: argparse.ArgumentParser, arguments: argparse.Namespace, given: Sequence[str]) -> None:
-    """Put sentences into one line. Raises UsageError for what a reader would not see."""
-    if all(strip_unseen(word) == word for word in given):
-        return  # nearly always: nothing else is loaded
-    for action in _actions(parser):
-        value = getattr(arguments, action.dest, None)
-        check = _check_of(action)
-        name = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
-        if check is None:
-            continue
-        if isinstance(value, str):
-            setattr(arguments, action.dest, check(name, value))
-        elif isinstance(value, list):
-            setattr(arguments, action.dest, [check(name, each) for each in value])
-
-
-def _check_of(action: argparse.Action) -> Callable[[str, str], str] | None:
-    from phase_gate.names import check_lines, check_sentence, check_value
-
-    if action.metavar in _ANYTHING or action.dest == "task":  # a task's name is a folder's, which has its own rule
-        return None
-    if action.dest in _SEVERAL_LINES:
-        return check_lines
-    return check_sentence if action.metavar in _SENTENCES else check_value
-
-
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield all arguments, those of the commands below among them."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for below in action.choices.values():
-                yield from _actions(below)
-        else:
-            yield action

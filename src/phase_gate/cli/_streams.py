@@ -10,11 +10,14 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
 
 from phase_gate import exit_codes
 from phase_gate.errors import OutputError, StorageError, UsageError
 from phase_gate.visible import escape_orders, show_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, TextIO
 
 #: Why standard output takes no more, if it does not; of this call.
 _lost: list[Exception] = []

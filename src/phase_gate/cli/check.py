@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
-
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.visible import show_rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+
     from phase_gate.task import Task
 
 

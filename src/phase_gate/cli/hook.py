@@ -5,13 +5,11 @@ It records nothing, for it is asked twice at times; it only counts how often it 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from phase_gate.agents.agent import AGENT_NAMES, SETTINGS_FILES, load_agent, recognise
 from phase_gate.agents.blocks import NO_PROGRESS, Blocks, Progress, block_file, count_block, progress_of
@@ -29,7 +27,11 @@ from phase_gate.values import as_dict
 from phase_gate.workflow.names import NONCE_VARIABLE
 from phase_gate.workflow.settings import AgentSettings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
     from phase_gate.agents.agent import Agent, Document, ToolCall
     from phase_gate.agents.write_rules import WriteContext
     from phase_gate.task import Task

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.codec import spell_out
@@ -22,7 +20,11 @@ from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
     from phase_gate.project import Project
     from phase_gate.task import Task
     from phase_gate.verification.stats import Overview

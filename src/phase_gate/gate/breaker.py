@@ -6,12 +6,12 @@ person is no stagnation. `TRANSITIONS` is the whole of it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from phase_gate.gate.runs import count
+from phase_gate.hashing import sha256
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Limits
 
@@ -231,4 +231,4 @@ def _moment(at: str) -> datetime:
 
 
 def _hash(obstacles: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(obstacles)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256("\n".join(sorted(obstacles)).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -5,12 +5,14 @@ Pure. The document's canonical form is what the ledger vouches for, so the same 
 
 from __future__ import annotations
 
-from typing import Any
-
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.parts import load_part
 from phase_gate.gate.state import Json, State
 from phase_gate.values import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def state_to_json(state: State) -> dict[str, Any]:

@@ -5,12 +5,15 @@ Pure values. A hard finding goes with a guard that closes the gate; an advisory 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
 
 from phase_gate.codec import from_json
-from phase_gate.values import Value
+from phase_gate.hashing import sha256
+from phase_gate.values import Literal, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Tier = Literal["hard", "advisory"]
 #: What became of the thing that a finding is about; empty where it is about no change.
@@ -83,7 +86,7 @@ def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         capped += rows[:NAMED_AT_MOST]
         rest = rows[NAMED_AT_MOST:]
         if rest:
-            proof = hashlib.sha256("\n".join(finding.key for finding in rest).encode("utf-8", "replace")).hexdigest()
+            proof = sha256("\n".join(finding.key for finding in rest).encode("utf-8", "replace")).hexdigest()
             capped.append(
                 Finding(slug=slug, guard=rest[0].guard, tier=rest[0].tier, detail=f"and {len(rest)} more", proof=proof)
             )

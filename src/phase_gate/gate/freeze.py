@@ -5,7 +5,6 @@ Pure. From then on a test that is gone, altered, or means something else closes 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.findings import Change, Finding
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
 from phase_gate.gate.pieces import PieceFile, find_altered_pieces
+from phase_gate.hashing import sha256
 from phase_gate.source.module_code import ModuleStatement, find_changes
 from phase_gate.values import Value, field, replace
 
@@ -74,7 +74,7 @@ def _hashes(rows: tuple[ModuleStatement, ...]) -> tuple[str, ...]:
 
 def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
     """Return a hash of the code, not of the text: what is reformatted under a waiver is still what was waived."""
-    return hashlib.sha256("\n".join(_hashes(rows)).encode()).hexdigest()
+    return sha256("\n".join(_hashes(rows)).encode()).hexdigest()
 
 
 def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
@@ -200,7 +200,7 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
             tier="hard",
             id=name,
             detail=f"was {_show(frozen.settings.get(name))}, is {_show(settings.get(name))}",
-            proof=hashlib.sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
+            proof=sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
             change="added" if name not in frozen.settings else "altered" if name in settings else "gone",
         )
         for name in sorted({*frozen.settings, *settings})

@@ -5,13 +5,16 @@ Pure values. An id is a path relative to the root, `::`, and the name with its p
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from phase_gate.codec import from_json, spell_out
+from phase_gate.hashing import sha256
 from phase_gate.values import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class TestFile(Value):
@@ -60,7 +63,7 @@ class Inventory(Value, kw_only=False):
 
 def content_id(source: bytes) -> str:
     """Return the id of a content where git has none for it, or may have another."""
-    return f"sha256:{hashlib.sha256(source).hexdigest()}"
+    return f"sha256:{sha256(source).hexdigest()}"
 
 
 def split_id(test_id: str) -> tuple[str, str]:

@@ -7,12 +7,13 @@ task pays for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from phase_gate.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from phase_gate.gate.evaluation import Evaluation
     from phase_gate.gate.measured import Remembered, Section

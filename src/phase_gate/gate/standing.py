@@ -6,7 +6,6 @@ Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
@@ -19,6 +18,7 @@ from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import of_task, run_command
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.workflow.settings import ExitMeaning
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.flakiness import Flakiness
@@ -11,13 +10,18 @@ from phase_gate.gate.waivers import Waiver
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import DONE, STUCK
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from phase_gate.workflow.metrics import MetricValue
+
+    Json = Mapping[str, Any]
+else:
+    Json = dict
 
 #: Bump it whenever the fold gives another document for the same events: an older state is then rebuilt by replay.
 SCHEMA = 12
-
-Json = Mapping[str, Any]
 
 
 class Event(Value):

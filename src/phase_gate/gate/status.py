@@ -6,7 +6,8 @@ Pure. Code asks the word; the sentences are for people only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+
+from phase_gate.values import Literal
 
 Status = Literal[
     "unstarted",  # no run or verdict of the present phase yet
@@ -22,7 +23,6 @@ Status = Literal[
     "halted",  # the circuit is open
     "stuck",  # a pipeline has spent its recoveries
 ]
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 _LEADS: Mapping[str, str] = {
     "void": "go on: ",

@@ -6,11 +6,14 @@ Pure. A waiver covers exactly what was there when it was given, until the cycle 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.findings import Finding
 from phase_gate.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Waiver(Value):

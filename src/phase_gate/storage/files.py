@@ -15,12 +15,13 @@ import sys
 import time
 from os import getpid
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 
 from phase_gate.errors import StorageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import BinaryIO
 
     from phase_gate.storage.lock import KernelLock
 

@@ -5,10 +5,9 @@ The folder's path is no part of it: a project that was moved goes on. Pure: the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from phase_gate.errors import ForeignStateError, RollbackError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.storage.memory import Seen
     from phase_gate.storage.opening import Opened

@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from os import getpid
 from pathlib import Path
-from typing import Protocol
 
 from phase_gate.errors import LockTimeoutError, StorageError
 from phase_gate.storage.files import REAL, FileSystem, read_bytes, refuse, remove_file
@@ -180,14 +179,16 @@ class LockedError(BlockingIOError):
         super().__init__(errno.EWOULDBLOCK, "another process holds it")
 
 
-class KernelLock(Protocol):
+class KernelLock:
     """Taken at once or not at all; waiting is the caller's business."""
 
     def acquire(self) -> None:
         """Take it. Raises LockedError if another process has it, OSError if the lock can't be tried."""
+        raise NotImplementedError
 
     def release(self) -> bool:
         """Let it go; False in a forked child, which has nothing to let go."""
+        raise NotImplementedError
 
 
 def lock_on(path: Path) -> KernelLock:
@@ -199,7 +200,7 @@ def lock_on(path: Path) -> KernelLock:
 
 if sys.platform == "win32":
 
-    class _FileLock:
+    class _FileLock(KernelLock):
         def __init__(self, path: Path) -> None:
             from filelock import FileLock
 
@@ -227,7 +228,7 @@ else:
     #: Descriptors of the locks that this process has, each with what its file was.
     _held: dict[int, os.stat_result] = {}
 
-    class _Flock:
+    class _Flock(KernelLock):
         def __init__(self, path: Path) -> None:
             self._path = path
             self._descriptor = -1

@@ -7,13 +7,13 @@ Off under CI, where every job begins anew.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import PhaseGateError
+from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, write_atomically
 from phase_gate.values import Value, replace
 
@@ -94,7 +94,7 @@ def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
     except RuntimeError:
         return None  # a user without a home folder, as in some containers
     # Resolved: another spelling of the folder's name must not make us forget it.
-    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     return root / "phase-gate" / f"{name}.json"
 
 

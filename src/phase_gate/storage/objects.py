@@ -6,15 +6,14 @@ that is there already is not written again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any
 
 from phase_gate.errors import TamperedError
 from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
+from phase_gate.hashing import sha256
 from phase_gate.storage.files import (
     FileSystem,
     exists,
@@ -25,6 +24,10 @@ from phase_gate.storage.files import (
     write_atomically,
 )
 from phase_gate.storage.ledger import REPAIR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
 _LEVEL = 1
@@ -45,7 +48,7 @@ class ObjectStore:
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
         data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
-        name = hashlib.sha256(data).hexdigest()
+        name = sha256(data).hexdigest()
         path = self._path(name)
         if not exists(path, self._files):
             make_folder(self._files, self._folder)
@@ -94,7 +97,7 @@ class ObjectStore:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
         try:
             data = zlib.decompressobj().decompress(packed, MAX_SIZE)
-            if hashlib.sha256(data).hexdigest() != name:
+            if sha256(data).hexdigest() != name:
                 raise ValueError("it is another one")
             return json.loads(data)
         except (zlib.error, ValueError, RecursionError) as error:

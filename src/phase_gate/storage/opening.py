@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
 
 from phase_gate.errors import (
     ForeignStateError,
@@ -30,7 +29,12 @@ from phase_gate.storage.lineage import refuse_foreign, rolled_back
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.values import Value, field
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, TypeVar
+
+    T = TypeVar("T")
+
 
 _ADOPT = 'phase-gate audit --adopt-key --reason "..." --by NAME, or remove the folder and begin anew'
 

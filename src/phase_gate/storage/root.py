@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from phase_gate.storage.climbing import Climb
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -5,13 +5,13 @@ Strict: exact values, known keys, a size limit. What is not plainly an answer is
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.signals import Given, Signal
+from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.values import Value
 
@@ -71,7 +71,7 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
         changed = REAL.stat(path).st_mtime_ns
     except OSError as error:
         return SignalFile(identity="", problem=refuse(path, error).problem, is_unreadable=True)
-    identity = f"{hashlib.sha256(raw).hexdigest()}:{changed}"
+    identity = f"{sha256(raw).hexdigest()}:{changed}"
     if identity == spent:
         return None
     try:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from phase_gate.errors import NotAllowedError, StorageError, TamperedError, TaskNameError
 from phase_gate.gate.codec import state_to_json
@@ -41,6 +40,10 @@ from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"

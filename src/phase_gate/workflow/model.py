@@ -6,11 +6,13 @@ Data only. `loading` makes it from text; `order` and `evaluation` read it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Literal, Value, field, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from phase_gate.workflow.conditions import Condition
     from phase_gate.workflow.metrics import MetricType, MetricValue
 

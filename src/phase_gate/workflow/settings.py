@@ -6,11 +6,13 @@ Light on purpose: commands that only look need the defaults and never the parser
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.values import Value, as_dict, field
+from phase_gate.values import Literal, Value, as_dict, field
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from phase_gate.workflow.conditions import Condition
     from phase_gate.workflow.metrics import MetricType, MetricValue
     from phase_gate.workflow.model import Guard, Limits
@@ -24,8 +26,13 @@ ProofMode = Literal["on", "required", "off"]
 #: How far an agent has to come before it may stop.
 Until = Literal["cycle", "phase"]
 
+<<<<<<< HEAD
 #: Who gives the signal of Gate 2 in a drive: a person who is asked, or the agent.
 DriveSignal = Literal["ask", "agent"]
+=======
+#: Whether a CI system is told what happened.
+CiReports = Literal["auto", "off"]
+>>>>>>> fe16b14 (perf: answer check without argparse, typing and subprocess)
 
 FILE_NAME = "phase-gate.yaml"
 
@@ -104,7 +111,7 @@ class RunDefaults(Value):
     report: tuple[str, ...] = ()
     dir: str | None = None
     #: Whether to tell the CI system that we run in: summary, outputs, annotations.
-    ci: Literal["auto", "off"] = "auto"
+    ci: CiReports = "auto"
 
 
 class EvidenceCommand(Value):

@@ -5,7 +5,6 @@ Their contents are looked at by ourselves: no exclude file, filter or link can h
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 
@@ -50,5 +49,7 @@ def changed_before(top: str, path: str, at: float) -> bool:
 
 
 def _hash(full: str) -> str:
+    import hashlib
+
     with open(full, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,13 +10,12 @@ part of it: pytest imports files and runs none, and checkouts on other systems h
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from phase_gate.hashing import sha256
 from phase_gate.storage.tree.beside import take_beside
 from phase_gate.storage.tree.git import NoGitError
 from phase_gate.storage.tree.git_files import take_git_files
@@ -25,6 +24,7 @@ from phase_gate.storage.tree.walk import take_walked_files
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -117,7 +117,7 @@ def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
 
 def _digest(files: Mapping[str, str]) -> str:
     text = "\0".join(part for pair in sorted(files.items()) for part in pair)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:

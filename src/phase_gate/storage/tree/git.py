@@ -8,15 +8,18 @@ Where git can't answer there is one error for it, and the caller has another way
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
+import time
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from phase_gate.storage.tree.foreign_filters import blank, find_foreign, include_others, may_bring_filters
 from phase_gate.storage.tree.repository import Repository, UnreadableRepositoryError, find_repository
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
@@ -44,6 +47,10 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_LITERAL_PATHSPECS": "1",
 }
+
+
+#: By number: the module `signal` makes enumerations of them first.
+_SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 
 
 class NoGitError(Exception):
@@ -197,17 +204,20 @@ def _blanks(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _look(folder: str, repository: Repository, words: tuple[str, ...], given: bytes = b"") -> bytes:
-    import subprocess
-
     environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
     above = os.path.dirname(repository.top)
     if above != repository.top:
         # git finds this very repository, or none: the settings of no other have been looked at.
         ceilings = (environment.get("GIT_CEILING_DIRECTORIES"), above)
         environment["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(filter(None, ceilings))
+    command = [_program(), *GIT_LOOKS, "-C", folder, *words]
+    if not given and hasattr(os, "posix_spawnp"):
+        return _read_output(command, environment)
+    import subprocess
+
     try:
         return subprocess.run(
-            [_program(), *GIT_LOOKS, "-C", folder, *words],
+            command,
             env=environment,
             stdin=None if given else subprocess.DEVNULL,
             input=given or None,
@@ -218,6 +228,58 @@ def _look(folder: str, repository: Repository, words: tuple[str, ...], given: by
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise NoGitError from error
+
+
+def _read_output(command: list[str], environment: dict[str, str]) -> bytes:
+    """Return what a command writes, without `subprocess`, whose import takes more than all that `check` does."""
+    try:
+        reading, writing = os.pipe()
+    except OSError as error:
+        raise NoGitError from error
+    try:
+        try:
+            process = os.posix_spawnp(
+                command[0],
+                command,
+                environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, writing, 1),
+                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                ],
+                # Python ignores them, and what is ignored is inherited.
+                setsigdef=[_SIGPIPE, _SIGXFSZ],
+            )
+        except (OSError, ValueError) as error:
+            raise NoGitError from error
+        finally:
+            os.close(writing)
+        said = _read_until(reading, time.monotonic() + GIT_TIMEOUT)
+        if said is None:
+            with contextlib.suppress(OSError):
+                os.kill(process, _SIGKILL)
+        try:
+            status = os.waitpid(process, 0)[1]
+        except ChildProcessError:
+            status = 0  # SIGCHLD is ignored here, and what git wrote is all that is known
+    finally:
+        os.close(reading)
+    if said is None or status:
+        raise NoGitError
+    return said
+
+
+def _read_until(descriptor: int, end: float) -> bytes | None:
+    """Return what comes until the writer is done; None if that takes too long."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    parts: list[bytes] = []
+    while poll.poll(max(0.0, end - time.monotonic()) * 1000):
+        part = os.read(descriptor, 1 << 20)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+    return None
 
 
 def _own_variables(kept: tuple[str, ...]) -> dict[str, str]:

@@ -13,12 +13,10 @@ a file looks like one more edit.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from phase_gate.storage.tree.filtered_files import find_filtered, in_batches
 from phase_gate.storage.tree.git import NoGitError, foreign_filters, is_linked_worktree, run_git
@@ -26,7 +24,9 @@ from phase_gate.storage.tree.outputs import find_untracked_outputs
 from phase_gate.storage.tree.stat_cache import StatCache
 from phase_gate.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import hashlib
     from pathlib import Path
 
 
@@ -268,6 +268,8 @@ def _blob_id(content: bytes, id_length: int) -> str:
 
 
 def _hasher(id_length: int, size: int) -> hashlib._Hash:
+    import hashlib
+
     return (hashlib.sha256 if id_length >= 64 else hashlib.sha1)(b"blob %d\0" % size, usedforsecurity=False)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING
 
 from phase_gate.errors import StorageError
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

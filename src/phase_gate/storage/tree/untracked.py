@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -68,6 +67,8 @@ def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
 
 
 def _hash_file(file: Path) -> str:
+    import hashlib
+
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -5,17 +5,17 @@ A stat cache saves reading what is as it was.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from phase_gate.errors import TooManyFilesError
+from phase_gate.hashing import sha256
 from phase_gate.storage.tree.git import is_linked_worktree
 from phase_gate.storage.tree.git_files import LINK, UNREADABLE
 from phase_gate.storage.tree.stat_cache import StatCache
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -58,7 +58,7 @@ def take_walked_files(
         try:
             status = os.lstat(full)
             if stat.S_ISLNK(status.st_mode):
-                files[path] = LINK + hashlib.sha256(os.fsencode(os.readlink(full))).hexdigest()
+                files[path] = LINK + sha256(os.fsencode(os.readlink(full))).hexdigest()
                 continue
             if not stat.S_ISREG(status.st_mode):
                 continue
@@ -116,5 +116,7 @@ def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
 
 
 def _hash_file(path: str) -> str:
+    import hashlib
+
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
