@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "workflow",
         "source",
         "values",
+        "hashing",
         "codec",
         "names",
         "visible",

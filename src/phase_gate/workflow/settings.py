@@ -26,13 +26,11 @@ ProofMode = Literal["on", "required", "off"]
 #: How far an agent has to come before it may stop.
 Until = Literal["cycle", "phase"]
 
-<<<<<<< HEAD
 #: Who gives the signal of Gate 2 in a drive: a person who is asked, or the agent.
 DriveSignal = Literal["ask", "agent"]
-=======
+
 #: Whether a CI system is told what happened.
 CiReports = Literal["auto", "off"]
->>>>>>> fe16b14 (perf: answer check without argparse, typing and subprocess)
 
 FILE_NAME = "phase-gate.yaml"
 
