@@ -49,10 +49,18 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 def install(project: Project, archive: Path, wheels: tuple[Path, ...], folder: Path) -> Tools:
     """Make an environment with the project, pytest, and this checkout; return how to call what is in it."""
+    return _install((str(archive), *map(str, wheels), "pytest-xdist", *project.requires), folder)
+
+
+def install_in_place(project: Project, sources: Path, wheels: tuple[Path, ...], folder: Path) -> Tools:
+    """Do the same with the project's sources where they lie, as its developers have them."""
+    return _install(("--editable", str(sources), *map(str, wheels), *project.requires), folder)
+
+
+def _install(wanted: tuple[str, ...], folder: Path) -> Tools:
     venv.create(folder, symlinks=os.name != "nt")
     scripts = Path(sysconfig.get_path("scripts", scheme="venv", vars={"base": str(folder)}))
     python = scripts / Path("python").with_suffix(".exe" if os.name == "nt" else "")
-    wanted = (str(archive), *map(str, wheels), "pytest-xdist", *project.requires)
     _pip("--python", str(python), "install", *wanted)
     return Tools(
         pytest=(str(scripts / "pytest"),),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 class Project:
     name: str
     version: str
+    #: The release before, for a step that can be proven; empty where none of the tests changed.
+    before: str = ""
     #: What its own suite asks for beside pytest.
     requires: tuple[str, ...] = ()
     #: What pytest is told, where the project's settings do not say it.
@@ -20,24 +22,28 @@ class Project:
 
 
 PROJECTS = (
-    Project(name="attrs", version="26.1.0", requires=("cloudpickle", "hypothesis", "pympler")),
+    Project(name="attrs", version="26.1.0", before="25.4.0", requires=("cloudpickle", "hypothesis", "pympler")),
     Project(
         name="blinker",
         version="1.9.0",
+        before="1.8.2",
         requires=("pytest-asyncio",),
         # Its settings make an error of what a newer pytest-asyncio warns of when this is not set.
         arguments=("-o", "asyncio_default_fixture_loop_scope=function"),
     ),
-    Project(name="click", version="8.5.1"),
-    Project(name="h11", version="0.16.0"),
-    Project(name="idna", version="3.20", requires=("hypothesis",)),
-    Project(name="iniconfig", version="2.3.1"),
-    Project(name="itsdangerous", version="2.2.0", requires=("freezegun",)),
-    Project(name="jinja2", version="3.1.6", requires=("trio",)),
+    Project(name="click", version="8.5.1", before="8.5.0"),
+    Project(name="h11", version="0.16.0", before="0.15.0"),
+    Project(name="idna", version="3.20", before="3.19", requires=("hypothesis",)),
+    Project(name="iniconfig", version="2.3.1", before="2.3.0"),
+    Project(name="itsdangerous", version="2.2.0", before="2.1.2", requires=("freezegun",)),
+    Project(name="jinja2", version="3.1.6", before="3.1.5", requires=("trio",)),
     Project(name="markupsafe", version="3.0.4", requires=("pytest-run-parallel",)),
-    Project(name="more-itertools", version="11.2.1"),
-    Project(name="pluggy", version="1.7.0", requires=("pytest-benchmark",)),
+    Project(name="more-itertools", version="11.2.1", before="11.1.0"),
+    Project(name="pluggy", version="1.7.0", before="1.6.0", requires=("pytest-benchmark",)),
     Project(
-        name="structlog", version="26.1.0", requires=("pytest-asyncio", "pytest-randomly", "simplejson", "time-machine")
+        name="structlog",
+        version="26.1.0",
+        before="25.5.0",
+        requires=("pytest-asyncio", "pytest-randomly", "simplejson", "time-machine"),
     ),
 )

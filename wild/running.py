@@ -30,7 +30,7 @@ class Tools:
 
 def run_alone(tools: Tools, sources: Path, arguments: Sequence[str], *, home: Path) -> Said:
     """Run the suite as its own authors do; return what pytest said."""
-    return _call((*tools.pytest, *arguments), tools, sources, home)
+    return call((*tools.pytest, *arguments), tools, sources, home)
 
 
 def run_gated(tools: Tools, sources: Path, arguments: Sequence[str], *, home: Path) -> Evidence:
@@ -39,8 +39,8 @@ def run_gated(tools: Tools, sources: Path, arguments: Sequence[str], *, home: Pa
     :param home: of a user who has never seen the project; it is made.
     """
     command = (*tools.pytest, "--phase=green", f"--phase-report={_REPORT}", *arguments)
-    said = tuple(_call(command, tools, sources, home) for _ in range(GREEN_RUNS))
-    history = _call((*tools.gate, "history", "--json"), tools, sources, home)
+    said = tuple(call(command, tools, sources, home) for _ in range(GREEN_RUNS))
+    history = call((*tools.gate, "history", "--json"), tools, sources, home)
     report = sources / _REPORT
     return Evidence(
         said=said,
@@ -49,7 +49,7 @@ def run_gated(tools: Tools, sources: Path, arguments: Sequence[str], *, home: Pa
     )
 
 
-def _call(command: Sequence[str], tools: Tools, folder: Path, home: Path) -> Said:
+def call(command: Sequence[str], tools: Tools, folder: Path, home: Path) -> Said:
     home.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         command,

@@ -186,6 +186,36 @@ def test_a_project_in_a_folder_of_its_repository(tmp_path: Path) -> None:
     )
 
 
+def test_what_changed_elsewhere_excuses_no_test_that_does_not_use_it(tmp_path: Path) -> None:
+    package = tmp_path / "packages" / "one"
+    begin(tmp_path, {"packages/one/calc.py": ADD, "packages/two/other.py": "def other():\n    return 0\n"})
+    commit(tmp_path, {"packages/one/test_calc.py": TEST_ADD, "packages/two/other.py": "def other():\n    return 3\n"})
+    assert answers(prove(package)) == {"test_calc.py::test_add": ("passes-without", "")}
+
+
+def test_several_packages_from_the_top_of_their_repository(tmp_path: Path) -> None:
+    paths = (
+        "import pathlib\nimport sys\n\n"
+        "sys.path[:0] = [str(each) for each in pathlib.Path(__file__).parent.glob('*/src')]\n"
+    )
+    begin(tmp_path, {"conftest.py": paths, "one/src/calc.py": WRONG, "two/pyproject.toml": ""})
+    commit(
+        tmp_path,
+        {
+            "one/src/calc.py": ADD,
+            "one/tests/test_calc.py": TEST_ADD,
+            "two/src/sums.py": "from calc import add\n\n\ndef total(rows):\n    return add(*rows)\n",
+            "two/tests/test_sums.py": "from sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
+        },
+    )
+    proof = prove(tmp_path)
+    assert answers(proof) == {
+        "one/tests/test_calc.py::test_add": ("proven", ""),
+        "two/tests/test_sums.py::test_total": ("proven", ""),
+    }
+    assert proof.unnoticed == ()
+
+
 def test_a_base_that_is_not_there_names_the_way(tmp_path: Path) -> None:
     full, shallow = tmp_path / "full", tmp_path / "shallow"
     full.mkdir()

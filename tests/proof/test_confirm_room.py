@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.proof.cheats import INI, MENDS, RED, TEST, TEST_FILE
+from tests.proof.cheat import INI, MENDS, RED, TEST, TEST_FILE
 from tests.proof.stories import ADD
 from tests.proof.test_room import has_ended
 from tests.support import OURS, Sample

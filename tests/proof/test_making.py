@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.proof import negative
 from phase_gate.proof.making import keep_words, key_of, make_proof
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts
@@ -180,3 +181,22 @@ def test_nothing_is_said_of_functions_that_were_not_tried(tmp_path: Path) -> Non
     proof = make_proof(trial, at="")
     assert verdicts(proof) == {"test_add": "unknown"}
     assert (proof.unnoticed, proof.functions[0].left_out) == ((), "it could not be tried")
+
+
+def test_a_function_without_which_a_test_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negative, "_LEAST_SECONDS", 2.0)
+    read = "def parts(text):\n    left = list(text)\n    while (part := take(left)) is not None:\n        yield part\n"
+    take = "\n\ndef take(left):\n    return left.pop(0) if left else None\n"
+    test = "from calc import double, parts\n\n\ndef test_parts():\n    assert list(parts('ab')) == ['a', 'b']\n\n\n"
+    proof = prove(
+        tmp_path,
+        {"test_calc.py": f"{test}def test_double():\n    assert double(2) == 4\n", "calc.py": ""},
+        {"calc.py": f"{read}{take}\n\ndef double(a):\n    return 2 * a\n"},
+        ("test_calc.py::test_parts", "test_calc.py::test_double"),
+    )
+    assert verdicts(proof) == {"test_parts": "proven", "test_double": "proven"}
+    assert {each.name: (each.left_out, bool(each.noticed_by)) for each in proof.functions} == {
+        "parts": ("", True),
+        "take": ("without it a test does not end", False),
+        "double": ("", True),
+    }

@@ -137,3 +137,7 @@ def test_reads_the_tests_only_where_something_is_answered() -> None:
 def test_names_the_line() -> None:
     (odd,) = find_oddities(ast.parse("\n\n" + ODD["sees-pytest"][0]))
     assert (odd.line, odd.detail) == (4, "asks for PYTEST_CURRENT_TEST: it can tell that a test runs")
+
+
+def test_tests_with_an_empty_tuple_ask_nothing_with_it() -> None:
+    assert list(asked_pairs(ast.parse("def test_a():\n    assert f(()) != ()\n    g((), 1)\n"))) == []

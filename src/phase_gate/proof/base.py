@@ -7,6 +7,7 @@ the tests are the present ones.
 from __future__ import annotations
 
 import ast
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -20,7 +21,7 @@ from phase_gate.proof.making import Show, make_proof
 from phase_gate.proof.model import Proof
 from phase_gate.proof.rooms import Trial
 from phase_gate.source.criteria import PASSES_ALREADY
-from phase_gate.source.pytest_settings import FILES, file_patterns, matches
+from phase_gate.source.pytest_settings import FILES, file_patterns, matches, pytest_section
 from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.references import blobs_of
 from phase_gate.storage.tree.fingerprint import compile_globs
@@ -217,6 +218,8 @@ def prove_change(
         frozen=frozenset(path for path in {*now, *then} if is_test(path)),
         seconds=seconds,
         has_present_tests=True,
+        outside=_changed_outside(root, change.commit),
+        options=_options(root, change.targets),
     )
     proof = make_proof(trial, at=at, show=show, keep_in=keep_in)
     proof = excuse_broken_base(proof, _top_modules((*now, *then)), is_test)
@@ -227,21 +230,39 @@ def prove_change(
     sources = _top_modules(path for path in (*now, *then) if not is_test(path))
     known = [path for path in files if path in then]
     proof = excuse_shared_files(proof, texts, read_blobs(root, change.commit, known), sources)
-    return excuse_outside(proof, _changed_outside(root, change.commit))
+    return excuse_outside(proof)
 
 
 def _top_modules(paths: Iterable[str]) -> set[str]:
-    return {
-        path.removeprefix("src/").partition("/")[0].removesuffix(".py")
-        for path in paths
-        if path.endswith((".py", ".pyi"))
-    }
+    # Any folder may be one that modules are looked for in: that of a package among several, say.
+    return {part for path in paths if path.endswith((".py", ".pyi")) for part in path.rpartition(".")[0].split("/")}
 
 
-def _changed_outside(root: Path, commit: str) -> set[str]:
-    """Return the changed sources of the repository that lie outside of the root, from its top."""
+def _options(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
+    """Return what makes pytest follow the settings of the root where it would take those of a folder below it.
+
+    It looks for them from the files upwards that it is asked for, and a user asks for the whole project.
+    """
+    top = root.resolve()
+    folders = {folder for each in targets for folder in (top / split_id(each)[0]).parents if top in folder.parents}
+    if not any((folder / name).exists() for folder in folders for name in (*FILES, "setup.py")):
+        return ()
+    for folder in (top, *top.parents):
+        for name in FILES:
+            if (text := _read_text(folder / name)) and pytest_section(name, text) is not None:
+                return (f"--rootdir={folder}", "-c", str(folder / name))
+    return (f"--rootdir={top}", "-c", os.devnull)
+
+
+def _changed_outside(root: Path, commit: str) -> dict[str, str]:
+    """Return the changed sources of the repository that lie outside of the root: real path -> path from its top."""
     prefix = _ask(root, "rev-parse", "--show-prefix")
     if not prefix:
-        return set()
+        return {}
+    top = os.path.realpath(_ask(root, "rev-parse", "--show-toplevel"))
     names = _ask(root, "diff", "--name-only", "--no-relative", "-z", commit).split("\0")
-    return {each for each in names if each.endswith(".py") and not each.startswith(prefix) and not is_test_side(each)}
+    return {
+        os.path.realpath(os.path.join(top, each)): each
+        for each in names
+        if each.endswith(".py") and not each.startswith(prefix) and not is_test_side(each)
+    }

@@ -52,14 +52,11 @@ def excuse_shared_files(
     return _excuse(proof, "passes-without", why)
 
 
-def excuse_outside(proof: Proof, outside: Collection[str]) -> Proof:
-    """Return the proof with those targets unknown that may pass without the change because it lies elsewhere.
-
-    :param outside: changed sources of the repository that are no part of the project.
-    """
-    if not outside:
+def excuse_outside(proof: Proof) -> Proof:
+    """Return the proof with those targets unknown that may pass without the change because they used it elsewhere."""
+    if not proof.outside:
         return proof
-    said = f"{min(outside)} changed, too, outside of this project: it is not put back"
+    said = f"{proof.outside[0]} changed, too, outside of this project: it is not put back"
     return _excuse(proof, "passes-without", lambda target: said)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -88,8 +90,13 @@ class Experiment:
             path: found for path, text in self._texts.items() if (found := find_changed(self._before.get(path), text))
         }
 
-    def enter(self, room: Room, targets: Iterable[str], *, is_watched: bool = False) -> RoomRun:
-        """Run the targets in a room."""
+    def enter(
+        self, room: Room, targets: Iterable[str], *, is_watched: bool = False, limit: float = math.inf
+    ) -> RoomRun:
+        """Run the targets in a room.
+
+        :param limit: seconds that this run may take, where that is less than what is left.
+        """
         left = self._deadline - time.monotonic()
         wanted = tuple(targets)
         if left <= 0:
@@ -102,7 +109,7 @@ class Experiment:
         run = run_in_room(
             room,
             (*self._trial.options, *self._words, *files),
-            timeout=left,
+            timeout=min(left, limit),
             wanted=wanted,
             watched=watched if is_watched else None,
         )
@@ -112,7 +119,7 @@ class Experiment:
             # A plugin that RED had is not there any more, say.
             self._notes.append(f"pytest does not start with what was typed in RED: {' '.join(self._words)}")
             self._words = ()
-            return self.enter(room, wanted, is_watched=is_watched)
+            return self.enter(room, wanted, is_watched=is_watched, limit=limit)
         return run
 
     # --- the three runs
@@ -150,10 +157,16 @@ class Experiment:
             targets=targets,
             functions=functions,
             notes=tuple(self._notes),
+            outside=self._imported_outside(controls),
             room=self._kind,
             has_control=trial.has_control,
             starts=self._starts,
         )
+
+    def _imported_outside(self, controls: tuple[RoomRun, ...]) -> tuple[str, ...]:
+        outside = self._trial.outside
+        imported = {os.path.realpath(file) for run in controls for file in run.modules} if outside else set()
+        return tuple(sorted(shown for path, shown in outside.items() if path in imported))
 
     def _treat(self) -> tuple[Room, tuple[RoomRun, ...]]:
         """Run the targets with the change; once more with files that turn out to be needed, and say which."""

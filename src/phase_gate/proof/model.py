@@ -71,6 +71,8 @@ class Proof(Value):
     #: Why nothing could be tried; empty if something was.
     problem: str = ""
     notes: tuple[str, ...] = ()
+    #: Changed sources of the repository outside of the project that were imported without the change: not put back.
+    outside: tuple[str, ...] = ()
     room: str = ""
     #: The targets were tried without the change, too.
     has_control: bool = True
@@ -118,3 +120,5 @@ class RoomRun(Value):
     output: str = ""
     #: pytest ended before it collected anything: it did not start as it should.
     is_silent: bool = False
+    #: Its time was over before it ended.
+    is_late: bool = False

@@ -6,8 +6,8 @@ functions go at once where no target calls two of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Literal, get_args
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, Protocol, get_args
 
 from phase_gate.proof.emptying import Function, empty, put_back
 from phase_gate.proof.experiment import reports_of
@@ -19,7 +19,15 @@ from phase_gate.values import replace
 _Way = Literal["false", "true", "as before"]
 _WAYS: tuple[_Way, ...] = get_args(_Way)
 
-Enter = Callable[[Room, Iterable[str]], RoomRun]
+#: What a run with emptied functions may take: so many seconds, or so many times as long as with the change. Code that
+#: does nothing may never end: a loop waits for a value that does not come.
+_LEAST_SECONDS, _TIMES = 10.0, 5.0
+
+
+class Enter(Protocol):
+    """Runs targets in a room."""
+
+    def __call__(self, room: Room, targets: Iterable[str], *, limit: float) -> RoomRun: ...
 
 
 def find_vacuous(
@@ -78,6 +86,9 @@ class _NegativeControl:
         #: Function -> targets that noticed.
         self.noticed: dict[str, set[str]] = {}
         self._tried: set[str] = set()
+        #: Functions without which a target did not end.
+        self._endless: set[str] = set()
+        self._limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
         #: Some target is proven as far as that goes, so that what none of them calls can be told.
         self._has_targets = False
 
@@ -93,6 +104,7 @@ class _NegativeControl:
         for way in _WAYS:
             # In other ways only what was not noticed yet, or is called by targets that have not noticed anything.
             waiting = [name for name in names if way == _WAYS[0] or self._is_open(name, wanted)]
+            waiting = [name for name in waiting if name not in self._endless]
             for batch in self._batches([name for name in waiting if self._can(name, way)], wanted):
                 self._try(batch, way, wanted)
 
@@ -132,7 +144,13 @@ class _NegativeControl:
             inside = {self._names[name][1].name for name in names if self._names[name][0] == path}
             contents[path] = self._alter(path, inside, way)
         callers = sorted({target for name in names for target in self._callers[name] & set(wanted)})
-        run = self._enter(replace(self._room, contents=contents), callers)
+        run = self._enter(replace(self._room, contents=contents), callers, limit=self._limit)
+        if run.is_late and len(names) > 1:
+            for name in names:
+                self._try([name], way, wanted)
+            return
+        if run.is_late:
+            self._endless |= set(names)
         if run.problem:
             return
         for name in names:
@@ -150,6 +168,8 @@ class _NegativeControl:
 
     def why_untried(self, name: str) -> str:
         """Return why nothing is known of a function; empty where it was emptied, or no target calls it."""
+        if name in self._endless and not self.noticed.get(name):
+            return "without it a test does not end"
         if name in self._tried or (self._has_targets and not self._callers[name]):
             return ""
         return "it could not be tried"
@@ -160,7 +180,7 @@ class _NegativeControl:
         reached = sorted(name for name, callers in self._callers.items() if target.id in callers)
         can_be_emptied = [name for name in reached if name in self._names and not self._names[name][1].left_out]
         notices = tuple(name for name in self._notices(target.id))
-        was_tried = bool(can_be_emptied) and self._tried.issuperset(can_be_emptied)
+        was_tried = bool(can_be_emptied) and (self._tried - self._endless).issuperset(can_be_emptied)
         return replace(
             target,
             reaches=tuple(reached),

@@ -283,6 +283,7 @@ def _read_answers(visited: Visited) -> RoomRun:
         problem=problem,
         output=heard.output,
         is_silent=not has_ended and not heard.is_late and not reports,
+        is_late=heard.is_late,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phase_gate.proof.keeping import Kept, read_kept
 from phase_gate.proof.room import Room
-from phase_gate.values import Value
+from phase_gate.values import Value, field
 
 #: Seconds that a proof may take, unless the project says otherwise.
 DEFAULT_SECONDS = 30.0
@@ -46,6 +46,8 @@ class Trial(Value):
     as_now: frozenset[str] = frozenset()
     #: All tests are those that lie there now: there was no RED.
     has_present_tests: bool = False
+    #: Changed sources outside of the root, in the same repository: real path -> how it is shown.
+    outside: Mapping[str, str] = field(default_factory=dict)
 
 
 class Rooms:

@@ -199,7 +199,7 @@ def asked_pairs(tests: ast.Module) -> Iterator[Pair]:
                 yield from _asked(*node.args[:2])
         elif isinstance(node, ast.Tuple):
             row = [text for each in node.elts if (text := constant(each)) is not None]
-            if len(row) == len(node.elts):
+            if row and len(row) == len(node.elts):
                 yield from _each_and_all(node.elts[:-1], row[-1])
 
 

@@ -1,0 +1,164 @@
+"""Prove a step that others took: two releases of a project, with phases and without; and compare with plain runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wild.comparing import Said
+from wild.projects import Project
+from wild.running import Tools, call
+from wild.stepping import commit, mark, put
+
+#: Seconds that a proof of a whole release may take: it has more targets than any step.
+SECONDS = "300"
+
+_PLAIN = ("-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "--continue-on-collection-errors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What was said about a pair of releases."""
+
+    project: Project
+    #: The document of `prove --base`.
+    proof: Mapping[str, Any]
+    #: Targets whose rooms and plain runs differ: id, and both answers.
+    differing: tuple[str, ...] = ()
+    #: Of the phases: what the gate said last, and the verdict.
+    red: str = ""
+    green: Mapping[str, Any] = field(default_factory=dict)
+
+    def count(self, *verdicts: str) -> int:
+        return sum(each["verdict"] in verdicts for each in self.proof.get("targets", ()))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything in which a proof was wrong about honest work."""
+        found = [f"room and plain run differ: {each}" for each in self.differing]
+        if self.proof.get("problem", "no answer"):
+            found.append(f"no proof: {self.proof.get('problem', 'no answer')}")
+        found += [
+            f"{each['id']} {each['verdict']}: {each['why']}"
+            for each in self.proof.get("targets", ())
+            if each["verdict"] in ("fails-with", "flaky")
+        ]
+        if self.red:
+            found.append(f"RED did not exit: {self.red}")
+        elif self.green and not self.green["can_exit"]:
+            found.append(f"GREEN did not exit: {self.green['reason']}")
+        return tuple(found)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        metrics = self.green.get("metrics", {})
+        unknown = self.count("unknown", "skipped")
+        return (
+            self.project.name,
+            f"{self.project.before} to {self.project.version}",
+            str(len(self.proof.get("targets", ()))),
+            str(self.count("proven")),
+            str(self.count("passes-without")),
+            str(self.count("checks-nothing")),
+            str(unknown),
+            str(len(self.differing)),
+            "RED did not exit" if self.red else _phases(self.green, metrics),
+        )
+
+
+HEAD = (
+    "project",
+    "releases",
+    "new or changed tests",
+    "proven",
+    "pass without the change",
+    "check nothing",
+    "unknown or skipped",
+    "differ from a plain run",
+    "with phases",
+)
+
+
+def _phases(green: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    if not green:
+        return "nothing was red"
+    word = "opens" if green["can_exit"] else "closed"
+    return f"{word}, {metrics.get('targets_proven', 0)} proven"
+
+
+def prove_releases(project: Project, tools: Tools, before: Path, after: Path, folder: Path, *, home: Path) -> Step:
+    """Prove the newer release's tests against the older one, without phases and with them.
+
+    :param before: the sources of the older release; `after` those of the newer one.
+    :param folder: where the newer one is installed from, in place.
+    """
+    put(before, folder)
+    commit(folder, project.before)
+    put(after, folder, tests=True)
+    without = read_outcomes(call((*tools.pytest, *_PLAIN, *project.arguments), tools, folder, home))
+    put(after, folder)
+    commit(folder, project.version)
+    done = call((*tools.gate, "prove", "--base", "HEAD~1", "--seconds", SECONDS, "--json"), tools, folder, home)
+    proof = _read(done.output)
+    targets = proof.get("targets", ())
+    differing = tuple(
+        f"{each['id']}: {each['control']}, {plain}"
+        for each in targets
+        if (plain := outcome_in(without, each["id"])) not in (each["control"], "unknown")
+        and each["verdict"] not in ("unknown", "skipped")
+    )
+    red = [each["id"] for each in targets if each["control"] == "fails"]
+    if not red:
+        return Step(project=project, proof=proof, differing=differing)
+    # The same once more as a step with phases.
+    put(before, folder)
+    commit(folder, f"{project.before} again")
+    put(after, folder, tests=True)
+    mark(folder, [each["id"] for each in targets if each["control"] != "fails"])
+    pytest = (*tools.pytest, *project.arguments, "--phase-report=verdict.json")
+    ended = call((*pytest, "--phase=red", "--exit-signal=red"), tools, folder, home)
+    verdict = _read_report(folder)
+    if not verdict.get("can_exit"):
+        return Step(project=project, proof=proof, differing=differing, red=verdict.get("reason", ended.output[-500:]))
+    put(after, folder, tests=False)
+    for words in ((), ("--exit-signal=done",)):
+        call((*pytest, "--phase=green", *words), tools, folder, home)
+    return Step(project=project, proof=proof, differing=differing, green=_read_report(folder))
+
+
+def _read(text: str) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = json.loads(text)
+    except ValueError:
+        return {"problem": text.strip()[-300:] or "nothing was said"}
+    return found if "targets" in found else {"problem": str(found)[:300]}
+
+
+def _read_report(folder: Path) -> Mapping[str, Any]:
+    path = folder / "verdict.json"
+    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+_WORDS = {"PASSED": "passes", "FAILED": "fails", "ERROR": "fails", "SKIPPED": "skipped", "XFAIL": "skipped"}
+
+
+def read_outcomes(said: Said) -> dict[str, set[str]]:
+    """Return how the rows of each function ended, from the short summary."""
+    found: dict[str, set[str]] = {}
+    for line in said.output.splitlines():
+        word, _, rest = line.partition(" ")
+        if word in _WORDS and "::" in rest.partition(" - ")[0].partition("[")[0]:
+            found.setdefault(rest.partition(" - ")[0].partition("[")[0].strip(), set()).add(_WORDS[word])
+        elif word == "ERROR":
+            found.setdefault(rest.partition(" - ")[0].strip(), set()).add("fails")
+    return found
+
+
+def outcome_in(outcomes: Mapping[str, Collection[str]], test_id: str) -> str:
+    """Return how a function ended as a whole; unknown if the summary does not name it."""
+    rows = outcomes.get(test_id) or outcomes.get(test_id.partition("::")[0], ())
+    return next((word for word in ("fails", "passes", "skipped") if word in rows), "unknown")
