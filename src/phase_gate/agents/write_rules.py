@@ -214,11 +214,8 @@ def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
 def _decide_early(write: Write, context: WriteContext) -> HookAnswer:
     if write.before is None or not write.path.endswith(".py") or _TEST_FILE.search(write.path):
         return ALLOW
-    if write.after is not None:
-        from phase_gate.agents.write_rules import only_adds_stubs
-
-        if only_adds_stubs(write.before, write.after):
-            return ALLOW
+    if write.after is not None and only_adds_stubs(write.before, write.after):
+        return ALLOW
     reason = f"{context.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
     return HookAnswer(
         verdict="ask", reason=reason, next_hint=f"pytest --phase={context.phase.lower()} shows the tests fail"

@@ -27,9 +27,7 @@ def prepare_reports(paths: Iterable[Path]) -> None:
             import phase_gate.report.story.reading
         elif suffix == ".md":
             import phase_gate.report.markdown
-        elif suffix == ".env":
-            import phase_gate.report.ci
-        elif suffix == ".xml":
+        elif suffix in (".env", ".xml"):
             import phase_gate.report.ci  # noqa: F401
 
 

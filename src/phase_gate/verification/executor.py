@@ -9,6 +9,7 @@ from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.verification.board import LONGEST, Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
 from phase_gate.verification.model import FINISHED, FailureType, Status, Verification
+from phase_gate.verification.result_files import read_executor_result
 from phase_gate.verification.rules import extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.verification.spec import ExecutorResult, result_to_json
 
@@ -18,8 +19,6 @@ _WAITS = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Stat
 
 def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
     """Record the executor's report. One that can't be read is a failed attempt."""
-    from phase_gate.verification.result_files import read_executor_result
-
     session, result, by = board.open_for(
         report, read_executor_result, "an executor's report", waits=_WAITS, first=(Status.EXECUTING,)
     )

@@ -5,23 +5,22 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError
-from phase_gate.gate.signals import Reading
+from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import same_name
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import replace
 from phase_gate.verification.board import Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
-from phase_gate.verification.judging import TaskChanges
+from phase_gate.verification.judging import TaskChanges, judge
 from phase_gate.verification.model import FailureType, Status, Verification
+from phase_gate.verification.result_files import read_verdict
 from phase_gate.verification.rules import late
 from phase_gate.verification.spec import Verdict, verdict_to_json
 
 
 def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     """Record the reviewer's verdict. One that can't be read is a failed attempt."""
-    from phase_gate.verification.result_files import read_verdict
-
     session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", waits=(Status.REVIEWING,))
     with session.store.transaction() as change:
         session.close_lost(change)
@@ -113,9 +112,6 @@ def _refuse_open_ends(session: TaskSession, change: Transaction, verdict: Verdic
 
 
 def _unmet(session: TaskSession, change: Transaction, state: State, changes: TaskChanges) -> list[tuple[str, str]]:
-    from phase_gate.gate.signals import ABSENT
-    from phase_gate.verification.judging import judge
-
     workflow, phase = session.rules(change)
     verdict = judge(state, workflow, phase, ABSENT, changes, at=change.at, root=str(session.project.root))
     gate = verdict.gate_1
