@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from phase_gate.agents.headless import Trouble, find_trouble
+from phase_gate.agents.endings import Sign
 from phase_gate.agents.stop import HookAnswer, Stop
 from phase_gate.values import Value, field
 
@@ -110,8 +110,8 @@ class Agent(Value):
     #: How it is started without a person: `{text}` stands for the prompt, `{prompt}` for a file with it; without
     #: either it reads the prompt from standard input. Empty: it can't be.
     headless: tuple[str, ...] = ()
-    #: Reads why it failed from its code and from the end of its output.
-    find_trouble: Callable[[int | None, str], Trouble | None] = find_trouble
+    #: How its own errors look, where it can work without a person.
+    signs: tuple[Sign, ...] = ()
     #: Events to try its hooks with; the tool is about to write into the state folder.
     example_stop: Document = field(
         default_factory=lambda: {"hook_event_name": "Stop", "session_id": "doctor", "stop_hook_active": False}

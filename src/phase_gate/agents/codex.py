@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from phase_gate.agents.agent import Agent, Document, Output, say
 from phase_gate.agents.agent import answer_tool as answer_like_claude
+from phase_gate.agents.endings import Sign
 from phase_gate.agents.stop import HookAnswer
 
+#: How it begins to tell of an error, in words or as an event.
+_ERROR = r'^(?:ERROR: |\{"type":"turn\.failed","error":\{"message":")'
 TIMEOUT = 30
 
 
@@ -26,7 +29,8 @@ AGENT = Agent(
     settings=".codex/hooks.json",
     instructions="AGENTS.md",
     entry=entry,
-    headless=("codex", "exec", "-"),
+    # Its own sandbox lets it write in this folder only, and keeps it off the network.
+    headless=("codex", "exec", "--sandbox", "workspace-write", "-"),
     example_stop={
         "hook_event_name": "Stop",
         "session_id": "doctor",
@@ -37,6 +41,16 @@ AGENT = Agent(
         "last_assistant_message": None,
         "transcript_path": None,
     },
+    # In words, and as the last event of `--json`.
+    signs=(
+        Sign("no-login", rf"{_ERROR}(?P<said>unexpected status 401 .*|Missing environment variable.*)"),
+        Sign("no-credit", rf"{_ERROR}(?P<said>unexpected status 402 .*|Quota exceeded.*)"),
+        Sign(
+            "busy",
+            rf"{_ERROR}(?P<said>exceeded retry limit, last status: 429.*|unexpected status (?:429|5\d\d) .*"
+            r"|Selected model is at capacity.*)",
+        ),
+    ),
     example_tool={
         "hook_event_name": "PreToolUse",
         "session_id": "doctor",

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 
 from phase_gate.agents.agent import Agent, Document, Output, ToolCall, log, text_of
 from phase_gate.agents.agent import read_tool as read_like_claude
+from phase_gate.agents.endings import Sign
 from phase_gate.agents.stop import HookAnswer, Stop
 
+#: How it begins to tell of an error, in words or as an event; and what it says when it has tried again in vain.
+_ERROR = r'^(?:\{"type":"session\.error".*"message":")?'
+_LAST = r"Failed to get response from the AI model; .*Last error: "
 TIMEOUT = 30
 
 
@@ -62,9 +66,20 @@ AGENT = Agent(
     stop_event="agentStop",
     tool_event="preToolUse",
     entry=entry,
-    headless=("copilot", "-p", "{text}"),
+    # It may edit files, and run the tests and us; and it asks nothing, for there is no person.
+    headless=(
+        *("copilot", "--silent", "--no-color", "--no-ask-user", "--allow-tool", "write"),
+        *("--allow-tool", "shell(pytest:*)", "--allow-tool", "shell(phase-gate:*)"),
+    ),
     head={"version": 1},
     example_stop={"sessionId": "doctor", "stopReason": "end_turn", "stop_hook_active": False},
+    # In words, and as an event of `--output-format json`.
+    signs=(
+        Sign("no-login", r"^Error: No authentication information found"),
+        Sign("no-login", rf"{_ERROR}(?P<said>Authentication failed with provider .*\(HTTP 401\))"),
+        Sign("no-credit", rf"{_ERROR}(?P<said>(?:{_LAST})?(?:402 .*|429 You exceeded your current quota.*))"),
+        Sign("busy", rf"{_ERROR}(?P<said>{_LAST}(?:429|5\d\d) .*)"),
+    ),
     example_tool={
         "sessionId": "doctor",
         "toolName": "create",

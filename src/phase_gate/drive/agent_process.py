@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from phase_gate.agents.headless import LAST_WORDS, Trouble
+from phase_gate.agents.endings import Ending, classify
 from phase_gate.drive.clients import Client
 from phase_gate.evidence.process.run import How, run_process
 from phase_gate.evidence.process.tree import Interrupts
@@ -46,9 +46,9 @@ class AgentEnded(Value):
     #: All that it printed, and what stands on its standard output: its claim.
     transcript: Path
     said: str
+    #: What its end means, by what the client tells of it.
+    ending: Ending
     problem: str = ""
-    #: Why the client could not work, where it tells.
-    trouble: Trouble | None = None
 
     @property
     def shown(self) -> str:
@@ -94,7 +94,6 @@ def run_agent(
         mark=mark,
         leaves_none=True,
     )
-    last_words = _read(ended.output)[-LAST_WORDS:]
     return AgentEnded(
         how=ended.how,
         code=ended.code,
@@ -102,7 +101,9 @@ def run_agent(
         transcript=ended.output,
         said=_read(ended.stdout),
         problem=ended.problem,
-        trouble=client.find_trouble(ended.code, last_words) if ended.how == "ended" else None,
+        ending=classify(client.signs, ended.code, _read(ended.output))
+        if ended.how == "ended"
+        else Ending(kind="failed"),
     )
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent
-from phase_gate.agents.headless import Trouble, find_trouble
+from phase_gate.agents.endings import ANY_PROGRAM, Sign
 from phase_gate.errors import UsageError
 from phase_gate.rules.sections import WITHHELD
 from phase_gate.values import Value
@@ -26,7 +26,8 @@ class Client(Value):
     """An agent's command line, and how its troubles are read."""
 
     words: tuple[str, ...]
-    find_trouble: Callable[[int | None, str], Trouble | None] = find_trouble
+    #: How its own errors look.
+    signs: tuple[Sign, ...] = ANY_PROGRAM
     #: Reads what the agent says itself from its standard output.
     read_said: Callable[[str], tuple[str, ...]] = _take_all
 
@@ -59,7 +60,7 @@ def find_client(words: Sequence[str], environment: Mapping[str, str]) -> Client:
             "no agent is named",
             remedy="phase-gate drive -- claude -p, or write drive: {agent: claude} in phase-gate.yaml",
         )
-    client = _find_known(words[0]) if len(words) == 1 else Client(words=tuple(words))
+    client = _find_known(words[0]) if len(words) == 1 else _take_words(words)
     program = client.words[0]
     if "/" not in program and shutil.which(program, path=environment.get("PATH")) is None:
         raise UsageError(f"there is no program {program!r} on the path", remedy="install it, or name another agent")
@@ -72,14 +73,21 @@ def _find_known(text: str) -> Client:
         if not agent.headless:
             known = ", ".join(name for name in AGENT_NAMES if load_agent(name).headless)
             raise UsageError(f"{agent.title} can't be started without a person", remedy=f"use one of: {known}")
-        return Client(words=agent.headless, find_trouble=agent.find_trouble)
+        return Client(words=agent.headless, signs=agent.signs)
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"the agent's command can't be split into words: {error}", remedy="close the quote") from None
     if not words:
         raise UsageError("the agent's command is empty", remedy="name a program")
-    return Client(words=tuple(words))
+    return _take_words(words)
+
+
+def _take_words(words: Sequence[str]) -> Client:
+    """Return a command line of the user's; a client that we know by its name is read as it speaks."""
+    name = Path(words[0]).name
+    signs = load_agent(name).signs if name in AGENT_NAMES else ()
+    return Client(words=tuple(words), signs=signs or ANY_PROGRAM)
 
 
 def choose_environment(names: Sequence[str] | None, environment: Mapping[str, str]) -> dict[str, str]:

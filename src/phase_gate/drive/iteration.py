@@ -52,7 +52,7 @@ class Ran(Value):
     @property
     def waits(self) -> bool:
         """Whether the client was busy, and the same call works later."""
-        return self.agent.trouble is not None and self.agent.trouble.kind == "wait"
+        return self.agent.ending.kind == "busy"
 
 
 def run_iteration(session: DriveSession) -> Decision:
@@ -199,14 +199,14 @@ class _Iteration:
 
     def _judge(self, ran: Ran) -> Ran:
         session = self.session
-        trouble = ran.agent.trouble
+        ending = ran.agent.ending
         if session.is_cut_off() or ran.agent.how == "interrupted":
             return replace(ran, decision=self._decide(ran))
         outside = find_outside(self.task, since=self._serial)
         self._record_agent(ran.agent)
         answer = self._take_answer()
         ran = replace(ran, outside=outside)
-        if outside or trouble is not None or ran.agent.how == "not-started":
+        if outside or ran.waits or ending.is_for_people or ran.agent.how == "not-started":
             return replace(ran, decision=self._decide(ran))
         self.task = session.task()
         ran = self._run_tests(ran, answer)
@@ -395,8 +395,7 @@ class _Iteration:
 def _describe_trouble(agent: AgentEnded) -> str:
     if agent.how == "not-started":
         return agent.problem or "it did not start"
-    trouble = agent.trouble
-    return trouble.said if trouble is not None and trouble.kind == "person" else ""
+    return agent.ending.said if agent.ending.is_for_people else ""
 
 
 def _read_text(path: os.PathLike[str]) -> str:
