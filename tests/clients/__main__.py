@@ -1,0 +1,141 @@
+"""Play every scenario with every real client, against a scripted model on loopback, and show what came of it.
+
+`tox -e agents` calls this. It takes the clients from npm, in the versions of `package.json`; after that it has no
+network but loopback, where the system allows it, and no credentials. Needs Linux and Node 20 or newer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from phase_gate.values import Value
+from tests.clients.alone import go_alone
+from tests.clients.install import install, version_of
+from tests.clients.refusals import script_for
+from tests.clients.scenarios import SCENARIOS, Scenario
+from tests.clients.stage import Played, Stage
+from tests.clients.table import CLIENTS, Client
+
+MODULE = "tests.clients"
+#: Where the clients are put: beside what tox makes.
+FOLDER = Path(__file__).parent.parent.parent / ".tox" / "clients"
+PROMPT = "Children pay half. Work in phases, as the instructions of this project say."
+
+
+class Row(Value):
+    client: str
+    scenario: str
+    #: What is not as expected; empty if all is.
+    problem: str
+    seconds: float
+    note: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"no: {self.problem}" if self.problem else self.note or "yes"
+
+
+def play(client: Client, scenario: Scenario, programs: Path, *, keep: Path | None) -> Row:
+    command = client.command if scenario.is_trusted else client.untrusted
+    if command is None:
+        return Row(client=client.name, scenario=scenario.name, problem="", seconds=0, note="-")
+    with _folder(client, scenario, keep) as folder:
+        stage = Stage(client, Path(folder).resolve(), programs)
+        if scenario.in_green:
+            stage.begin_green()
+        played = stage.play(
+            script_for(client.name, scenario),
+            command,
+            prompt=PROMPT,
+            limit=scenario.limit,
+            more=client.trust if scenario.is_trusted else {},
+            kill_at=scenario.kill_at,
+        )
+        problem = "; ".join(find_problems(stage, scenario, played))
+        if problem:
+            show_more(scenario, played)
+        return Row(client=client.name, scenario=scenario.name, problem=problem, seconds=played.seconds)
+
+
+@contextlib.contextmanager
+def _folder(client: Client, scenario: Scenario, keep: Path | None) -> Iterator[str]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            yield folder
+        return
+    place = keep / f"{client.name}-{scenario.name}"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    yield str(place)
+
+
+def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]:
+    expected, found = scenario.expected, []
+    if (expected.codes and played.code not in expected.codes) or (played.code is None and None not in expected.codes):
+        found.append(f"it ended with {played.code}")
+    check = stage.check()
+    if check != expected.check:
+        found.append(f"check says {check}")
+    found += [f"not told: {text}" for text in expected.told if text not in played.told]
+    found += [f"told: {text}" for text in expected.not_told if text in played.told]
+    if not played.asked and played.code == 0:
+        found.append("the model was not asked")
+    if len(played.asked) > expected.most:
+        found.append(f"the model was asked {len(played.asked)} times")
+    for path, text in expected.kept.items():
+        if (stage.root / path).read_text(encoding="utf-8") != text:
+            found.append(f"{path} was changed")
+    if played.strange:
+        found.append(f"asked for {', '.join(sorted(set(played.strange)))}")
+    return found
+
+
+def show_more(scenario: Scenario, played: Played) -> None:
+    print(f"--- {scenario.name} ended with {played.code}\n{played.out[-1500:]}\n--- errors\n{played.err[-1500:]}")
+    for each in played.asked[-4:]:
+        assert each.talk is not None
+        print("  asked:", each.talk.turns, [text[-300:] for text in each.talk.told], "->", str(each.answer)[:120])
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
+    parser.add_argument("--client", action="append", choices=[each.name for each in CLIENTS], help="only this one")
+    parser.add_argument("--scenario", action="append", choices=[each.name for each in SCENARIOS], help="only this one")
+    parser.add_argument("--package", action="append", default=[], metavar="NAME@VERSION", help="another version")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the clients are put (default: %(default)s)")
+    parser.add_argument("--keep", type=Path, help="leave what was played there, to look at")
+    options = parser.parse_args(words)
+    programs = install(options.folder.resolve(), options.package)
+    if (ended := go_alone(MODULE, words)) is not None:
+        return ended
+    clients = [each for each in CLIENTS if not options.client or each.name in options.client]
+    scenarios = [each for each in SCENARIOS if not options.scenario or each.name in options.scenario]
+    rows = []
+    for client in clients:
+        print(f"{client.name} {version_of(programs, client.package)}", flush=True)
+        for scenario in scenarios:
+            row = play(client, scenario, programs, keep=options.keep)
+            print(f"  {scenario.name:14} {row.seconds:5.0f} s  {row.shown}", flush=True)
+            rows.append(row)
+    show_table(rows, [(each.name, version_of(programs, each.package)) for each in clients])
+    return 1 if any(row.problem for row in rows) else 0
+
+
+def show_table(rows: list[Row], versions: list[tuple[str, str]]) -> None:
+    cells = {(row.client, row.scenario): "no" if row.problem else row.note or "yes" for row in rows}
+    heads = [f"{name} {version}" for name, version in versions]
+    print("\n| scenario | " + " | ".join(heads) + " |\n| --- |" + " --- |" * len(heads))
+    for scenario in dict.fromkeys(row.scenario for row in rows):
+        print(f"| {scenario} | " + " | ".join(cells[name, scenario] for name, _ in versions) + " |")
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    raise SystemExit(main(sys.argv[1:]))

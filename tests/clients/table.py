@@ -1,0 +1,211 @@
+"""The real clients: how each is pointed at a server on loopback, how it is started, and what its tools are called."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from phase_gate.values import Value
+from tests.clients.model import Call, Edit, Patch, Say, Shell, Step, Write
+
+#: What stands where a key is wanted: no server here looks at it.
+KEY = "none"
+
+Command = tuple[str, ...]
+
+
+class Client(Value):
+    #: As `phase-gate init --agent` calls it; the program is called the same.
+    name: str
+    package: str
+    #: How it is started; the prompt comes on standard input.
+    command: Command
+    #: The same, but so that it does not run the project's hooks: None where it always runs them.
+    untrusted: Command | None
+    #: Writes its settings into a home folder, and returns the environment that points it at a server.
+    settle: Callable[[Path, str], Mapping[str, str]]
+    translate: Callable[[Step, Path], Say | Call]
+    #: What it wants in the environment so that it runs the project's hooks.
+    trust: Mapping[str, str]
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text, encoding="utf-8")
+
+
+def _diff(step: Edit) -> str:
+    """Return an edit as `git apply` reads it."""
+    minus, plus = (text.rstrip("\n").split("\n") for text in (step.old, step.new))
+    rows = [f"--- a/{step.path}", f"+++ b/{step.path}", f"@@ -1,{len(minus)} +1,{len(plus)} @@"]
+    return "\n".join([*rows, *(f"-{row}" for row in minus), *(f"+{row}" for row in plus)])
+
+
+def _in_shell(step: Step) -> str:
+    """Return what does a step in a shell: for clients that have no tool for it."""
+    if isinstance(step, Patch):
+        return f"git apply --unidiff-zero <<'END'\n{_diff(step)}\nEND"
+    assert isinstance(step, Shell)
+    return step.command
+
+
+# --- Claude Code
+
+
+def _settle_claude(home: Path, url: str) -> Mapping[str, str]:
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": KEY,
+        "CLAUDE_CODE_MAX_RETRIES": "2",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+
+
+def _translate_claude(step: Step, root: Path) -> Say | Call:
+    if isinstance(step, Say):
+        return step
+    if isinstance(step, Write):
+        return Call(tool="Write", given={"file_path": str(root / step.path), "content": step.text})
+    if isinstance(step, Edit) and not isinstance(step, Patch):
+        given = {"file_path": str(root / step.path), "old_string": step.old, "new_string": step.new}
+        return Call(tool="Edit", given=given)
+    return Call(tool="Bash", given={"command": _in_shell(step), "description": "go on"})
+
+
+CLAUDE = Client(
+    name="claude",
+    package="@anthropic-ai/claude-code",
+    command=("claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
+    untrusted=None,
+    settle=_settle_claude,
+    translate=_translate_claude,
+    trust={},
+)
+
+
+# --- Codex CLI
+
+_CODEX = """\
+model = "gpt-5.5"
+model_provider = "loopback"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "LOOPBACK_KEY"
+request_max_retries = 2
+stream_max_retries = 2
+stream_idle_timeout_ms = 600000
+"""
+
+
+def _settle_codex(home: Path, url: str) -> Mapping[str, str]:
+    _write(home / ".codex" / "config.toml", _CODEX.format(url=url))
+    return {"LOOPBACK_KEY": KEY}
+
+
+def _translate_codex(step: Step, root: Path) -> Say | Call:
+    if isinstance(step, Say):
+        return step
+    if isinstance(step, Write):
+        rows = "".join(f"+{row}\n" for row in step.text.splitlines())
+        return Call(tool="apply_patch", given=f"*** Begin Patch\n*** Add File: {step.path}\n{rows}*** End Patch\n")
+    if isinstance(step, Edit):
+        old, new = (
+            "".join(f"{sign}{row}\n" for row in text.splitlines()) for sign, text in (("-", step.old), ("+", step.new))
+        )
+        patch = f"*** Begin Patch\n*** Update File: {step.path}\n@@\n{old}{new}*** End Patch\n"
+        if isinstance(step, Patch):
+            return Call(tool="apply_patch", given=patch)
+        # It has no other tool to edit with: the shell knows the command, too.
+        return Call(tool="exec_command", given={"cmd": f"apply_patch {shlex.quote(patch)}"})
+    return Call(tool="exec_command", given={"cmd": _in_shell(step)})
+
+
+_CODEX_COMMAND = ("codex", "exec", "--sandbox", "workspace-write", "-")
+CODEX = Client(
+    name="codex",
+    package="@openai/codex",
+    command=("codex", "exec", "--trust", "--dangerously-bypass-hook-trust", *_CODEX_COMMAND[2:]),
+    untrusted=("codex", "exec", "--trust", *_CODEX_COMMAND[2:]),
+    settle=_settle_codex,
+    translate=_translate_codex,
+    trust={},
+)
+
+
+# --- Gemini CLI
+
+
+def _settle_gemini(home: Path, url: str) -> Mapping[str, str]:
+    settings: dict[str, Any] = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"maxAttempts": 2},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    _write(home / ".gemini" / "settings.json", json.dumps(settings))
+    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY}
+
+
+def _translate_gemini(step: Step, root: Path) -> Say | Call:
+    if isinstance(step, Say):
+        return step
+    if isinstance(step, Write):
+        return Call(tool="write_file", given={"file_path": str(root / step.path), "content": step.text})
+    if isinstance(step, Edit) and not isinstance(step, Patch):
+        given = {"file_path": str(root / step.path), "old_string": step.old, "new_string": step.new}
+        return Call(tool="replace", given={**given, "instruction": "change it"})
+    return Call(tool="run_shell_command", given={"command": _in_shell(step), "description": "go on"})
+
+
+# Without a model of its own choice it asks another one which to take.
+_GEMINI_COMMAND = ("gemini", "--approval-mode", "yolo", "--model", "gemini-2.5-pro")
+GEMINI = Client(
+    name="gemini",
+    package="@google/gemini-cli",
+    command=_GEMINI_COMMAND,
+    untrusted=(*_GEMINI_COMMAND, "--skip-trust"),
+    settle=_settle_gemini,
+    translate=_translate_gemini,
+    trust={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+)
+
+
+# --- GitHub Copilot CLI
+
+
+def _settle_copilot(home: Path, url: str) -> Mapping[str, str]:
+    return {
+        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+        "COPILOT_PROVIDER_API_KEY": KEY,
+        "COPILOT_MODEL": "scripted",
+        "COPILOT_AUTO_UPDATE": "false",
+    }
+
+
+def _translate_copilot(step: Step, root: Path) -> Say | Call:
+    if isinstance(step, Say):
+        return step
+    if isinstance(step, Write):
+        return Call(tool="create", given={"path": str(root / step.path), "file_text": step.text})
+    if isinstance(step, Edit) and not isinstance(step, Patch):
+        return Call(tool="edit", given={"path": str(root / step.path), "old_str": step.old, "new_str": step.new})
+    return Call(tool="bash", given={"command": _in_shell(step), "description": "go on"})
+
+
+_COPILOT_COMMAND = ("copilot", "--allow-all-tools", "--silent", "--no-color")
+COPILOT = Client(
+    name="copilot",
+    package="@github/copilot",
+    command=(*_COPILOT_COMMAND, "--trust-folder"),
+    untrusted=_COPILOT_COMMAND,
+    settle=_settle_copilot,
+    translate=_translate_copilot,
+    trust={},
+)
+
+CLIENTS = (CLAUDE, CODEX, GEMINI, COPILOT)
