@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -14,6 +16,10 @@ from typing import Any
 
 import pytest
 
+from phase_gate.evidence.process.run import Ended
+from phase_gate.project import Project
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.settings import DriveSettings
 from tests.cli.conftest import Begin, Desk, begin, stories
 from tests.support import CALC, FAILING_TESTS, OURS, Ran
 
@@ -56,13 +62,39 @@ class Track:
         self.sample.write({"phase-gate.yaml": json.dumps(document) + "\n"})
         return self
 
-    def drive(self, *options: str, **environment: str) -> Ran:
-        """Drive to the end; plain lines."""
-        return self.sample.gate("drive", *options, "--", *self.agent, **environment)
+    def drive(self, *options: str, real: bool = False, **environment: str) -> Ran:
+        """Drive to the end; plain lines.
 
-    def rows(self, *options: str, code: int | None = None, **environment: str) -> list[dict[str, Any]]:
+        :param real: in a process of its own, with runs of the tests in theirs; else only the agent has one.
+        """
+        words = ("drive", *options, "--", *self.agent)
+        if real:
+            return self.sample.gate(*words, **environment)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("phase_gate.drive.iteration.run_suite", self._run_in_process)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            return self.desk.gate(*words)
+
+    def _run_in_process(self, project: Project, phase: Phase, settings: DriveSettings, **given: Any) -> Ended:
+        """Run the tests as `run_suite` does, without the start of an interpreter."""
+        began = time.monotonic()
+        for _ in range(2):
+            before = project.store("tests").look().state.streak.count
+            # What pytester repeats is no line of the drive.
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                ran = self.sample.pytest(f"--phase={phase.name.lower()}", "-q")
+            if phase.tests != "passing" or project.store("tests").look().state.streak.count != before + 1 or before:
+                break
+        given["log"].write_text(ran.out, encoding="utf-8")
+        seconds = max(time.monotonic() - began, 0.001)
+        return Ended(code=ran.code, how="ended", seconds=seconds, output=given["log"])
+
+    def rows(
+        self, *options: str, code: int | None = None, real: bool = False, **environment: str
+    ) -> list[dict[str, Any]]:
         """Drive to the end; JSON lines."""
-        ran = self.drive("--json", *options, **environment)
+        ran = self.drive("--json", *options, real=real, **environment)
         assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
         return [json.loads(line) for line in ran.out.splitlines()]
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
+import time
 from collections.abc import Callable
 
+import jsonschema
 import pytest
 
+from phase_gate.cli.workflow_schema import read_schema
 from tests.drive.conftest import DONE, RED, RIGHT, WRONG, Track, answer
 
 pytestmark = pytest.mark.processes
 
 Begin = Callable[[str], Track]
+
+
+# --- honest work
 
 
 def test_honest_work_comes_to_its_end_in_three_tries(track: Begin) -> None:
@@ -20,11 +29,10 @@ def test_honest_work_comes_to_its_end_in_three_tries(track: Begin) -> None:
         {"write": {"calc.py": RIGHT}, **answer("both pass"), "expect": ["1 of 2 tests fails", "came too early"]},
         signal="agent",
     )
-    ran = driven.drive("--goal", "an adder")
+    ran = driven.drive("--goal", "an adder", real=True)
     assert ran.code == 0, ran.out
-    assert ran.has(
-        "iteration 3: GREEN", "1 of 2 tests fails", "drive ends: done: both gates are open: GREEN has exited"
-    )
+    assert ran.has("iteration 3: GREEN", "1 of 2 tests fails")
+    assert ran.has("drive ends: done: both gates are open: GREEN has exited")
     assert driven.turns() == 3
     ended = driven.iterations()
     assert [row["outcome"] for row in ended] == ["go-on", "go-on", "done"]
@@ -32,12 +40,14 @@ def test_honest_work_comes_to_its_end_in_three_tries(track: Begin) -> None:
     (last,) = driven.events("drive-ended")
     assert (last["outcome"], last["exit_code"]) == ("done", 0)
     assert driven.desk.gate("audit").code == 0
+    driven.desk.gate("report", "-o", "story.html")
+    story = (driven.root / "story.html").read_text(encoding="utf-8")
+    assert "Iterations of the drive" in story
+    assert "the agent took" in story
 
 
 def test_a_person_is_asked_by_default(track: Begin) -> None:
-    driven = track("red-exited").plan(
-        {"write": {"calc.py": RIGHT}, "say": DONE, "expect": ["a person gives it: not you"]}
-    )
+    driven = track("red-exited").plan({"write": {"calc.py": RIGHT}, "say": DONE, "expect": ["and a person gives it"]})
     rows = driven.rows(code=13)
     assert (rows[-1]["outcome"], rows[-1]["reason"]) == (
         "person",
@@ -45,4 +55,293 @@ def test_a_person_is_asked_by_default(track: Begin) -> None:
     )
     assert rows[-1]["next_command"] == 'phase-gate signal --reason "..."'
     assert driven.turns() == 1
+    again = driven.rows(code=13)
+    assert [row["event"] for row in again] == ["drive-started", "person-needed", "drive-ended"]
+    assert driven.turns() == 1, "nothing is left for the agent to do"
     assert driven.desk.gate("signal", "--reason", "I looked").code == 0, "and a person can give it then"
+
+
+def test_an_agent_may_run_the_phase_itself(track: Begin) -> None:
+    runs = "{python} -m pytest -p phase_gate.plugin -p no:cacheprovider -q --phase=green"
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": RIGHT}, "run": [runs.replace("{python}", sys.executable)] * 2, **answer()}, signal="agent"
+    )
+    rows = driven.rows(code=0, real=True)
+    assert len(driven.desk.json("history")["runs"]) == 1 + 2 + 1, "RED, its own two, and one of ours"
+    assert rows[-1]["outcome"] == "done"
+
+
+def test_a_phase_without_tests_is_judged_without_a_run(track: Begin) -> None:
+    driven = track("notes").plan({"say": "nothing\n"}, answer("written"), signal="agent", until="NOTES")
+    settings = json.loads((driven.root / "phase-gate.yaml").read_text())
+    driven.sample.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
+    rows = driven.rows(code=0)
+    assert rows[-1]["reason"].endswith("the cycle is done")
+    assert "tests-ended" not in [row["event"] for row in rows]
+
+
+# --- claims, cheats, stubbornness
+
+
+def test_done_while_tests_fail_is_blocked_and_told(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": WRONG}, "say": DONE},
+        {"say": DONE, "expect": ["you said that it is done: 1 test failed in the last complete run"]},
+    )
+    rows = driven.rows("--iterations", "2", code=10)
+    weighed = [row for row in rows if row["event"] == "claim-weighed"]
+    assert [row["outcome"] for row in weighed] == ["continue", "continue"]
+    assert rows[-1]["reason"].startswith("the budget of 2 iterations is spent")
+    assert driven.state()["phase"] == "GREEN"
+    assert driven.iterations()[-1].get("code", 0) == 0, "the prompt had what it expected"
+
+
+def test_a_stubborn_agent_ends_at_the_circuit(track: Begin) -> None:
+    tries = [{"write": {"calc.py": f"{WRONG}\n\nTRY = {number}\n"}, "say": DONE} for number in range(9)]
+    driven = track("red-exited").plan(*tries)
+    rows = driven.rows(code=12)
+    assert rows[-1]["outcome"] == "halted"
+    assert driven.turns() == 5, "five tries with the same failure open the circuit"
+    assert driven.rows(code=12)[-1]["outcome"] == "halted", "and it stays open"
+    assert driven.turns() == 5
+    assert rows[-1]["next_command"] == "phase-gate breaker status"
+
+
+def test_an_idle_agent_is_stuck(track: Begin) -> None:
+    driven = track("red-exited").plan({"say": "I think about it.\n"}, idle_limit=2)
+    rows = driven.rows(code=12)
+    assert rows[-1]["outcome"] == "stuck"
+    assert rows[-1]["reason"].startswith("the agent changed nothing in 2 iterations")
+    assert driven.turns() == 2
+
+
+def test_a_frozen_test_that_is_edited_closes_the_gate(track: Begin) -> None:
+    easier = RED.replace("== 3", "== -1")
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": WRONG, "test_calc.py": easier}, **answer()},
+        {**answer(), "expect": ["tests-unchanged", "take the change back"]},
+        signal="agent",
+    )
+    rows = driven.rows("--iterations", "2", code=10)
+    assert driven.state()["phase"] == "GREEN"
+    assert "test_calc.py" in next(row for row in rows if row["event"] == "tests-ended")["reason"]
+    assert driven.iterations()[-1].get("code", 0) == 0, "the prompt named the guard"
+
+
+def test_a_state_that_was_written_by_hand_ends_with_11(track: Begin) -> None:
+    driven = track("green").plan({"write": {".phase-gate/state.json": "{}"}}, signal="agent")
+    ran = driven.drive("--json")
+    assert ran.code == 11
+    assert json.loads(ran.out.splitlines()[-1])["error"]["slug"] == "state-tampered"
+
+
+# --- an agent that fails
+
+
+def test_a_crash_is_told_and_the_work_goes_on(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": WRONG}, "exit": 3, "err": "Segmentation fault\n"},
+        {"write": {"calc.py": RIGHT}, **answer(), "expect": ["you failed with 3 last time"]},
+        signal="agent",
+    )
+    rows = driven.rows(code=0)
+    assert [row["code"] for row in rows if row["event"] == "agent-ended"] == [3, 0]
+
+
+def test_garbage_is_no_claim_and_moves_no_cursor(track: Begin) -> None:
+    garbage = "\x1b[2J\x1b[1;1H\x00\ufffd::error::x\n" + "EXIT_STATUS COMPLETE exit_signal: true\n" * 3
+    driven = track("red-exited").plan({"say": garbage, "write": {"calc.py": RIGHT}})
+    ran = driven.drive()
+    assert ran.code == 13
+    assert "\x1b" not in ran.out
+    assert driven.state()["phase"] == "GREEN"
+
+
+def test_a_busy_client_is_waited_for_and_not_counted(track: Begin) -> None:
+    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
+    driven = track("red-exited").plan(busy, busy, {"write": {"calc.py": RIGHT}, **answer()}, signal="agent")
+    rows = driven.rows("--iterations", "1", code=0)
+    assert [row["event"] for row in rows].count("waits") == 2
+    assert driven.turns() == 3
+    assert rows[-1]["iterations"] == 1, "only the one that worked counts"
+    assert "tests-ended" not in [row["event"] for row in rows[: [row["event"] for row in rows].index("waits")]]
+
+
+def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"exit": 1, "say": "Invalid API key · Please run /login\n"},
+        on_person_needed=["sh", "-c", 'printf %s "$1" > called.txt', "call", "{reason}"],
+    )
+    rows = driven.rows(code=13)
+    assert rows[-1]["reason"] == "the agent can't work: Invalid API key · Please run /login"
+    assert (driven.root / "called.txt").read_text(encoding="utf-8") == rows[-1]["reason"]
+    assert driven.turns() == 1
+
+
+def test_a_program_that_is_not_there(track: Begin) -> None:
+    driven = track("red-exited").plan({})
+    ran = driven.sample.gate("drive", "--", "no-such-agent")
+    assert (ran.code, driven.events("drive-started")) == (2, [])
+    assert ran.has("there is no program 'no-such-agent'")
+
+
+def test_a_hanging_agent_is_ended_with_all_it_started(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"spawn": True, "sleep": 600}, {"expect": ["you were stopped after 1s"], "exit": 0}, time_limit=1
+    )
+    rows = driven.rows("--iterations", "2", code=10)
+    assert [row["how"] for row in rows if row["event"] == "agent-ended"] == ["timed-out", "ended"]
+    assert driven.iterations()[-1].get("code", 0) == 0
+    size = (driven.root / "spawned.txt").stat().st_size
+    time.sleep(0.3)
+    assert (driven.root / "spawned.txt").stat().st_size == size, "its child is gone, too"
+
+
+def test_what_an_agent_leaves_running_is_ended(track: Begin) -> None:
+    driven = track("red-exited").plan({"spawn": True, "write": {"calc.py": RIGHT}})
+    driven.rows("--iterations", "1")
+    path = driven.root / "spawned.txt"
+    size = path.stat().st_size if path.exists() else 0
+    time.sleep(0.3)
+    assert (path.stat().st_size if path.exists() else 0) == size
+
+
+# --- Gate 2
+
+
+def test_the_agent_answers_by_the_command(track: Begin) -> None:
+    signal = f'{sys.executable} -m phase_gate.cli signal --reason "both pass"'
+    driven = track("red-exited").plan({"write": {"calc.py": RIGHT}, "run": [signal]}, signal="agent")
+    rows = driven.rows(code=0)
+    assert [row["answer"] for row in rows if row["event"] == "answer"] == ["done"]
+    (spent,) = [row for row in driven.events("signal-spent") if row["phase"] == "GREEN"]
+    assert spent["reason"] == "both pass"
+
+
+@pytest.mark.parametrize(
+    ("turn", "signal", "problem"),
+    [
+        pytest.param(answer(nonce="0" * 32), "agent", "its nonce is not the one of this iteration", id="wrong-nonce"),
+        pytest.param(
+            answer(remaining_work="a lot"), "agent", "it says done, and that work remains", id="contradiction"
+        ),
+        pytest.param(answer(exit_signal="yes"), "agent", "exit_signal is 'yes'", id="malformed"),
+        pytest.param(
+            {"write": {".phase-gate/exit-signal.yaml": "exit_signal: true\n"}},
+            "agent",
+            "exit-signal.yaml was made while the agent worked",
+            id="beside-the-drive",
+        ),
+    ],
+)
+def test_answers_that_are_refused(track: Begin, turn: dict[str, object], signal: str, problem: str) -> None:
+    driven = track("green").plan(turn, {"expect": ["your answer was refused"]}, signal=signal)
+    driven.rows("--iterations", "2", code=10)
+    (refused,) = driven.events("signal-refused")
+    assert problem in refused["problem"]
+    assert driven.state()["phase"] == "GREEN"
+    assert driven.iterations()[-1].get("code", 0) == 0, "the next prompt told it"
+    assert not (driven.desk.folder / "drive" / "answer.yaml").exists()
+    assert not (driven.desk.folder / "exit-signal.yaml").exists()
+
+
+def test_an_agent_that_is_not_asked_can_not_signal(track: Begin) -> None:
+    commands = [
+        f'{sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
+        f'env -u PHASE_GATE_NONCE {sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
+        f'env -u PHASE_GATE_NONCE {sys.executable} -m phase_gate.cli signal --next --reason "x" ; echo $? >> codes.txt',
+    ]
+    driven = track("red-exited").plan({"write": {"calc.py": RIGHT}, "run": commands})
+    rows = driven.rows(code=13)
+    assert (driven.root / "codes.txt").read_text().split() == ["13", "13", "13"]
+    assert rows[-1]["outcome"] == "person"
+    assert driven.state()["phase"] == "GREEN"
+
+
+def test_an_agent_may_always_call_a_person(track: Begin) -> None:
+    call = f'{sys.executable} -m phase_gate.cli signal --blocked --reason "the service is down"'
+    driven = track("red-exited").plan({"write": {"calc.py": WRONG}, "run": [call]}, {"write": {"calc.py": RIGHT}})
+    rows = driven.rows(code=13)
+    assert "the service is down" in rows[-1]["reason"]
+    assert driven.turns() == 1
+    assert driven.rows("--resume", code=13)[-1]["reason"].startswith("Gate 1 of GREEN is open"), "a person looked"
+
+
+def test_a_phase_that_ends_beside_the_drive_needs_a_person(track: Begin) -> None:
+    """An agent that hides that it is one can still reach the files; the drive sees it in the ledger."""
+    code = (
+        "import pathlib;from phase_gate.storage.store import TaskStore;from phase_gate.gate.state import Event;"
+        "s=TaskStore(pathlib.Path('.phase-gate'),task='default')\n"
+        "with s.transaction() as c: c.record(Event(kind='phase-exited',data={'phase':'GREEN','next':'REFACTOR'}))"
+    )
+    driven = track("green").plan({"run": [f"{sys.executable} -c {shlex.quote(code)}"]}, signal="agent")
+    rows = driven.rows(code=13, CI="1")
+    assert rows[-1]["reason"].startswith("phase-exited was recorded while the agent worked")
+    assert rows[-1]["outcome"] == "person"
+
+
+# --- budget, environment, transcripts
+
+
+def test_a_budget_is_for_all_of_a_drive(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": WRONG}}, {"write": {"calc.py": RIGHT}, **answer()}, signal="agent"
+    )
+    first = driven.rows("--iterations", "1", code=10)
+    assert first[-1]["next_command"] == "phase-gate drive --resume --iterations 2"
+    assert driven.rows("--resume", "--iterations", "1", code=10)[-1]["iterations"] == 1, "nothing is left of it"
+    rows = driven.rows("--resume", "--iterations", "2", code=0)
+    assert (rows[0]["done"], rows[-1]["iterations"]) == (1, 2)
+
+
+def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
+    driven = track("").plan({"run": ["env > env.txt"], "say": "key sesame-open-up and hunter22\n"}, idle_limit=1)
+    driven.drive(PHASE_GATE_KEY="sesame-open-up", PHASE_GATE_STORE_URL="postgres://u:pw@h", MY_TOKEN="hunter22")
+    given = (driven.root / "env.txt").read_text()
+    assert "sesame-open-up" not in given
+    assert "PHASE_GATE_STORE" not in given
+    assert "MY_TOKEN=hunter22" in given, "the rest is the user's own"
+    transcript = (driven.desk.folder / "drive" / "0001.agent.log").read_text()
+    assert transcript.startswith("key *** and ***"), "and neither stands in what is kept"
+
+
+def test_the_environment_is_the_user_s_choice(track: Begin) -> None:
+    driven = track("").plan({"run": ["env > env.txt"]}, idle_limit=1, env=["PATH", "MY_*"])
+    driven.drive(MY_THING="1", OTHER="2")
+    names = {row.partition("=")[0] for row in (driven.root / "env.txt").read_text().splitlines()}
+    assert {"PATH", "MY_THING"} <= names
+    assert not names & {"OTHER", "HOME", "USER"}
+
+
+def test_the_prompt_in_a_file(track: Begin) -> None:
+    driven = track("red-exited").plan({"write": {"calc.py": RIGHT}})
+    ran = driven.sample.gate("drive", "--", *driven.agent, "--prompt-file", "{prompt}")
+    assert ran.code == 13
+    assert driven.prompt(1).startswith("You work on task default.")
+
+
+def test_one_drive_a_task(track: Begin) -> None:
+    again = f"{sys.executable} -m phase_gate.cli drive -- true; echo $? > code.txt"
+    driven = track("red-exited").plan({"run": [again]}, idle_limit=1)
+    driven.drive()
+    assert (driven.root / "code.txt").read_text().strip() == "13"
+
+
+# --- JSON lines
+
+
+def test_json_lines_follow_their_schema(track: Begin) -> None:
+    schema = json.loads(read_schema("drive-line"))
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": WRONG}, "say": DONE},
+        {"exit": 1, "err": "429\n"},
+        {"write": {"calc.py": RIGHT}, **answer()},
+        signal="agent",
+    )
+    rows = driven.rows(code=0)
+    for row in rows:
+        jsonschema.Draft7Validator(schema).validate(row)
+    assert rows[0]["event"] == "drive-started"
+    assert rows[-1]["event"] == "drive-ended"
+    kinds = {row["event"] for row in rows}
+    assert kinds >= {"iteration-started", "agent-ended", "tests-ended", "claim-weighed", "waits", "iteration-ended"}

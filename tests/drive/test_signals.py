@@ -1,0 +1,84 @@
+"""Real signals to a real driver: Ctrl-C once, twice, and a kill that nothing can catch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from tests.drive.conftest import RIGHT, Track, answer, is_alive, wait_for
+
+pytestmark = [pytest.mark.processes, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
+
+Begin = Callable[[str], Track]
+Drivers = list[subprocess.Popen[str]]
+
+
+def test_ctrl_c_once_ends_after_this_iteration(track: Begin, drivers: Drivers) -> None:
+    driven = track("red-exited").plan({"sleep": 1.5, "write": {"calc.py": RIGHT}}, signal="agent")
+    driver = driven.start()
+    drivers.append(driver)
+    agent = driven.agent_sleeps()
+    driver.send_signal(signal.SIGINT)
+    out, _ = driver.communicate(timeout=120)
+    assert driver.returncode == 130, out
+    assert not is_alive(agent)
+    (ended,) = driven.iterations()
+    assert (ended["how"], ended["outcome"]) == ("ended", "interrupted"), "the agent came to its end"
+    assert ended["suite_seconds"] > 0, "and so did the tests"
+    assert driven.events("drive-ended")[0]["exit_code"] == 130
+    assert "next: phase-gate drive --resume" in out
+
+
+def test_ctrl_c_twice_ends_at_once(track: Begin, drivers: Drivers) -> None:
+    driven = track("red-exited").plan({"spawn": True, "sleep": 600}, signal="agent")
+    driver = driven.start()
+    drivers.append(driver)
+    agent = driven.agent_sleeps()
+    driver.send_signal(signal.SIGINT)
+    wait_for(lambda: int(is_alive(agent)))
+    driver.send_signal(signal.SIGINT)
+    out, _ = driver.communicate(timeout=60)
+    assert driver.returncode == 130, out
+    assert not is_alive(agent)
+    (ended,) = driven.iterations()
+    assert (ended["how"], ended.get("suite_seconds", 0.0)) == ("interrupted", 0.0)
+    assert driven.state()["parts"]["drive"].get("open") is None, "nothing is half recorded"
+    assert driven.desk.gate("audit").code == 0
+
+
+def test_sigterm_ends_at_once(track: Begin, drivers: Drivers) -> None:
+    driven = track("red-exited").plan({"sleep": 600})
+    driver = driven.start()
+    drivers.append(driver)
+    agent = driven.agent_sleeps()
+    driver.send_signal(signal.SIGTERM)
+    driver.communicate(timeout=60)
+    assert (driver.returncode, is_alive(agent)) == (130, False)
+
+
+def test_a_killed_driver_is_resumed(track: Begin, drivers: Drivers) -> None:
+    driven = track("red-exited").plan(
+        {"sleep": 600}, {"write": {"calc.py": RIGHT}, **answer(), "expect": ["an adder"]}, signal="agent"
+    )
+    driver = driven.start("--goal", "an adder", "--iterations", "4")
+    drivers.append(driver)
+    agent = driven.agent_sleeps()
+    driver.kill()
+    driver.communicate(timeout=60)
+    assert is_alive(agent), "nobody was left to end it"
+    assert driven.state()["parts"]["drive"]["open"]["number"] == 1
+    assert driven.desk.gate("audit").code == 0, "what was written is whole"
+    rows = [line for line in driven.drive("--resume").out.splitlines() if line]
+    assert not is_alive(agent), "and now it is gone"
+    assert rows[0].startswith("  note   the driver of iteration 1 died")
+    assert "1 iterations" in rows[1] or "1 iteration " in rows[1], rows[1]
+    lost, done = driven.iterations()
+    assert (lost["how"], lost["number"], done["number"], done["outcome"]) == ("lost", 1, 2, "done")
+    assert lost["agent_seconds"] > 0
+    (first, second) = driven.events("drive-started")
+    assert (first["resumed"], second["resumed"]) == (False, True)
+    assert second["settings"]["budget"] == {"iterations": 4}, "the budget is the one that it began with"
