@@ -108,6 +108,16 @@ WHOLE_FILE = Selection(collected_files={A})
             ["TestK::test_x"],
             id="a-renamed-class-takes-its-tests-with-it",
         ),
+        # a file that could not be imported, and whose tests no source names
+        pytest.param(
+            known(""),
+            ran("TestK::test_inherited"),
+            WHOLE_FILE,
+            sources(a=()),
+            [],
+            [],
+            id="a-file-that-stood-for-inherited-tests-is-there-with-them",
+        ),
         # parameter sets
         pytest.param(
             known("test_x[1]", "test_x[2]"),
