@@ -13,7 +13,6 @@ from phase_gate.storage.own_folders import own_folders, refuse_links
 from phase_gate.storage.root import find_root
 from phase_gate.storage.store import DEFAULT_TASK, TaskStore, task_folder
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
-from phase_gate.storage.tree.untracked import list_files, take_contents, take_data
 from phase_gate.values import Value
 from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import (
@@ -146,14 +145,20 @@ class Project(Value):
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
+        from phase_gate.storage.tree.untracked import take_data
+
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
     def list_files(self, keep: Callable[[str], bool]) -> list[str]:
         """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
+        from phase_gate.storage.tree.untracked import list_files
+
         return list_files(self.root, state_folder=self.state_folder, keep=keep)
 
     def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
         """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
+        from phase_gate.storage.tree.untracked import take_contents
+
         paths, shown = tuple(paths), {**tree.files, **tree.beside}
         others = [path for path in paths if path not in shown]
         found = take_contents(self.root, others, with_git=tree.is_gits) if others else {}
@@ -183,6 +188,7 @@ class Project(Value):
             new_data=new_data,
             state_folder=self.state_folder,
             cache_file=self.state_folder / "cache" / "tree.json",
+            key=self.key,
         )
 
 

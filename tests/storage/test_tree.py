@@ -15,8 +15,8 @@ from phase_gate.errors import TooManyFilesError
 from phase_gate.storage.tree import filtered_files, stat_cache
 from phase_gate.storage.tree import git as running_git
 from phase_gate.storage.tree import walk as walked_files
+from phase_gate.storage.tree.beside import UNREADABLE
 from phase_gate.storage.tree.fingerprint import Difference, Tree, changed_sources, describe_difference, take_tree
-from phase_gate.storage.tree.git_files import UNREADABLE
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 pytestmark = pytest.mark.processes

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.storage.references import blobs_at_head
+from phase_gate.storage.tree.beside import LINK
 from phase_gate.storage.tree.git import read_blobs, try_git
-from phase_gate.storage.tree.git_files import LINK
 from phase_gate.values import Value, field
 
 #: Bytes that are not in git, before they are compressed: more than the sources of any project that one person changes

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from phase_gate.storage.tree.git_files import LINK, UNREADABLE
-
 #: Larger ones, built libraries mostly, are told by size and time: hashing them would be felt in every command.
 _LARGE = 16 * 1024 * 1024
 
@@ -53,3 +51,12 @@ def _hash(full: str) -> str:
 
     with open(full, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- what stands for the content of a file in a fingerprint: mostly its hash, and these where it has none of its own
+
+
+#: What a file has instead of a hash if it can't be read.
+UNREADABLE = "unreadable"
+#: Before the hash of a link's target: a file with the very text of the link is another thing.
+LINK = "link:"

@@ -16,28 +16,49 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from phase_gate.hashing import sha256
-from phase_gate.storage.tree.beside import take_beside
-from phase_gate.storage.tree.git import NoGitError
-from phase_gate.storage.tree.git_files import take_git_files
-from phase_gate.storage.tree.outputs import is_output, is_source
-from phase_gate.storage.tree.walk import take_walked_files
-from phase_gate.values import Value, field, replace
+from phase_gate.storage.tree.beside import is_shown, take_beside
+from phase_gate.storage.tree.git import NoGitError, foreign_filters, list_with_git
+from phase_gate.storage.tree.known_tree import TreeMemory
+from phase_gate.values import Value
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: In the folder of caches: the tree of the last listing.
+KNOWN_FILE = "known-tree.json"
 
-class Tree(Value, kw_only=False):
+
+class Tree:
     """A fingerprint. The digest says how it was taken, too: `git:…` and `walk:…` can't be compared."""
 
-    digest: str
-    files: Mapping[str, str]
-    #: Contents that neither git nor a walk shows, and that runs have imported.
-    beside: Mapping[str, str] = field(default_factory=dict)
-    #: The submodules that are checked out; None where git was not asked.
-    submodules: tuple[str, ...] | None = None
+    __slots__ = ("_files", "beside", "digest", "submodules")
+
+    def __init__(
+        self,
+        digest: str,
+        files: Mapping[str, str] | Callable[[], Mapping[str, str]],
+        *,
+        beside: Mapping[str, str] | None = None,
+        submodules: tuple[str, ...] | None = None,
+    ) -> None:
+        """Take what is known.
+
+        :param files: path -> content id; or what tells them, where mostly nobody asks.
+        :param beside: contents that neither git nor a walk shows, and that runs have imported.
+        :param submodules: those that are checked out; None where git was not asked.
+        """
+        self.digest, self._files = digest, files
+        self.beside: Mapping[str, str] = {} if beside is None else beside
+        self.submodules = submodules
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Path -> content id."""
+        if callable(self._files):
+            self._files = self._files()
+        return self._files
 
     @property
     def shown(self) -> str:
@@ -48,6 +69,14 @@ class Tree(Value, kw_only=False):
     def is_gits(self) -> bool:
         """Whether git made the ids of the contents."""
         return self.digest.startswith("git:")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tree) and self._all() == other._all()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _all(self) -> tuple[object, ...]:
+        return self.digest, self.files, self.beside, self.submodules
 
 
 class Difference(Value):
@@ -68,6 +97,7 @@ def take_tree(
     new_data: bool = True,
     state_folder: Path | None = None,
     cache_file: Path | None = None,
+    key: bytes | None = None,
 ) -> Tree:
     """Return the fingerprint of the sources below `root`.
 
@@ -77,30 +107,90 @@ def take_tree(
     :param new_data: whether files count that git does not track and that are no sources.
     :param cache_file: what a walk remembers, and beside it what git can't; its folder is made if it lies in a state
         folder that is there.
+    :param key: signs what is remembered of the tree as a whole, where one is set.
     """
-    top = os.path.realpath(root)
+    top, beside = os.path.realpath(root), sorted(beside)
     is_state = _state_matcher(top, state_folder)
     wanted = {name for name in map(posixpath.normpath, always) if not is_state(name)}
-    is_doc = compile_globs(docs)
-
-    is_report = _report_matcher(reports)
-
-    def keep(path: str) -> bool:
-        return path in wanted or not (is_doc(path) or is_state(path) or is_output(path) or is_report(path))
-
-    def keep_new(path: str) -> bool:
-        return keep(path) and (new_data or path in wanted or path.endswith(".py"))
-
+    reports = sorted(reports)
     try:
+        listed = list_with_git(top)
+        settings = (list(docs), sorted(wanted), reports, new_data, beside, sorted(foreign_filters(top)))
+    except NoGitError:
+        listed = None
+    memory: TreeMemory | None = None
+    if listed is not None and cache_file is not None:
+        folder = None if state_folder is None else os.path.realpath(state_folder)
+        memory = TreeMemory(cache_file.with_name(KNOWN_FILE), top, listed, (*settings, folder), key=key)
+
+    def look() -> _Look:
+        from phase_gate.storage.tree.outputs import is_output, is_source
+
+        is_doc = compile_globs(docs)
+        is_report = _report_matcher(reports, is_source)
+
+        def keep(path: str) -> bool:
+            return path in wanted or not (is_doc(path) or is_state(path) or is_output(path) or is_report(path))
+
+        def keep_new(path: str) -> bool:
+            return keep(path) and (new_data or path in wanted or path.endswith(".py"))
+
+        return _look_at_files(top, keep, keep_new, wanted, listed, cache_file=cache_file, state_folder=state_folder)
+
+    known = None if memory is None else memory.find()
+    if known is not None:
+        tree = Tree(known.digest, lambda: look().tree.files, submodules=())
+        return _with_beside(tree, take_beside(top, known.hidden, {}))
+    found = look()
+    hidden = [path for path in beside if not is_shown(path, found.tree.files)]
+    if memory is not None and found.looked_at is not None:
+        memory.keep(
+            found.tree.digest,
+            found.tree.files,
+            looked_at=found.looked_at,
+            hidden=hidden,
+            state_folder=state_folder,
+        )
+    return _with_beside(found.tree, take_beside(top, hidden, {}))
+
+
+class _Look(Value, kw_only=False):
+    tree: Tree
+    #: The files whose contents git's listing does not tell; None where it leaves more open than that.
+    looked_at: frozenset[str] | None = None
+
+
+def _look_at_files(
+    top: str,
+    keep: Callable[[str], bool],
+    keep_new: Callable[[str], bool],
+    wanted: set[str],
+    listed: bytes | None,
+    *,
+    cache_file: Path | None,
+    state_folder: Path | None,
+) -> _Look:
+    try:
+        if listed is None:
+            raise NoGitError
+        from phase_gate.storage.tree.git_files import take_git_files
+
         cache_folder = None if cache_file is None else cache_file.parent
         found = take_git_files(
-            top, keep, wanted, keep_new=keep_new, cache_folder=cache_folder, state_folder=state_folder
+            top,
+            keep,
+            wanted,
+            keep_new=keep_new,
+            listed=listed,
+            cache_folder=cache_folder,
+            state_folder=state_folder,
         )
-        tree = Tree(f"git:{_digest(found.files)}", found.files, submodules=found.submodules)
     except NoGitError:
+        from phase_gate.storage.tree.walk import take_walked_files
+
         files = take_walked_files(top, keep, wanted, cache_file=cache_file, state_folder=state_folder)
-        tree = Tree(f"walk:{_digest(files)}", files)
-    return add_beside(tree, root, beside)
+        return _Look(Tree(f"walk:{_digest(files)}", files))
+    return _Look(Tree(f"git:{_digest(found.files)}", found.files, submodules=found.submodules), found.looked_at)
 
 
 def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
@@ -108,11 +198,16 @@ def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
 
     :param paths: relative to `root`.
     """
-    beside = take_beside(os.path.realpath(root), sorted(paths), tree.files)
+    top = os.path.realpath(root)
+    return _with_beside(tree, take_beside(top, sorted(paths), tree.files))
+
+
+def _with_beside(tree: Tree, beside: Mapping[str, str]) -> Tree:
     if not beside:
         return tree
     kind, _, digest = tree.digest.partition(":")
-    return replace(tree, digest=f"{kind}:{_digest({'': digest, **beside})}", beside=beside)
+    digest = f"{kind}:{_digest({'': digest, **beside})}"
+    return Tree(digest, tree._files, beside=beside, submodules=tree.submodules)
 
 
 def _digest(files: Mapping[str, str]) -> str:
@@ -125,6 +220,8 @@ def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
 
     If the trees were taken in two ways (git broke in between), that is all of them: doubt closes the gate.
     """
+    from phase_gate.storage.tree.outputs import is_source
+
     return tuple(sorted(path for path in before.files if is_source(path) and _differs(path, before, after)))
 
 
@@ -158,7 +255,7 @@ def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]
     return is_state
 
 
-def _report_matcher(reports: Iterable[str]) -> Callable[[str], bool]:
+def _report_matcher(reports: Iterable[str], is_source: Callable[[str], bool]) -> Callable[[str], bool]:
     names = frozenset(reports)
     folders = tuple(name for name in names if name.endswith("/"))
     # An option that names a source would hide it.

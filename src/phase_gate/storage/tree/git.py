@@ -36,6 +36,8 @@ GIT_LOOKS = (
     # `git diff` writes the index otherwise, which is work for a hook, and none of a look's business.
     *("-c", "diff.autoRefreshIndex=false"),
 )
+#: `-v` is `-t` that shows assume-unchanged entries in lower case: git does not look at those, so we have to.
+_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
 NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 #: Settings that a person made. The rest of GIT_* comes from a hook that runs us, and speaks of its repository.
 GIT_SETTINGS = ("GIT_CONFIG", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
@@ -64,6 +66,11 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
     """
     repository = _find(folder)
     return _look(folder, repository, (*NO_HOOKS, *_blanks(_foreign(folder, repository)), *arguments), given)
+
+
+def list_with_git(folder: str) -> bytes:
+    """Return what git lists of a folder, as it is: its index, what differs from that, and what it does not track."""
+    return run_git(folder, *_LIST)
 
 
 def try_git(root: Path, *arguments: str) -> bytes | None:

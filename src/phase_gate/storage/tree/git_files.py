@@ -18,8 +18,9 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 
+from phase_gate.storage.tree.beside import LINK, UNREADABLE
 from phase_gate.storage.tree.filtered_files import find_filtered, in_batches
-from phase_gate.storage.tree.git import NoGitError, foreign_filters, is_linked_worktree, run_git
+from phase_gate.storage.tree.git import NoGitError, foreign_filters, is_linked_worktree, list_with_git, run_git
 from phase_gate.storage.tree.outputs import find_untracked_outputs
 from phase_gate.storage.tree.stat_cache import StatCache
 from phase_gate.values import Value
@@ -37,8 +38,6 @@ CHANGED_CACHE = "changed.json"
 LARGE = 64 * 1024 * 1024
 #: Bytes that are read at once where we hash: files behind filters are the large ones.
 _PART = 1 << 20
-#: `-v` is `-t` that shows assume-unchanged entries in lower case: git does not look at those, so we have to.
-GIT_LIST = ("ls-files", "-z", "-v", "-s", "-c", "-m", "-d", "-o", "--exclude-standard")
 
 
 class _Caches(Value, kw_only=False):
@@ -60,6 +59,8 @@ class GitFiles(Value, kw_only=False):
     files: dict[str, str]
     #: Those of the folder itself that are checked out.
     submodules: tuple[str, ...]
+    #: The files whose contents the listing does not tell; None where it leaves more open than that.
+    looked_at: frozenset[str] | None = None
 
 
 class _Listing(Value, kw_only=False):
@@ -70,6 +71,8 @@ class _Listing(Value, kw_only=False):
     submodules: set[str]  # those of them that are submodules
     filtered: set[str]  # not in doubt, but git has them as a filter made them, and we do not run it
     id_length: int
+    #: No folder in it may be, or become, a repository of its own.
+    is_flat: bool
 
 
 def take_git_files(
@@ -78,6 +81,7 @@ def take_git_files(
     wanted: set[str],
     *,
     keep_new: Callable[[str], bool],
+    listed: bytes | None = None,
     cache_folder: Path | None = None,
     state_folder: Path | None = None,
 ) -> GitFiles:
@@ -85,9 +89,10 @@ def take_git_files(
 
     :param wanted: paths that are part of it even if git does not list them.
     :param keep_new: as `keep`, of files that git does not track.
+    :param listed: what git lists, where it was asked already.
     :param cache_folder: where is remembered what git can't tell.
     """
-    listing = _list_with_git(top)
+    listing = _list_with_git(top, listed)
     if not (listing.indexed or listing.doubtful or listing.untracked or listing.nested or listing.filtered):
         raise NoGitError  # wholly ignored, e.g. a scratch folder: git would never see an edit there
     files: dict[str, str] = {}
@@ -95,7 +100,10 @@ def take_git_files(
     wanted = wanted - listing.indexed.keys() - listing.untracked - listing.filtered
     _take_listing(top, "", listing, (keep, keep_new), wanted, files, caches)
     caches.save(state_folder)
-    return GitFiles(files, tuple(sorted(listing.submodules)))
+    looked_at = None
+    if listing.is_flat and not foreign_filters(top):
+        looked_at = frozenset(filter(keep, listing.doubtful)) | wanted | frozenset(filter(keep_new, listing.untracked))
+    return GitFiles(files, tuple(sorted(listing.submodules)), looked_at)
 
 
 def take_filtered_files(top: str, *, cache_file: Path, state_folder: Path) -> dict[str, str]:
@@ -143,19 +151,22 @@ def _take_listing(
         _take_listing(below, f"{prefix}{path}/", _list_with_git(below), keeps, set(), files, caches)
 
 
-def _list_with_git(folder: str) -> _Listing:
+def _list_with_git(folder: str, listed: bytes | None = None) -> _Listing:
     indexed: dict[str, str] = {}
     doubtful: set[str] = set()
     untracked: set[str] = set()
     nested: set[str] = set()
     submodules: set[str] = set()
     absent: set[str] = set()
-    for record in os.fsdecode(run_git(folder, *GIT_LIST)).split("\0"):
+    is_flat = True
+    for record in os.fsdecode(list_with_git(folder) if listed is None else listed).split("\0"):
         if not record:
             continue
         tag, rest = record[0], record[2:]
         if tag == "?":
-            if rest.endswith("/"):  # a clone; but a worktree is this very project once more, with other work in it
+            if rest.endswith("/"):
+                is_flat = False
+                # A clone; but a worktree is this very project once more, with other work in it.
                 if not is_linked_worktree(os.path.join(folder, rest)):
                     nested.add(rest.rstrip("/"))
             else:
@@ -164,6 +175,7 @@ def _list_with_git(folder: str) -> _Listing:
         meta, _, path = rest.partition("\t")
         mode, blob, _stage = meta.split(" ")
         full = os.path.join(folder, path)
+        is_flat = is_flat and mode != "160000"
         if mode == "160000" and is_repository(full):
             submodules.add(path)  # its files instead of its commit: git does not look into a submodule for edits
         elif mode == "160000" and not os.path.islink(full):
@@ -180,7 +192,7 @@ def _list_with_git(folder: str) -> _Listing:
     filtered = find_filtered(folder, foreign_filters(folder), indexed.keys() - absent)
     for path in filtered:
         del indexed[path]
-    return _Listing(indexed, doubtful, untracked, nested | submodules, submodules, filtered, id_length)
+    return _Listing(indexed, doubtful, untracked, nested | submodules, submodules, filtered, id_length, is_flat)
 
 
 def is_repository(folder: str) -> bool:
@@ -271,12 +283,3 @@ def _hasher(id_length: int, size: int) -> hashlib._Hash:
     import hashlib
 
     return (hashlib.sha256 if id_length >= 64 else hashlib.sha1)(b"blob %d\0" % size, usedforsecurity=False)
-
-
-# --- what stands for the content of a file in a fingerprint: mostly its hash, and these where it has none of its own
-
-
-#: What a file has instead of a hash if it can't be read.
-UNREADABLE = "unreadable"
-#: Before the hash of a link's target: a file with the very text of the link is another thing.
-LINK = "link:"

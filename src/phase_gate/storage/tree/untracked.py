@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from phase_gate.storage.tree.beside import UNREADABLE
 from phase_gate.storage.tree.git import try_git
-from phase_gate.storage.tree.git_files import UNREADABLE, hash_files
+from phase_gate.storage.tree.git_files import hash_files
 from phase_gate.storage.tree.outputs import is_no_data
 from phase_gate.storage.tree.walk import MAX_LOOKED_AT, refuse_to_walk, walk
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 from phase_gate.errors import TooManyFilesError
 from phase_gate.hashing import sha256
+from phase_gate.storage.tree.beside import LINK, UNREADABLE
 from phase_gate.storage.tree.git import is_linked_worktree
-from phase_gate.storage.tree.git_files import LINK, UNREADABLE
 from phase_gate.storage.tree.stat_cache import StatCache
 
 TYPE_CHECKING = False
