@@ -133,6 +133,7 @@ def test_a_new_file_that_mends_the_unit_is_refused_by_the_run(sample: Sample) ->
     ran.has("1 test fails in the room, where only the frozen tests and the sources", "tests/test_calc.py::test_add")
     assert last_run(sample)["metrics"]["suite_failing"] == 1
     assert sample.gate("check").code == 10
+    assert "two-outcomes" not in sample.gate("explain").out
 
 
 def test_a_newer_test_that_fails_closes(sample: Sample) -> None:
