@@ -21,10 +21,14 @@ from tests.warm import WarmServer
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.
+#: So with what a run imports of Python: it would find a module gone that it kept, each time that it looks.
 LOADED = tuple(
-    importlib.import_module(module.name)
-    for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate.")
-    if not module.name.endswith("__main__")
+    importlib.import_module(name)
+    for name in (
+        *(module.name for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate.")),
+        *("email.feedparser", "email.parser", "tomllib", "xml.etree.ElementTree"),
+    )
+    if not name.endswith("__main__")
 )
 
 #: In front of `PYTHONPATH`, this takes the extras away.

@@ -10,11 +10,22 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
 #: Set in the environment of a child that is to make proofs; `copied`: in rooms that are copied folders.
 WITH_PROOF = "TESTS_WITH_PROOF"
+
+
+#: Modules of Python that a run imports as it goes.
+_LATER = (
+    *("cmd", "code", "codeop", "email.feedparser", "email.parser", "faulthandler", "pdb", "tomllib"),
+    *("unittest", "xml.etree.ElementTree"),
+)
+
+#: What the server itself runs first.
+_FIRST_TESTS = "def test_one():\n    assert [1] == [2]\n\n\ndef test_two():\n    import absent\n"
 
 
 class WarmServer:
@@ -92,14 +103,18 @@ def _serve(script: str) -> None:
     import filelock  # noqa: F401
     import pytest  # noqa: F401
     import yaml  # noqa: F401
+    from _pytest.config import default_plugins
 
     import phase_gate
 
+    for name in (*(f"_pytest.{plugin}" for plugin in default_plugins), *_LATER):
+        importlib.import_module(name)
     for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation, without extras
     os.fsync = lambda fd: None  # nobody pulls the plug here
+    _warm_up()
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
     gc.collect()
     gc.freeze()
@@ -110,6 +125,45 @@ def _serve(script: str) -> None:
             _become(order, script)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _warm_up() -> None:
+    """Run pytest once: what it compiles, looks up and specialises need not be done, and copied, in each child."""
+    import contextlib
+    import functools
+    import tempfile
+
+    import pytest
+
+    before = set(sys.modules), sys.path[:], dict(os.environ), os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nowhere:
+        (project := Path(folder, "project")).mkdir()
+        (project / "test_warm.py").write_text(_FIRST_TESTS, encoding="utf-8")
+        os.environ |= {
+            "HOME": folder,
+            "USERPROFILE": folder,
+            "XDG_STATE_HOME": folder,
+            "GIT_CEILING_DIRECTORIES": folder,
+        }
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        os.chdir(project)
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            pytest.main(["-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--phase=red"])
+        os.chdir(before[3])
+    # Nothing of it is left: neither modules nor answers about folders, installed distributions and the last failure.
+    for name in sys.modules.keys() - before[0]:
+        del sys.modules[name]
+    sys.path[:] = before[1]
+    os.environ.clear()
+    os.environ.update(before[2])
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+        vars(sys).pop(name, None)
+    tempfile.tempdir = None
+    for name, module in list(sys.modules.items()):
+        if name.startswith("phase_gate."):
+            for value in vars(module).values():
+                if isinstance(value, functools._lru_cache_wrapper):
+                    value.cache_clear()
 
 
 def _give_proofs_time() -> None:
@@ -135,6 +189,34 @@ def _make_no_proofs() -> None:
     unproven = sys.modules["unproven"] = ModuleType("unproven")
     unproven.prove = lambda *given, **named: None  # type: ignore[attr-defined]
     gathering.PROVER = "unproven"
+
+
+def _main_of(program: str) -> Callable[[], int]:
+    if program == "pytest":
+        import pytest
+
+        return pytest.main
+    from phase_gate.cli import main
+
+    return main
+
+
+def _leave(code: int) -> None:
+    """End as the interpreter does, but leave memory to the system: to take it down takes longer than a short command.
+
+    Return where the interpreter has to do it itself, for it has something to say: streams are lost.
+    """
+    import atexit
+    import threading
+
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except Exception:
+        return
+    os._exit(code)
 
 
 def _become(order: dict[str, Any], script: str) -> NoReturn:
@@ -166,14 +248,16 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
         load_file(Path(script)).prepare(order)
     program, *arguments = order["words"]
     sys.argv = [program, *arguments]
+    if program == "pytest" and {"xdist", "xdist.plugin"} & set(arguments):
+        load_file(Path(__file__).with_name("warm_workers.py")).offer_workers()
     sys.path.insert(0, os.getcwd())
-    if program == "pytest":
-        import pytest
-
-        sys.exit(pytest.main())
-    from phase_gate.cli import main
-
-    sys.exit(main())
+    try:
+        code: Any = _main_of(program)()
+    except SystemExit as left:
+        code = left.code
+    if isinstance(code, int):
+        _leave(code)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+"""Workers of xdist that start fast: forked from a copy of the process that has not begun its session yet.
+
+Loaded as a file in children of the warm server, which can't import this project's tests. A worker is a process of its
+own, with its own pipes, as one that execnet starts; only Python and pytest need not start in it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from typing import IO, Any, NoReturn
+
+_FDS = 3
+
+
+class _Worker:
+    """What execnet asks of a `Popen`."""
+
+    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], pid: int, ended: int) -> None:
+        self.stdin, self.stdout, self.pid, self._ended = stdin, stdout, pid, ended
+        self.returncode: int | None = None
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            said = os.read(self._ended, 16)
+            os.close(self._ended)
+            self.returncode = int(said or b"-9")
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def offer_workers() -> None:
+    """Keep a copy of this process, and let execnet have its forks where it would start Python."""
+    import execnet.gateway_io
+    import xdist.plugin
+    import xdist.remote
+
+    for module in (xdist, xdist.plugin, xdist.remote):
+        module.__doc__ = "PYTEST_DONT_REWRITE"  # pytest would warn that it comes too late
+    ours, theirs = socket.socketpair()
+    if os.fork() == 0:
+        ours.close()
+        _serve(theirs)
+    theirs.close()
+    os.register_at_fork(after_in_child=ours.close)  # the copy ends with this process, whatever a test leaves running
+    master = execnet.gateway_io.Popen2IOMaster
+    started = master.__init__
+
+    def start(self: Any, words: list[str], execmodel: Any) -> None:
+        if words != [sys.executable, "-u", "-c", execnet.gateway_io.popen_bootstrapline]:
+            started(self, words, execmodel)
+            return
+        self.popen = worker = _ask(ours)
+        super(master, self).__init__(worker.stdin, worker.stdout, execmodel=execmodel)
+
+    master.__init__ = start
+
+
+def _ask(ours: socket.socket) -> _Worker:
+    given, to_worker = os.pipe()
+    from_worker, said = os.pipe()
+    ended, ends = os.pipe()
+    socket.send_fds(ours, [os.getcwd().encode()], [given, said, ends])
+    for each in (given, said, ends):
+        os.close(each)
+    pid = int(ours.recv(16))
+    return _Worker(open(to_worker, "wb", 0), open(from_worker, "rb", 0), pid, ended)
+
+
+def _serve(theirs: socket.socket) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        folder, fds, _, _ = socket.recv_fds(theirs, 4096, _FDS)
+        if not folder:
+            os._exit(0)
+        if os.fork() == 0:
+            _keep(theirs, folder, fds)
+        for each in fds:
+            os.close(each)
+
+
+def _keep(theirs: socket.socket, folder: bytes, fds: list[int]) -> NoReturn:
+    """Start a worker, tell its number, and how it ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    given, said, ends = fds
+    pid = os.fork()
+    if pid == 0:
+        theirs.close()
+        os.close(ends)
+        os.chdir(folder)
+        os.dup2(given, 0)
+        os.dup2(said, 1)
+        os.close(given)
+        os.close(said)
+        _work()
+    theirs.send(str(pid).encode())
+    for each in (given, said):
+        os.close(each)
+    _, status = os.waitpid(pid, 0)
+    os.write(ends, str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _work() -> NoReturn:
+    """Be `python -u -c` with the line that execnet gives."""
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+    sys.argv = ["-c"]
+    code = 1
+    try:
+        exec(eval(sys.stdin.readline()), {"__name__": "__main__"})
+        code = 0
+    finally:
+        os._exit(code)
