@@ -22,6 +22,7 @@ import yaml  # noqa: F401
 
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
+from tests.selftest.bench import FastWorkbench
 from tests.support import WITHOUT_EXTRAS, Sample
 from tests.warm import WITH_PROOF, WarmServer
 
@@ -41,9 +42,14 @@ _OTHERS = frozenset({"CI", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "L
 _NUMBERS = itertools.count()
 
 
+def pytest_configure() -> None:
+    gc.disable()  # nothing that is collected goes away
+
+
 def pytest_collection_finish() -> None:
     # Modules and some ten thousand tests stay to the end: looking through them for garbage takes a tenth of the time.
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -108,6 +114,13 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
             return stack.enter_context(contextlib.closing(WarmServer(tmp_path_factory.mktemp("children"))))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastWorkbench]:
+    """A bench with an honest RED, one a process that runs tests: making it takes a second, copying it nothing."""
+    with contextlib.closing(FastWorkbench(tmp_path_factory.mktemp("bench"))) as bench:
+        yield bench
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from phase_gate.selftest.rows import GOOD
 from phase_gate.values import Value
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 CLOSED, UNTRUSTED, NOT_ALLOWED = 10, 11, 13
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.selftest.rows import GOOD, PRICE, Attempt, Base
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.forks import FAST_CLOCK
+from tests.selftest.bench import FastWorkbench
 
 SPECIAL_CASED = GOOD.partition("def discount")[0] + (
     "def discount(amount):\n"

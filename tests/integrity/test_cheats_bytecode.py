@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.selftest.rows import Attempt, Row
 from tests.integrity.cheats_bytecode import BYTECODE, BYTECODE_TWINS
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", BYTECODE, ids=lambda row: row.name)

@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.selftest.rows import Row
 from tests.integrity.cheats_outcomes import OUTCOMES
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", OUTCOMES, ids=lambda row: row.name)

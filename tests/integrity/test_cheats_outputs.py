@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.selftest.rows import Attempt, Row
 from tests.integrity.cheats_outputs import OUTPUT_TWINS, OUTPUTS
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", OUTPUTS, ids=lambda row: row.name)

@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.selftest.rows import Attempt, Row
 from tests.integrity.cheats_outside import MISSING_ROWS, OUTSIDE_ROWS, OUTSIDE_TWINS
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", [*OUTSIDE_ROWS, *MISSING_ROWS], ids=lambda row: row.name)

@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.selftest.rows import Row
 from tests.integrity.cheats_red import RED
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", RED, ids=lambda row: row.name)

@@ -6,7 +6,7 @@ import pytest
 
 from phase_gate.selftest.rows import Row
 from tests.integrity.cheats_weakened import WEAKENED
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", WEAKENED, ids=lambda row: row.name)

@@ -9,9 +9,9 @@ import pytest
 from phase_gate.selftest.rows import GOOD, Attempt, Row, conftest
 from phase_gate.values import replace
 from tests.integrity.cheats_genuine import ALSO_ON_WORKERS, COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.lax import GUARDED, UNGUARDED, under
 from tests.integrity.twins_genuine import IN_WORKERS, TWINS
+from tests.selftest.bench import FastWorkbench
 from tests.sweeps import every
 
 #: A run with workers takes as long as three without.

@@ -7,9 +7,9 @@ import pytest
 from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, PRICE, TEST_FILE, TESTS, Attempt, Base, edit
 from phase_gate.values import replace
 from tests.integrity.cheats_criteria import UNSHOWN
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.forks import WITHOUT
 from tests.integrity.shared import NOTHING_TEST
+from tests.selftest.bench import FastWorkbench
 
 _LAX_RULES = """\
 phases:

@@ -13,9 +13,9 @@ from tests.integrity.cheats_removal import REMOVAL
 from tests.integrity.cheats_selection import SELECTION
 from tests.integrity.cheats_silence import SILENCE
 from tests.integrity.cheats_weakened import WEAKENED
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.shared import distinct_twins
 from tests.integrity.twins import TWINS
+from tests.selftest.bench import FastWorkbench
 
 ALL = {**distinct_twins((*SELECTION, *REMOVAL, *SILENCE, *WEAKENED, *OUTCOMES, *ORDER, *RED, *CRITERIA_ROWS)), **TWINS}
 

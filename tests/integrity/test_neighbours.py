@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.selftest.rows import BAD, GOOD, TEST_FILE, TESTS
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, Door
+from tests.selftest.bench import FastWorkbench
 from tests.support import CALC, FAILING_TESTS, Sample
 
 OTHER_TASK = ("--phase-task=easy",)

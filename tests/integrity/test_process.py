@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.selftest.rows import BAD, GOOD, Attempt, Row, conftest
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
 _LOST = "began and never ended"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.selftest.rows import BAD, TESTS, Attempt
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, NOT_ALLOWED, Door
+from tests.selftest.bench import FastWorkbench
 
 _SKIPPED = TESTS.replace("def test_total_of_nothing", "@pytest.mark.skip\ndef test_total_of_nothing")
 

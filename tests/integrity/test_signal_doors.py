@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.selftest.rows import BAD, GOOD
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, NOT_ALLOWED, Door
+from tests.selftest.bench import FastWorkbench
 
 _WRITES = "from pathlib import Path\n\nPath('.phase-gate/exit-signal.yaml').write_text('exit_signal: true\\n')\n"
 _MEANWHILE = "it was made while the run was open"

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.selftest.rows import BAD, GOOD
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.doors import CLOSED, UNTRUSTED, Door
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.fixture

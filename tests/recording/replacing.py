@@ -1,6 +1,6 @@
 """Replaces parts of Python in a process of its own: what runs tests may have threads, which need them.
 
-`python -m tests.plugin.replacing` prints, for each row, what is wrong.
+`python -m tests.recording.replacing` prints, for each row, what is wrong.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from phase_gate.recording.tamper.own_work import OwnWork, describe_left
 from phase_gate.storage import store
 from phase_gate.storage.ownership import Ownership
 from tests.conftest import ROOT
-from tests.plugin.replacing import ROWS, fail
+from tests.recording.replacing import ROWS, fail
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def ownership() -> Ownership:
 @pytest.fixture(scope="module")
 def rows() -> Any:
     """What is wrong with each row, from a process of its own."""
-    command = [sys.executable, "-m", "tests.plugin.replacing"]
+    command = [sys.executable, "-m", "tests.recording.replacing"]
     return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
 
 

@@ -1,12 +1,9 @@
-"""A bench with an honest RED, one for each process that runs tests: making it takes a second, copying it nothing."""
+"""The bench of `doctor --self-test`, for rows that tests try: an honest RED, made once and copied for each of them."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from phase_gate.selftest.rows import Attempt, Row
 from phase_gate.selftest.runner import Workbench
@@ -42,10 +39,3 @@ class FastWorkbench(Workbench):
         tried = self.attempt(twin, *more)
         assert tried.is_open, tried.output
         assert "Warning" not in tried.output, tried.output
-
-
-@pytest.fixture(scope="session")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastWorkbench]:
-    bench = FastWorkbench(tmp_path_factory.mktemp("bench"))
-    yield bench
-    bench.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.selftest.rows import TABLE, Row
-from tests.integrity.conftest import FastWorkbench
+from tests.selftest.bench import FastWorkbench
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
