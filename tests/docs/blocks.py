@@ -30,6 +30,7 @@ from pathlib import Path
 
 from phase_gate.values import Value
 from tests.support import WITHOUT_EXTRAS
+from tests.sweeps import IS_WHOLE
 from tests.warm import WITH_PROOF, WarmServer
 
 ROOT = Path(__file__).parent.parent.parent
@@ -44,6 +45,7 @@ _ANY_TEXT = "[...]"
 _LAST_STATUS = "echo $?"
 #: What a shell does not take as it stands, even where a quote would protect it.
 _FOR_A_SHELL = re.compile(r"[$&|;<>()*?\[\]#~`\\\\\n]")
+_ABOUT_PROOFS = re.compile("[Pp]roof|prove|proving")
 _EXTRAS = "<!-- installed: quality -->"
 _PLUGINS = re.compile(r"<!-- plugins: (\S+) -->")
 
@@ -151,6 +153,7 @@ class Session:
     :param packages: a folder with packages that are installed besides.
     :param extras: whether our extras are.
     :param plugins: plugins of pytest besides ours.
+    :param proofs: whether the warm server's children make them; a shell's always do.
     :param children: gives a warm server, which runs plain calls of pytest and the command without a shell.
     """
 
@@ -161,13 +164,14 @@ class Session:
         packages: Path | None = None,
         extras: bool = False,
         plugins: Iterable[str] = (),
+        proofs: bool = True,
         children: Callable[[], WarmServer] | None = None,
     ) -> None:
         self.folder = base / "project"
         self._plugins = ("phase_gate.plugin", *plugins)
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
-        self._status = 0
+        self._status, self._proofs = 0, proofs
         self._children = None if packages or extras else children
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
@@ -189,7 +193,7 @@ class Session:
             "COLUMNS": "80",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            WITH_PROOF: "yes",
+            **({WITH_PROOF: "yes"} if self._proofs else {}),
             "PYTEST_PLUGINS": ",".join(self._plugins),
             "GIT_CONFIG_GLOBAL": str(self._home / "gitconfig"),
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -232,6 +236,12 @@ def plain_call(line: str) -> tuple[str, ...]:
 
 def wants_extras(page: Path) -> bool:
     return _EXTRAS in page.read_text(encoding="utf-8")
+
+
+def shows_proofs(page: Path) -> bool:
+    """Tell whether a command of the page, or what it says, is about proofs; `tox -e sweeps` makes them anywhere."""
+    shown = (line for block in blocks_of(page) if block.kind == "console" for line in block.lines)
+    return IS_WHOLE or any(map(_ABOUT_PROOFS.search, shown))
 
 
 def wanted_plugins(page: Path) -> list[str]:

@@ -25,6 +25,7 @@ from tests.docs.blocks import (
     pages,
     plain_call,
     run_page,
+    shows_proofs,
     unsaid_statuses,
     wanted_plugins,
     wants_extras,
@@ -106,7 +107,13 @@ CHECKS = {
 @needs_a_shell
 @pytest.mark.parametrize("page", [page for page in pages() if runs_commands(page)], ids=name)
 def test_a_page_shows_what_happens(page: Path, tmp_path: Path, children: Callable[[], WarmServer]) -> None:
-    session = Session(tmp_path, extras=wants_extras(page), plugins=wanted_plugins(page), children=children)
+    session = Session(
+        tmp_path,
+        extras=wants_extras(page),
+        plugins=wanted_plugins(page),
+        proofs=shows_proofs(page),
+        children=children,
+    )
     ran = list(run_page(page, session))
     for each in ran:
         assert each.matches, (

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.docs.blocks import ROOT, Session
+from tests.sweeps import IS_WHOLE
 from tests.warm import WarmServer
 
 EXAMPLES = ROOT / "examples"
@@ -59,8 +60,9 @@ class Example:
 
 
 @pytest.fixture
-def example(tmp_path: Path, children: Callable[[], WarmServer]) -> Example:
-    return Example(Session(tmp_path, children=children))
+def example(tmp_path: Path, children: Callable[[], WarmServer], request: pytest.FixtureRequest) -> Example:
+    """With proofs in every sweep, and where a test asks for `with_proof`."""
+    return Example(Session(tmp_path, proofs=IS_WHOLE or "with_proof" in request.fixturenames, children=children))
 
 
 def test_every_example_is_driven_and_explained() -> None:
@@ -69,6 +71,7 @@ def test_every_example_is_driven_and_explained() -> None:
     assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
 
 
+@pytest.mark.usefixtures("with_proof")
 def test_first_cycle(example: Example) -> None:
     example.copy("first-cycle/red")
     example.type("pytest --phase=red")
@@ -93,6 +96,7 @@ def test_first_cycle(example: Example) -> None:
     assert [run["phase"] for run in runs(example)] == ["RED", "GREEN", "GREEN", "REFACTOR"]
 
 
+@pytest.mark.usefixtures("with_proof")
 def test_feature_with_criteria(example: Example) -> None:
     example.copy("feature-with-criteria/red")
     example.type("pytest --phase=red --phase-criteria=criteria.md")
