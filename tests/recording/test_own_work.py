@@ -45,6 +45,7 @@ def rows() -> Any:
     return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("row", ROWS)
 def test_a_name_is_its_own_while_we_work(rows: Any, row: str) -> None:
     assert rows[row] == []

@@ -45,6 +45,7 @@ def exit_red(sample: Sample) -> None:
     sample.write(calc=RIGHT)
 
 
+@pytest.mark.processes
 def test_workers_tell_where_tests_lie(shop: Sample) -> None:
     assert shop.pytest_process("--phase=red", "-n", "1", plugins=("xdist",)).code == 0
     exit_red(shop)
@@ -63,6 +64,7 @@ def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Sample) -> None:
     assert ran.code == 11
 
 
+@pytest.mark.processes
 def test_an_inherited_test_that_is_hidden_by_one_beside_the_others(shop: Sample) -> None:
     assert shop.pytest("--phase=red").code == 0
     exit_red(shop)
