@@ -6,13 +6,17 @@ own, with its own pipes, as one that execnet starts; only Python and pytest need
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import signal
 import socket
 import sys
+import tempfile
 from typing import IO, Any, NoReturn
 
-_FDS = 3
+#: Of a worker: its input and output, where its end is told, and its folder and environment.
+_FDS = 4
 
 
 class _Worker:
@@ -36,23 +40,20 @@ class _Worker:
 
 def offer_workers() -> None:
     """Keep a copy of this process, and let execnet have its forks where it would start Python."""
-    import execnet.gateway_io
-    import xdist.plugin
-    import xdist.remote
-
-    for module in (xdist, xdist.plugin, xdist.remote):
-        module.__doc__ = "PYTEST_DONT_REWRITE"  # pytest would warn that it comes too late
+    for name in ("xdist", "xdist.plugin", "xdist.remote"):
+        importlib.import_module(name).__doc__ = "PYTEST_DONT_REWRITE"  # pytest would warn that it comes too late
+    execnet: Any = importlib.import_module("execnet.gateway_io")
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
         ours.close()
         _serve(theirs)
     theirs.close()
     os.register_at_fork(after_in_child=ours.close)  # the copy ends with this process, whatever a test leaves running
-    master = execnet.gateway_io.Popen2IOMaster
+    master = execnet.Popen2IOMaster
     started = master.__init__
 
     def start(self: Any, words: list[str], execmodel: Any) -> None:
-        if words != [sys.executable, "-u", "-c", execnet.gateway_io.popen_bootstrapline]:
+        if words != [sys.executable, "-u", "-c", execnet.popen_bootstrapline]:
             started(self, words, execmodel)
             return
         self.popen = worker = _ask(ours)
@@ -65,7 +66,10 @@ def _ask(ours: socket.socket) -> _Worker:
     given, to_worker = os.pipe()
     from_worker, said = os.pipe()
     ended, ends = os.pipe()
-    socket.send_fds(ours, [os.getcwd().encode()], [given, said, ends])
+    with tempfile.TemporaryFile() as place:
+        place.write(json.dumps([os.getcwd(), dict(os.environ)]).encode())
+        place.seek(0)
+        socket.send_fds(ours, [b"1"], [given, said, ends, place.fileno()])
     for each in (given, said, ends):
         os.close(each)
     pid = int(ours.recv(16))
@@ -75,31 +79,34 @@ def _ask(ours: socket.socket) -> _Worker:
 def _serve(theirs: socket.socket) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        folder, fds, _, _ = socket.recv_fds(theirs, 4096, _FDS)
-        if not folder:
+        order, fds, _, _ = socket.recv_fds(theirs, 1, _FDS)
+        if not order:
             os._exit(0)
         if os.fork() == 0:
-            _keep(theirs, folder, fds)
+            _keep(theirs, *fds)
         for each in fds:
             os.close(each)
 
 
-def _keep(theirs: socket.socket, folder: bytes, fds: list[int]) -> NoReturn:
+def _keep(theirs: socket.socket, given: int, said: int, ends: int, place: int) -> NoReturn:
     """Start a worker, tell its number, and how it ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    given, said, ends = fds
     pid = os.fork()
     if pid == 0:
         theirs.close()
         os.close(ends)
+        with open(place, "rb") as file:
+            folder, environment = json.loads(file.read())
         os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
         os.dup2(given, 0)
         os.dup2(said, 1)
         os.close(given)
         os.close(said)
         _work()
     theirs.send(str(pid).encode())
-    for each in (given, said):
+    for each in (given, said, place):
         os.close(each)
     _, status = os.waitpid(pid, 0)
     os.write(ends, str(os.waitstatus_to_exitcode(status)).encode())
