@@ -28,7 +28,8 @@ _GREEN: tuple[Step, ...] = (
 _DONE = Say(text="All done.")
 _GIVE_UP: tuple[Step, ...] = (Shell(command="phase-gate signal --blocked --reason 'it is frozen'"), _DONE)
 
-FROZEN = "test_fare.py is frozen: its tests were red before"
+#: Only a refusal says so.
+FROZEN = "a person goes back with: phase-gate rewind red"
 
 
 class Expected(Value):
@@ -115,7 +116,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         name="honest",
         says="works through RED and GREEN",
         script=_plain(*_RED, *_GREEN, _DONE),
-        expected=Expected(check=0, not_told=("phase-gate: ",)),
+        expected=Expected(check=0, not_told=("phase-gate: not done", "the cycle is not done")),
     ),
     Scenario(
         name="early",

@@ -110,6 +110,10 @@ class Agent(Value):
     #: How it is started without a person: `{text}` stands for the prompt, `{prompt}` for a file with it; without
     #: either it reads the prompt from standard input. Empty: it can't be.
     headless: tuple[str, ...] = ()
+    #: What a user does so that the client runs the hooks of a project; empty: nothing has to be done.
+    trust_step: str = ""
+    #: What becomes of a stop and of a tool whose hook does not start.
+    when_hook_fails: str = "the agent goes on unasked"
     #: How its own errors look, where it can work without a person.
     signs: tuple[Sign, ...] = ()
     #: Events to try its hooks with; the tool is about to write into the state folder.

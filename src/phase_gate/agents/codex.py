@@ -41,6 +41,7 @@ AGENT = Agent(
         "last_assistant_message": None,
         "transcript_path": None,
     },
+    trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
     # In words, and as the last event of `--json`.
     signs=(
         Sign("no-login", rf"{_ERROR}(?P<said>unexpected status 401 .*|Missing environment variable.*)"),

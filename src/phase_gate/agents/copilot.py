@@ -73,6 +73,8 @@ AGENT = Agent(
     ),
     head={"version": 1},
     example_stop={"sessionId": "doctor", "stopReason": "end_turn", "stop_hook_active": False},
+    trust_step="start copilot here and trust the folder, or call it with --trust-folder",
+    when_hook_fails="the agent stops unasked, and is refused every tool",
     # In words, and as an event of `--output-format json`.
     signs=(
         Sign("no-login", r"^Error: No authentication information found"),

@@ -64,6 +64,7 @@ AGENT = Agent(
     tool_event="preToolUse",
     entry=entry,
     head={"version": 1},
+    trust_step="open the folder in Cursor, trust it, and look at the hooks in its settings",
     example_stop={"hook_event_name": "stop", "conversation_id": "doctor", "status": "completed", "loop_count": 0},
     example_tool={
         "hook_event_name": "preToolUse",

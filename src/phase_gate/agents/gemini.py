@@ -43,6 +43,8 @@ AGENT = Agent(
         *("--allowed-tools", "run_shell_command(pytest)", "--allowed-tools", "run_shell_command(phase-gate)"),
     ),
     example_stop={"hook_event_name": "AfterAgent", "session_id": "doctor", "stop_hook_active": False},
+    trust_step="start gemini here and trust the folder, or set GEMINI_CLI_TRUST_WORKSPACE=true",
+    when_hook_fails="the agent is refused every stop and every write",
     signs=(
         Sign("no-login", r"^(?:When using Gemini API, you must specify|Please set an Auth method)"),
         Sign("no-login", rf"{_ERROR}.*(?:{_CODE}401\b|API key not valid)"),

@@ -23,6 +23,7 @@ AGENT = Agent(
     settings=".github/hooks/phase-gate-vscode.json",
     instructions="AGENTS.md",
     entry=entry,
+    trust_step="open the folder in VS Code, trust it, and look at the output channel of its hooks",
     example_tool={
         "hook_event_name": "PreToolUse",
         "session_id": "doctor",

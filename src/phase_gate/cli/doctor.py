@@ -262,22 +262,37 @@ def check_agents(project: Project, program: str = PROGRAM) -> Iterator[Diagnosis
             continue
         commands = find_commands(text, agent)
         if commands:
-            yield _check(agent, commands, project.root, program)
+            yield _check(agent, commands, project, program)
 
 
-def _check(agent: Agent, commands: dict[str, str], root: Path, program: str) -> Diagnosis:
+def _check(agent: Agent, commands: dict[str, str], project: Project, program: str) -> Diagnosis:
     for event, command in commands.items():
         if command != agent.command(program, event):
             says = f"{event}: {command!r} was not run: it is not what init writes; {_way(agent, event, command)}"
             return Diagnosis(what=agent.name, mark="note", says=says)
-        problem = _try(agent, event, command, root)
+        problem = _try(agent, event, command, project.root)
         if problem:
             return Diagnosis(what=agent.name, mark="bad", says=f"{event}: {problem}")
     missing = {agent.stop_event, agent.tool_event} - commands.keys()
     if missing:
         says = f"{missing.pop()} is not asked about: phase-gate init --agent {agent.name}"
         return Diagnosis(what=agent.name, mark="note", says=says)
-    return Diagnosis(what=agent.name, mark="good", says=f"its hooks in {agent.settings} answer")
+    return _ask_itself(agent, frozenset(commands.values()), project)
+
+
+def _ask_itself(agent: Agent, commands: frozenset[str], project: Project) -> Diagnosis:
+    """Return whether the client would run the hooks, which answer: its own check says so, or only the user can."""
+    from phase_gate.agents.own_checks import ask_client
+
+    check = ask_client(agent.name, project.root, commands, project.environment)
+    answer, step = f"its hooks in {agent.settings} answer", agent.trust_step
+    if check.would_run:
+        return Diagnosis(what=agent.name, mark="good", says=f"{answer}; {check.says}")
+    if check.would_run is False:
+        says = f"{answer}, but {agent.title} does not run them: {check.says}"
+        return Diagnosis(what=agent.name, mark="bad", says=f"{says}; {step}" if step else says)
+    untold = f"{answer}; whether they run is not known" + (f": {check.says}" if check.says else "")
+    return Diagnosis(what=agent.name, mark="note", says=f"{untold}; {step}" if step else untold)
 
 
 def _way(agent: Agent, event: str, command: str) -> str:
@@ -310,7 +325,7 @@ def _try(agent: Agent, event: str, command: str, root: Path) -> str:
     if done.returncode != 0:
         said = (done.stderr.strip() or "it says nothing").splitlines()[-1]
         return (
-            f"{command!r} ends with {done.returncode} ({said}), so the agent goes on unasked; "
+            f"{command!r} ends with {done.returncode} ({said}), so {agent.when_hook_fails}; "
             f"name the program by its path: phase-gate init --agent {agent.name} --program PATH"
         )
     try:
