@@ -215,6 +215,8 @@ def _read_mapping(text: str, where: str, names: Mapping[str, Any]) -> Read:
 
 def _split(text: str, mark: str) -> list[str]:
     """Return the parts between marks that stand in no brackets."""
+    if mark not in text:
+        return [text]
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")

@@ -15,14 +15,16 @@ from phase_gate.gate.parts import DRIVE, VERIFICATION, parts_of
 from phase_gate.gate.standing import Standing, WayOn, assess, outdated
 from phase_gate.gate.state import State
 from phase_gate.project import Project
-from phase_gate.storage.last_files import changed_since_left
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.values import replace
-from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import step_command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.model import Workflow
 
 
 class Task:
@@ -129,6 +131,8 @@ class Task:
         left = self.state.trees.last
         if left is None or left == self.tree.digest:
             return ()
+        from phase_gate.storage.last_files import changed_since_left
+
         return changed_since_left(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
     def standing(self, *, gate_1_only: bool = False) -> Standing:

@@ -15,8 +15,7 @@ import pytest
 
 from phase_gate.cli import main
 from phase_gate.errors import ForeignRootError
-from phase_gate.storage.climbing import Climb
-from phase_gate.storage.root import find_root
+from phase_gate.storage.root import Climb, find_root
 from phase_gate.storage.tree import walk as walked_files
 from tests.plugin.looking import last_run
 from tests.support import Sample

@@ -22,14 +22,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_only_what_is_there_and_not_shown(root: Path) -> None:
-    found = take_beside(str(root), ["code.py", "link.py", "gone.py", "code.py/inside"], {"code.py": "blob"})
+    found = take_beside(str(root), ["link.py", "gone.py", "code.py/inside"])
     assert found.keys() == {"link.py"}
 
 
 def test_a_link_is_what_it_leads_to(root: Path) -> None:
-    before = take_beside(str(root), ["link.py"], {"link.py": "link:blob"})
+    before = take_beside(str(root), ["link.py"])
     (root.parent / "outside.py").write_text("3")
-    assert take_beside(str(root), ["link.py"], {"link.py": "link:blob"}) != before
+    assert take_beside(str(root), ["link.py"]) != before
 
 
 def test_a_large_file_is_told_by_its_size_and_time(root: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_large_file_is_told_by_its_size_and_time(root: Path) -> None:
     with large.open("wb") as file:
         file.truncate(17 * 1024 * 1024)
     os.utime(large, (1, 1))
-    assert take_beside(str(root), ["built.so"], {}) == {"built.so": f"size:{17 * 1024 * 1024}:1000000000"}
+    assert take_beside(str(root), ["built.so"]) == {"built.so": f"size:{17 * 1024 * 1024}:1000000000"}
 
 
 @pytest.mark.parametrize(("content", "shown"), [("blob", True), ("link:blob", False), (None, False)])

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import ForeignRootError
-from phase_gate.storage.climbing import Climb, Visitor
-from phase_gate.storage.root import find_root
+from phase_gate.storage.root import Climb, Visitor, find_root
 from phase_gate.values import Value
 
 ME, OTHER, ROOT = 1000, 1001, 0

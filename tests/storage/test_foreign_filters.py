@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.storage.tree.foreign_filters import blank, find_foreign, include_others, may_bring_filters
 from phase_gate.storage.tree.git import NoGitError, foreign_filters, run_git
+from phase_gate.storage.tree.repository import blank, find_foreign, include_others, may_bring_filters
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 pytestmark = pytest.mark.processes

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.climbing import Climb
-from phase_gate.storage.root import find_root, relative_id
+from phase_gate.storage.root import Climb, find_root, relative_id
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 

@@ -18,11 +18,10 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import read_input, render_json, say
 from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project
-from phase_gate.storage.climbing import Climb
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.memory import memory_file
 from phase_gate.storage.own_folders import refuse_links
-from phase_gate.storage.root import find_root
+from phase_gate.storage.root import Climb, find_root
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import NONCE_VARIABLE
 from phase_gate.workflow.settings import AgentSettings

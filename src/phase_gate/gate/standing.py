@@ -15,11 +15,11 @@ from phase_gate.gate.state import Json, State
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.ways import describe_decisions
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Tests
 from phase_gate.workflow.names import of_task, run_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from phase_gate.workflow.model import Tests
     from phase_gate.workflow.settings import ExitMeaning
 
 #: Files that are named where several have changed.

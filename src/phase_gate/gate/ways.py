@@ -6,12 +6,13 @@ Pure. Commands are for the task's own workflow: none of them names a phase that 
 from __future__ import annotations
 
 from phase_gate.values import Value
-from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task, rewind_command, run_command, step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
+
+    from phase_gate.workflow.model import Phase, Workflow
 
 #: Tests, or what gives them their meaning, are not as they were frozen: failing anew, they are taken as they are.
 _MAY_GO_BACK = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged", "targets-proven"})

@@ -17,7 +17,7 @@ from phase_gate.errors import StorageError
 from phase_gate.storage.files import REAL, FileSystem, make_folder, read_bytes, refuse
 
 SUFFIX = ".forked"
-_NAME = re.compile(r"([0-9a-f]{16})\.forked")
+_NAME = r"([0-9a-f]{16})\.forked"
 #: Bytes that are read: many more lines than findings are shown.
 _LIMIT = 64 * 1024
 
@@ -70,5 +70,5 @@ def list_marked(folder: Path, files: FileSystem = REAL, *, open_runs: Collection
         return []
     except OSError as error:
         raise refuse(folder, error) from error
-    found = filter(None, map(_NAME.fullmatch, sorted(names)))
+    found = filter(None, (re.fullmatch(_NAME, name) for name in sorted(names) if name.endswith(SUFFIX)))
     return [match[1] for match in found if match[1] not in open_runs]

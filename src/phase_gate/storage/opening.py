@@ -21,12 +21,10 @@ from phase_gate.errors import (
     TamperedError,
 )
 from phase_gate.gate.codec import state_from_json, state_to_json
-from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State
 from phase_gate.storage.files import REAL, FileSystem, exists, open_file, read_bytes, refuse
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
-from phase_gate.storage.lineage import refuse_foreign, rolled_back
-from phase_gate.storage.memory import Memory, Seen
+from phase_gate.storage.memory import Memory, Seen, refuse_foreign, rolled_back
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
@@ -313,6 +311,8 @@ class Opener:
 
 def apply_line(state: State, line: Line) -> State:
     """Return the state after one more line. Raises TamperedError for an event that can't be one of ours."""
+    from phase_gate.gate.events import apply
+
     return read_event(line, lambda event: apply(state, event))
 
 

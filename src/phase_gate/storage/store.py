@@ -7,6 +7,7 @@ that opening does not depend on the ledger's length.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -15,8 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StorageError, TamperedError, TaskNameError
-from phase_gate.gate.codec import state_to_json
-from phase_gate.gate.events import apply
 from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
@@ -33,9 +32,7 @@ from phase_gate.storage.files import (
     write_atomically,
 )
 from phase_gate.storage.ledger import REPAIR, Line, digest, encode_transaction
-from phase_gate.storage.lock import hold_lock, is_free
 from phase_gate.storage.memory import Memory, Seen
-from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.values import replace
@@ -44,6 +41,8 @@ from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from phase_gate.storage.objects import ObjectStore
 
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
@@ -57,10 +56,21 @@ class Transaction:
         self.events: list[Event] = []
 
     def record(self, *events: Event) -> None:
+        from phase_gate.gate.events import apply
+
         for event in events:
             event = event if event.at else replace(event, at=self.at)
             self.events.append(event)
             self.state = apply(self.state, event)
+
+
+def with_events(state: State, events: list[Event]) -> State:
+    """Return the state after these events."""
+    from phase_gate.gate.events import apply
+
+    for event in events:
+        state = apply(state, event)
+    return state
 
 
 class TaskStore:
@@ -86,12 +96,17 @@ class TaskStore:
         """
         self.folder, self.task = folder, task
         self._own_folders, self._state_folder = own_folders, state_folder or folder
-        self.objects = ObjectStore(folder / "objects", files)
         self.files = files
         self._command, self._lock_timeout = command, lock_timeout
         self.key = key
         self._memory = memory or Memory(None, folder)
         self._opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
+
+    @functools.cached_property
+    def objects(self) -> ObjectStore:
+        from phase_gate.storage.objects import ObjectStore
+
+        return ObjectStore(self.folder / "objects", self.files)
 
     @property
     def ledger_file(self) -> Path:
@@ -126,6 +141,8 @@ class TaskStore:
 
     def is_driven(self) -> bool:
         """Tell whether a drive of the task goes on."""
+        from phase_gate.storage.lock import is_free
+
         return not is_free(self.drive_lock_file, self.files)
 
     def without_key(self) -> TaskStore:
@@ -166,11 +183,11 @@ class TaskStore:
         """Return the task as it stands, without a lock and without writing anything."""
         refuse_links(self._own_folders)
         opened = self._opener.open()
-        state = opened.state
-        for event in self.late_marks(opened):
-            state = apply(state, event)
-        # With marks it is more than the files tell: a transaction has to open them again.
-        return opened if state is opened.state else replace(opened, state=state, stat={})
+        marks = self.late_marks(opened)
+        if not marks:
+            return opened
+        # It is more than the files tell: a transaction has to open them again.
+        return replace(opened, state=with_events(opened.state, marks), stat={})
 
     def is_as_opened(self, opened: Opened) -> bool:
         """Tell whether the task's files look unchanged since it was opened."""
@@ -195,6 +212,10 @@ class TaskStore:
 
     def lost_runs(self, state: State) -> tuple[str, ...]:
         """Return the open runs whose own lock is free: they will never end."""
+        if not state.open_runs:
+            return ()
+        from phase_gate.storage.lock import is_free
+
         return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
 
     def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
@@ -250,6 +271,8 @@ class TaskStore:
 
         :param known: the task as the caller has opened it; it is not opened again if nothing was written since.
         """
+        from phase_gate.storage.lock import hold_lock
+
         refuse_links(self._own_folders)
         self.make_folder()
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
@@ -291,6 +314,8 @@ class TaskStore:
         :param instead_of: what the ledger begins with from now on, in one step.
         :param is_expected: the memory knows the lineage, and no line that will be gone.
         """
+        from phase_gate.gate.codec import state_to_json
+
         opened = change.opened
         if not opened.exists:
             self._make_folders()
@@ -384,12 +409,12 @@ def now() -> str:
 DEFAULT_TASK = "default"
 
 #: A folder's name on every system, and nothing that leads elsewhere. 64 is plenty and fits every file system.
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
 
 
 def task_folder(state_folder: Path, task: str) -> Path:
     """Return the folder of a task. Raises TaskNameError for a name that can't be one."""
-    if not _NAME.fullmatch(task):
+    if task != DEFAULT_TASK and not re.fullmatch(_NAME, task):
         shown = repr(task if len(task) <= 40 else f"{task[:37]}...")
         raise TaskNameError(
             f"{shown} can't be a task's name",

@@ -12,15 +12,10 @@ from collections.abc import Iterable, Mapping
 _LARGE = 16 * 1024 * 1024
 
 
-def take_beside(top: str, paths: Iterable[str], files: Mapping[str, str]) -> dict[str, str]:
-    """Return path -> content id of those that the tree does not show and that are there.
-
-    :param files: what the tree shows.
-    """
+def take_beside(top: str, paths: Iterable[str]) -> dict[str, str]:
+    """Return path -> content id of those that are there. The tree does not show them."""
     found: dict[str, str] = {}
     for path in paths:
-        if is_shown(path, files):
-            continue
         full = os.path.join(top, path)
         try:
             status = os.stat(full)

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from phase_gate.hashing import sha256
-from phase_gate.storage.tree.beside import is_shown, take_beside
 from phase_gate.storage.tree.git import NoGitError, foreign_filters, list_with_git
 from phase_gate.storage.tree.known_tree import TreeMemory
 from phase_gate.values import Value
@@ -140,9 +139,9 @@ def take_tree(
     known = None if memory is None else memory.find()
     if known is not None:
         tree = Tree(known.digest, lambda: look().tree.files, submodules=())
-        return _with_beside(tree, take_beside(top, known.hidden, {}))
+        return _with_beside(tree, top, known.hidden)
     found = look()
-    hidden = [path for path in beside if not is_shown(path, found.tree.files)]
+    hidden = _find_hidden(beside, found.tree.files)
     if memory is not None and found.looked_at is not None:
         memory.keep(
             found.tree.digest,
@@ -151,7 +150,7 @@ def take_tree(
             hidden=hidden,
             state_folder=state_folder,
         )
-    return _with_beside(found.tree, take_beside(top, hidden, {}))
+    return _with_beside(found.tree, top, hidden)
 
 
 class _Look(Value, kw_only=False):
@@ -198,11 +197,24 @@ def add_beside(tree: Tree, root: Path, paths: Iterable[str]) -> Tree:
 
     :param paths: relative to `root`.
     """
-    top = os.path.realpath(root)
-    return _with_beside(tree, take_beside(top, sorted(paths), tree.files))
+    return _with_beside(tree, os.path.realpath(root), _find_hidden(sorted(paths), tree.files))
 
 
-def _with_beside(tree: Tree, beside: Mapping[str, str]) -> Tree:
+def _find_hidden(paths: Sequence[str], files: Mapping[str, str]) -> Sequence[str]:
+    """Return the paths that the tree does not show."""
+    if not paths:
+        return ()
+    from phase_gate.storage.tree.beside import is_shown
+
+    return [path for path in paths if not is_shown(path, files)]
+
+
+def _with_beside(tree: Tree, top: str, hidden: Sequence[str]) -> Tree:
+    if not hidden:
+        return tree
+    from phase_gate.storage.tree.beside import take_beside
+
+    beside = take_beside(top, hidden)
     if not beside:
         return tree
     kind, _, digest = tree.digest.partition(":")

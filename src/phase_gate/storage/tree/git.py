@@ -16,8 +16,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from phase_gate.storage.tree.foreign_filters import blank, find_foreign, include_others, may_bring_filters
-from phase_gate.storage.tree.repository import Repository, UnreadableRepositoryError, find_repository
+from phase_gate.storage.tree.repository import (
+    Repository,
+    UnreadableRepositoryError,
+    blank,
+    find_foreign,
+    find_repository,
+    include_others,
+    may_bring_filters,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
