@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.codec import state_from_json, state_to_json
 from phase_gate.gate.events import EVENT_KINDS, apply
 from phase_gate.gate.flakiness import Flakiness
-from phase_gate.gate.parts import PARTS, VERIFICATION
+from phase_gate.gate.parts import DRIVE, PARTS, VERIFICATION
 from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import (
     NEW_STATE,
@@ -41,6 +42,7 @@ from phase_gate.gate.waivers import Waiver
 from phase_gate.pipeline.model import Pipeline, Step
 from phase_gate.values import as_dict, replace
 from phase_gate.verification.model import FailureType
+from phase_gate.workflow.settings import DriveSettings
 from tests.verification.support import began, check, failed, reported, taken, task
 
 # --- a state and its document
@@ -332,7 +334,27 @@ def events(draw: st.DrawFn) -> Event:
         "reason": "because",
         "by": "dev",
     }
+    if kind in PARTS[DRIVE].kinds:
+        data |= draw(driven(kind))
     return Event(kind=kind, data=data, at=draw(st.sampled_from(["early", "late"])))
+
+
+@st.composite
+def driven(draw: st.DrawFn, kind: str) -> dict[str, Any]:
+    """Return what events of a drive have beside the rest, an iteration of its own instead of a number."""
+    iteration = {"number": draw(st.integers(1, 3)), "phase": draw(st.sampled_from(PHASES)), "at": "then"}
+    began = {"mark": "m", "nonce": "n"}
+    ended = {"drive": "d1", "how": draw(st.sampled_from(["ended", "waits"])), "counts": draw(st.booleans())}
+    return {
+        "id": draw(st.sampled_from(["d1", "d2"])),
+        "settings": to_json(DriveSettings()),
+        "goal": draw(st.sampled_from([None, "object"])),
+        "resumed": draw(st.booleans()),
+        "iteration": {**iteration, **(began if kind == "iteration-started" else ended)},
+        "idle": draw(st.integers(0, 2)),
+        "seconds": 1.5,
+        "outcome": draw(st.sampled_from(["done", "budget"])),
+    }
 
 
 def fold(happened: Iterable[Event], state: State = NEW_STATE) -> State:
