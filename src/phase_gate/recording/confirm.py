@@ -78,7 +78,10 @@ def confirm_runs(store: TaskStore, confirmation: Confirmation, *, further: int, 
         with contextlib.suppress(AttributeError, OSError, ValueError):  # a test may have closed it
             sys.stdout.flush()
         environment = {name: value for name, value in os.environ.items() if name != RUN_VARIABLE}
-        status = _wait_for(subprocess.Popen(run.in_room() if in_room else run.ordinary(), env=environment))
+        # Tests may have gone to another folder, and stayed there.
+        here = run.start if os.path.isdir(run.start) else None
+        command = run.in_room() if in_room else run.ordinary()
+        status = _wait_for(subprocess.Popen(command, env=environment, cwd=here))
         if not _is_confirmed(before, store.look().state):
             break
     return status
