@@ -216,6 +216,15 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         f"{_GEMINI} SyntaxError: Bad control character in string literal in JSON at position 12",
         Ending(kind="failed"),
     ),
+    "gemini-in-a-folder-that-is-not-trusted": (
+        "gemini",
+        55,
+        "\x1b[31mGemini CLI is not running in a trusted directory. To proceed, either use `--skip-trust`\x1b[0m\n",
+        Ending(
+            kind="untrusted",
+            said="Gemini CLI is not running in a trusted directory. To proceed, either use `--skip-trust`",
+        ),
+    ),
     "copilot-401": (
         "copilot",
         1,

@@ -15,17 +15,20 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from phase_gate.agents.agent import load_agent
+from phase_gate.agents.endings import classify
 from phase_gate.values import Value
 from tests.clients.alone import go_alone
 from tests.clients.install import install, version_of
 from tests.clients.refusals import script_for
-from tests.clients.scenarios import SCENARIOS, Scenario
+from tests.clients.scenarios import DRIVEN, SCENARIOS, Scenario
 from tests.clients.stage import Played, Stage
 from tests.clients.table import CLIENTS, Client
 
 MODULE = "tests.clients"
 #: Where the clients are put: beside what tox makes.
 FOLDER = Path(__file__).parent.parent.parent / ".tox" / "clients"
+ALL = (*SCENARIOS, *DRIVEN)
 PROMPT = "Children pay half. Work in phases, as the instructions of this project say."
 
 
@@ -35,27 +38,27 @@ class Row(Value):
     #: What is not as expected; empty if all is.
     problem: str
     seconds: float
-    note: str = ""
 
     @property
     def shown(self) -> str:
-        return f"no: {self.problem}" if self.problem else self.note or "yes"
+        return f"no: {self.problem}" if self.problem else "yes"
 
 
 def play(client: Client, scenario: Scenario, programs: Path, *, keep: Path | None) -> Row:
-    command = client.command if scenario.is_trusted else client.untrusted
-    if command is None:
-        return Row(client=client.name, scenario=scenario.name, problem="", seconds=0, note="-")
+    command = client.command if scenario.is_trusted else (*client.command, *client.when_untrusted)
+    if scenario.drive:
+        command = ("phase-gate", "drive", *scenario.drive)
     with _folder(client, scenario, keep) as folder:
-        stage = Stage(client, Path(folder).resolve(), programs)
+        rules = f"drive: {{agent: {client.name}, retry_wait: 1s}}\n" if scenario.drive else ""
+        stage = Stage(client, Path(folder).resolve(), programs, rules=rules)
         if scenario.in_green:
             stage.begin_green()
         played = stage.play(
             script_for(client.name, scenario),
             command,
-            prompt=PROMPT,
+            prompt="" if scenario.drive else PROMPT,
             limit=scenario.limit,
-            more=client.trust if scenario.is_trusted else {},
+            is_trusted=scenario.is_trusted,
             kill_at=scenario.kill_at,
         )
         problem = "; ".join(find_problems(stage, scenario, played))
@@ -92,6 +95,15 @@ def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]
     for path, text in expected.kept.items():
         if (stage.root / path).read_text(encoding="utf-8") != text:
             found.append(f"{path} was changed")
+    printed = played.out + played.err
+    found += [f"not said: {text}" for text in expected.said if text not in printed]
+    if expected.ending:
+        ending = classify(load_agent(stage.client.name).signs, played.code, printed)
+        found += [f"taken for {ending.kind}"] if ending.kind != expected.ending else []
+    if scenario.asks_doctor:
+        says = stage.diagnose()
+        mark = stage.client.doctor[0 if scenario.is_trusted else 1]
+        found += [] if says.startswith(f"{mark}: ") else [f"the doctor says {says}"]
     if played.strange:
         found.append(f"asked for {', '.join(sorted(set(played.strange)))}")
     return found
@@ -107,7 +119,7 @@ def show_more(scenario: Scenario, played: Played) -> None:
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--client", action="append", choices=[each.name for each in CLIENTS], help="only this one")
-    parser.add_argument("--scenario", action="append", choices=[each.name for each in SCENARIOS], help="only this one")
+    parser.add_argument("--scenario", action="append", choices=[each.name for each in ALL], help="only this one")
     parser.add_argument("--package", action="append", default=[], metavar="NAME@VERSION", help="another version")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the clients are put (default: %(default)s)")
     parser.add_argument("--keep", type=Path, help="leave what was played there, to look at")
@@ -116,7 +128,7 @@ def main(words: list[str]) -> int:
     if (ended := go_alone(MODULE, words)) is not None:
         return ended
     clients = [each for each in CLIENTS if not options.client or each.name in options.client]
-    scenarios = [each for each in SCENARIOS if not options.scenario or each.name in options.scenario]
+    scenarios = [each for each in ALL if not options.scenario or each.name in options.scenario]
     rows = []
     for client in clients:
         print(f"{client.name} {version_of(programs, client.package)}", flush=True)
@@ -129,7 +141,7 @@ def main(words: list[str]) -> int:
 
 
 def show_table(rows: list[Row], versions: list[tuple[str, str]]) -> None:
-    cells = {(row.client, row.scenario): "no" if row.problem else row.note or "yes" for row in rows}
+    cells = {(row.client, row.scenario): "no" if row.problem else "yes" for row in rows}
     heads = [f"{name} {version}" for name, version in versions]
     print("\n| scenario | " + " | ".join(heads) + " |\n| --- |" + " --- |" * len(heads))
     for scenario in dict.fromkeys(row.scenario for row in rows):

@@ -59,14 +59,16 @@ def _texts(content: object) -> Iterator[str]:
 def _fold(roles: Iterable[tuple[bool, object]], **rest: Any) -> Talk:
     """Return the talk of messages in their order, each the model's own or not. Its parts in a row are one answer."""
     told: list[str] = []
+    begun: list[str] = []
     turns, before = 0, False
     for is_own, content in roles:
         if is_own:
             turns, told = turns + (not before), []
         else:
             told += [text for text in _texts(content) if text.strip()]
+            begun = begun if turns else told
         before = is_own
-    return Talk(turns=turns, told=tuple(told), **rest)
+    return Talk(turns=turns, told=tuple(told), begun="\n".join(begun), **rest)
 
 
 # --- Messages

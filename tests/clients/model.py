@@ -76,6 +76,8 @@ class Talk(Value):
     told: tuple[str, ...]
     #: The tools that it may use; none in requests on the side (titles, summaries).
     tools: tuple[str, ...]
+    #: What it was told before its first answer.
+    begun: str = ""
     is_stream: bool = True
     model: str = ""
 
@@ -84,12 +86,15 @@ class Script(Value):
     """The steps in their order; the last one is repeated for as long as the model is asked."""
 
     steps: tuple[Step, ...]
+    #: Other steps, by a text in the prompt: for a driver that starts the client again and again.
+    by_prompt: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
     #: By step, what happens before it is answered; one each time that the client asks. The last stays if `for_ever`.
     faults: Mapping[int, tuple[Fault, ...]] = field(default_factory=dict)
     for_ever: bool = False
 
     def step(self, talk: Talk) -> Step:
-        return self.steps[min(talk.turns, len(self.steps) - 1)]
+        steps = next((steps for text, steps in self.by_prompt.items() if text in talk.begun), self.steps)
+        return steps[min(talk.turns, len(steps) - 1)]
 
     def fault(self, talk: Talk, asked: int) -> Fault | None:
         """Return what goes wrong with a request.

@@ -43,6 +43,8 @@ class Expected(Value):
     not_told: tuple[str, ...] = ()
     #: Files that stay as they are, with their text.
     kept: Mapping[str, str] = field(default_factory=dict)
+    #: What is printed.
+    said: tuple[str, ...] = ()
     #: How often the model may be asked.
     most: int = 20
     #: What the end is called in the table of endings.
@@ -60,8 +62,11 @@ class Scenario(Value):
     limit: float = 240.0
     #: Killed when the model has been asked so often.
     kill_at: int | None = None
-    #: Started in a way in which the client does not run the hooks; and the doctor is asked.
+    #: The user has trusted the project, so that the client runs the hooks.
     is_trusted: bool = True
+    asks_doctor: bool = False
+    #: Options of `phase-gate drive`, which starts the client; none: it is started by itself, and only the hooks speak.
+    drive: tuple[str, ...] = ()
     #: What goes wrong for clients that are refused in other words.
     refused: Literal["", "login", "credit", "rate", "overload"] = ""
 
@@ -117,6 +122,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         says="works through RED and GREEN",
         script=_plain(*_RED, *_GREEN, _DONE),
         expected=Expected(check=0, not_told=("phase-gate: not done", "the cycle is not done")),
+        asks_doctor=True,
     ),
     Scenario(
         name="early",
@@ -179,5 +185,90 @@ SCENARIOS: tuple[Scenario, ...] = (
         expected=Expected(not_told=("Next: pytest --phase=green",)),
         in_green=True,
         is_trusted=False,
+        asks_doctor=True,
     ),
+)
+
+
+# --- the same with a driver, which starts the client for each iteration, runs the tests itself and decides
+
+_UNTIL = ("--until", "GREEN", "--signal", "agent", "--goal", "Children pay half.")
+_IN_RED: tuple[Step, ...] = (_TESTS, Shell(command="phase-gate signal --reason red"), _DONE)
+_IN_GREEN: tuple[Step, ...] = (_CODE, Shell(command="phase-gate signal --reason green"), _DONE)
+_BY_PHASE = {"# RED: ": _IN_RED, "# GREEN: ": _IN_GREEN}
+#: What the prompt of a second try says.
+_AGAIN = "This is iteration 2"
+
+
+def _driven(
+    name: str,
+    says: str,
+    script: Script,
+    code: int,
+    *options: str,
+    said: str = "",
+    refused: Literal["", "login", "credit", "rate", "overload"] = "",
+    in_green: bool = True,
+    check: int = 10,
+    kept: Mapping[str, str] | None = None,
+    most: int = 40,
+) -> Scenario:
+    expected = Expected(codes=(code,), check=check, said=(said,) if said else (), kept=kept or {}, most=most, ending="")
+    return Scenario(
+        name=f"drive-{name}",
+        says=says,
+        script=script,
+        expected=expected,
+        in_green=in_green,
+        limit=420.0,
+        refused=refused,
+        drive=(*_UNTIL, *options),
+    )
+
+
+_CHEAT = Shell(command="sed -i 's/== 5/>= 0/' test_fare.py")
+_NO = Refusal(status=0, kind="", message="")
+
+DRIVEN: tuple[Scenario, ...] = (
+    _driven(
+        "honest",
+        "is driven from nothing to the end of GREEN",
+        Script(steps=(_DONE,), by_prompt=_BY_PHASE),
+        0,
+        in_green=False,
+        check=0,
+    ),
+    _driven(
+        "early",
+        "says that it is done while the test fails, and does the work in the next iteration",
+        Script(steps=(_DONE,), by_prompt={_AGAIN: _IN_GREEN}),
+        0,
+        check=0,
+    ),
+    _driven(
+        "cheat",
+        "changes a frozen test in every iteration",
+        _plain(_CHEAT, _DONE),
+        10,
+        *("--iterations", "2"),
+        kept={"test_fare.py": TESTS},
+    ),
+    _driven("stubborn", "only ever says that it is done", _plain(_DONE), 12),
+    _driven("hang", "never gets an answer", _always(Breakdown(how="hang")), 10, "--iterations=2", "--time-limit=15s"),
+    _driven("garbage", "gets nothing that it can read", _always(Breakdown(how="garbage")), 10, "--iterations=2"),
+    _driven(
+        "waits",
+        "is refused for too many requests for a while, and then works",
+        Script(steps=_IN_GREEN, faults={0: (_NO,) * 6}),
+        0,
+        "--iterations=2",
+        refused="rate",
+        check=0,
+    ),
+    _driven("rate-limit", "is refused for ever (429)", _always(_NO), 10, "--time=40s", refused="rate"),
+    _driven(
+        "overload", "finds the server overloaded for ever (529)", _always(_NO), 10, "--time=40s", refused="overload"
+    ),
+    _driven("no-login", "is not logged in (401)", _always(_NO), 13, said="the agent can't work: ", refused="login"),
+    _driven("no-credit", "has no credit left (402)", _always(_NO), 13, said="the agent can't work: ", refused="credit"),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.values import Value
@@ -45,10 +46,11 @@ class Played(Value):
 
 
 class Stage:
-    def __init__(self, client: Client, folder: Path, programs: Path) -> None:
+    def __init__(self, client: Client, folder: Path, programs: Path, *, rules: str = "") -> None:
         """Make a project with the client's hooks.
 
         :param programs: the folder with the clients.
+        :param rules: what stands in `phase-gate.yaml`.
         """
         self.client = client
         self.root, self.home = folder / "project", folder / "home"
@@ -78,6 +80,8 @@ class Stage:
         # Others of the test environment have nothing to say here; one wants a socket, which a sandbox refuses.
         others = "-p no:rerunfailures -p no:randomly -p no:asyncio -p no:pytest-bdd -p no:cacheprovider"
         (self.root / "pytest.ini").write_text(f"[pytest]\naddopts = {others}\n", encoding="utf-8")
+        if rules:
+            (self.root / "phase-gate.yaml").write_text(rules, encoding="utf-8")
         self.run("phase-gate", "init", "--agent", client.name)
 
     def run(self, *command: str, codes: tuple[int, ...] = (0,)) -> str:
@@ -95,6 +99,12 @@ class Stage:
         self.run("pytest", "--phase=red", "-q", "--exit-signal=children pay half")
         self.run("pytest", "--phase=green", "-q", codes=(1, 2))
 
+    def diagnose(self) -> str:
+        """Return what the doctor says about the client."""
+        looks = json.loads(self.run("phase-gate", "doctor", "--json", codes=(0, 1)))["looks"]
+        (row,) = (row for row in looks if row["what"] == self.client.name)
+        return f"{row['mark']}: {row['says']}"
+
     def check(self) -> int:
         done = subprocess.run(
             ["phase-gate", "check"], cwd=self.root, env=self.environment, capture_output=True, check=False, timeout=120
@@ -108,16 +118,20 @@ class Stage:
         *,
         prompt: str,
         limit: float,
-        more: Mapping[str, str] | None = None,
+        is_trusted: bool = True,
         kill_at: int | None = None,
     ) -> Played:
         """Start a client, and let it work with a scripted model.
 
-        :param more: what else stands in its environment.
+        :param is_trusted: the client's user has trusted this project before.
         :param kill_at: kill it when the model has been asked so often, as a crash would end it.
         """
         with ModelServer(script, lambda step, talk: self.client.translate(step, self.root)) as server:
-            environment = {**self.environment, **self.client.settle(self.home, server.url), **(more or {})}
+            environment = {**self.environment, **self.client.settle(self.home, server.url)}
+            if is_trusted:
+                environment |= self.client.trust(self.home, self.root, environment)
+            else:
+                self.client.distrust(self.home)
             began = time.monotonic()
             out, err = self.home / "out.txt", self.home / "err.txt"
             with open(out, "wb") as out_stream, open(err, "wb") as err_stream:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from phase_gate.agents.own_checks import list_codex_hooks
 from phase_gate.values import Value
 from tests.clients.model import Call, Edit, Patch, Say, Shell, Step, Write
 
@@ -21,15 +23,19 @@ class Client(Value):
     #: As `phase-gate init --agent` calls it; the program is called the same.
     name: str
     package: str
-    #: How it is started; the prompt comes on standard input.
+    #: How it is started, with every permission: it is for our hooks to refuse. The prompt comes on standard input.
     command: Command
-    #: The same, but so that it does not run the project's hooks: None where it always runs them.
-    untrusted: Command | None
     #: Writes its settings into a home folder, and returns the environment that points it at a server.
     settle: Callable[[Path, str], Mapping[str, str]]
     translate: Callable[[Step, Path], Say | Call]
-    #: What it wants in the environment so that it runs the project's hooks.
-    trust: Mapping[str, str]
+    #: Trusts a project, given home and root, as its user would; returns what its environment has to have for that.
+    trust: Callable[[Path, Path, Mapping[str, str]], Mapping[str, str]]
+    #: What the doctor says of hooks that run, and of hooks that don't: only some clients can be asked.
+    doctor: tuple[str, str] = ("note", "note")
+    #: Keeps it from running hooks, where it runs them without being told to.
+    distrust: Callable[[Path], object] = lambda home: None
+    #: What is added for a folder that is not trusted, so that it starts at all.
+    when_untrusted: Command = ()
 
 
 def _write(place: Path, text: str) -> None:
@@ -79,10 +85,11 @@ CLAUDE = Client(
     name="claude",
     package="@anthropic-ai/claude-code",
     command=("claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
-    untrusted=None,
     settle=_settle_claude,
     translate=_translate_claude,
-    trust={},
+    trust=lambda home, root, environment: {},
+    doctor=("good", "bad"),
+    distrust=lambda home: _write(home / ".claude" / "settings.json", json.dumps({"disableAllHooks": True})),
 )
 
 
@@ -126,15 +133,27 @@ def _translate_codex(step: Step, root: Path) -> Say | Call:
     return Call(tool="exec_command", given={"cmd": _in_shell(step)})
 
 
-_CODEX_COMMAND = ("codex", "exec", "--sandbox", "workspace-write", "-")
+def _trust_codex(home: Path, root: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Trust the folder and then each hook by its hash, as `/hooks` does it."""
+    with open(home / ".codex" / "config.toml", "a", encoding="utf-8") as stream:
+        stream.write(f'\n[projects."{root}"]\ntrust_level = "trusted"\n')
+    program = shutil.which("codex", path=environment["PATH"])
+    hooks = None if program is None else list_codex_hooks(program, root, environment)
+    assert hooks, "it lists the hooks of a folder that it trusts"
+    with open(home / ".codex" / "config.toml", "a", encoding="utf-8") as stream:
+        for hook in hooks:
+            stream.write(f'\n[hooks.state."{hook["key"]}"]\ntrusted_hash = "{hook["currentHash"]}"\n')
+    return {}
+
+
 CODEX = Client(
     name="codex",
     package="@openai/codex",
-    command=("codex", "exec", "--trust", "--dangerously-bypass-hook-trust", *_CODEX_COMMAND[2:]),
-    untrusted=("codex", "exec", "--trust", *_CODEX_COMMAND[2:]),
+    command=("codex", "exec", "--sandbox", "workspace-write", "-"),
     settle=_settle_codex,
     translate=_translate_codex,
-    trust={},
+    trust=_trust_codex,
+    doctor=("good", "bad"),
 )
 
 
@@ -148,7 +167,8 @@ def _settle_gemini(home: Path, url: str) -> Mapping[str, str]:
         "privacy": {"usageStatisticsEnabled": False},
     }
     _write(home / ".gemini" / "settings.json", json.dumps(settings))
-    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY}
+    # Without a model of the user's choice it asks another one which to take.
+    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": KEY, "GEMINI_MODEL": "gemini-2.5-pro"}
 
 
 def _translate_gemini(step: Step, root: Path) -> Say | Call:
@@ -162,16 +182,14 @@ def _translate_gemini(step: Step, root: Path) -> Say | Call:
     return Call(tool="run_shell_command", given={"command": _in_shell(step), "description": "go on"})
 
 
-# Without a model of its own choice it asks another one which to take.
-_GEMINI_COMMAND = ("gemini", "--approval-mode", "yolo", "--model", "gemini-2.5-pro")
 GEMINI = Client(
     name="gemini",
     package="@google/gemini-cli",
-    command=_GEMINI_COMMAND,
-    untrusted=(*_GEMINI_COMMAND, "--skip-trust"),
+    command=("gemini", "--approval-mode", "yolo"),
     settle=_settle_gemini,
     translate=_translate_gemini,
-    trust={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+    trust=lambda home, root, environment: {"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+    when_untrusted=("--skip-trust",),
 )
 
 
@@ -197,15 +215,18 @@ def _translate_copilot(step: Step, root: Path) -> Say | Call:
     return Call(tool="bash", given={"command": _in_shell(step), "description": "go on"})
 
 
-_COPILOT_COMMAND = ("copilot", "--allow-all-tools", "--silent", "--no-color")
+def _trust_copilot(home: Path, root: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+    _write(home / ".copilot" / "config.json", json.dumps({"trustedFolders": [str(root)]}))
+    return {}
+
+
 COPILOT = Client(
     name="copilot",
     package="@github/copilot",
-    command=(*_COPILOT_COMMAND, "--trust-folder"),
-    untrusted=_COPILOT_COMMAND,
+    command=("copilot", "--allow-all-tools", "--silent", "--no-color"),
     settle=_settle_copilot,
     translate=_translate_copilot,
-    trust={},
+    trust=_trust_copilot,
 )
 
 CLIENTS = (CLAUDE, CODEX, GEMINI, COPILOT)

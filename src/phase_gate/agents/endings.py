@@ -10,6 +10,7 @@ import re
 from typing import Literal
 
 from phase_gate.values import Value
+from phase_gate.visible import show_line
 
 #: `ended`: it worked, and stopped. `busy`: it was refused for now, and the same call works later. `no-login`,
 #: `no-credit`, `untrusted`: only a person can mend it. `failed`: anything else.
@@ -17,6 +18,7 @@ Kind = Literal["ended", "busy", "no-login", "no-credit", "untrusted", "failed"]
 
 #: Characters and lines at the end of the output in which a client says why it failed.
 LAST_WORDS, _LAST_ROWS = 8000, 60
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Characters of its words that are kept.
 _KEPT = 200
 
@@ -64,10 +66,10 @@ def classify(signs: tuple[Sign, ...], code: int | None, tail: str) -> Ending:
     """
     if code == 0:
         return Ending(kind="ended")
-    for row in reversed(tail[-LAST_WORDS:].splitlines()[-_LAST_ROWS:]):
+    for row in reversed(_COLOUR.sub("", tail[-LAST_WORDS:]).splitlines()[-_LAST_ROWS:]):
         for sign in signs:
             found = re.search(sign.pattern, row.strip())
             if found:
                 said = found.groupdict().get("said") or row.strip()
-                return Ending(kind=sign.kind, said=said[:_KEPT])
+                return Ending(kind=sign.kind, said=show_line(said)[:_KEPT])
     return Ending(kind="failed")
