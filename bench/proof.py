@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import run
+from phase_gate.codec import to_json
 from phase_gate.proof.keeping import keep_files
 from phase_gate.proof.making import make_proof
 from phase_gate.proof.rooms import Trial
@@ -44,6 +45,14 @@ def prove_step(root: Path) -> dict[str, Any]:
     proof = make_proof(trial, at="")
     seconds = time.perf_counter() - began
     return {"seconds": seconds, "starts": proof.starts, "proven": proof.count("proven"), "room": proof.room}
+
+
+def keep(root: Path) -> dict[str, Any]:
+    """Keep the files of a project as RED's exit does; return what that took beside the tree, which a run has anyway."""
+    files = take_tree(root).files
+    began = time.perf_counter()
+    text = json.dumps(to_json(keep_files(root, files)))
+    return {"seconds": time.perf_counter() - began, "bytes": len(text)}
 
 
 def take_proof(folder: Path) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -189,6 +191,28 @@ def proof(plan: Plan) -> Iterator[Section]:
     yield f"a proof of {TARGETS} targets: starts of pytest", starts
 
 
+def keeping(plan: Plan) -> Iterator[Section]:
+    """What keeping the project's files takes when RED exits: for git by a commit's name, else by their content."""
+    from bench.proof import keep
+
+    for size in plan.proven:
+        committed = write_tree(plan.folder / f"kept-{size}", size, size=2000)
+        loose = plan.folder / f"loose-{size}"
+        shutil.copytree(committed, loose, ignore=shutil.ignore_patterns(".git"))
+        taken = {
+            "all committed": [keep(committed) for _ in range(plan.rounds)],
+            "nothing in git": [keep(loose) for _ in range(plan.rounds)],
+        }
+        yield (
+            f"files kept when RED exits, {size:,} of 2 KB: milliseconds",
+            {name: 1000 * statistics.median(each["seconds"] for each in rows) for name, rows in taken.items()},
+        )
+        yield (
+            f"files kept when RED exits, {size:,} of 2 KB: KB before the store compresses them",
+            {name: rows[0]["bytes"] / 1000 for name, rows in taken.items()},
+        )
+
+
 SECTIONS: dict[str, Callable[[Plan], Iterator[Section]]] = {
     "start-up": start_up,
     "each-test": each_test,
@@ -198,4 +222,5 @@ SECTIONS: dict[str, Callable[[Plan], Iterator[Section]]] = {
     "commands": commands,
     "fingerprint": fingerprint,
     "proof": proof,
+    "keeping": keeping,
 }

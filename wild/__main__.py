@@ -10,12 +10,14 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from wild.preparing import build_wheels, download, install, unpack
+from wild.preparing import build_wheels, download, install, install_in_place, unpack
 from wild.projects import PROJECTS, Project
+from wild.proving import HEAD, prove_releases
 from wild.running import run_alone, run_gated
-from wild.table import Row, count_clean, put_into, render
+from wild.table import MARKS, PROOF_MARKS, Row, count_clean, put_into, render, render_table
 
 #: Fewer say nothing about software in general.
 CLEAN_AT_LEAST = 8
@@ -27,6 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m wild", description=__doc__)
     names = [project.name for project in PROJECTS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which projects, of {', '.join(names)}; none: all")
+    parser.add_argument("--proof", action="store_true", help="prove each release against the one before instead")
     parser.add_argument("--output", type=Path, help="a page: the table goes between its marks, or is all of it")
     parser.add_argument("--folder", type=Path, help="work there, and leave everything for a look; it must be empty")
     arguments = parser.parse_args()
@@ -35,14 +38,40 @@ def main() -> int:
     chosen = [project for project in PROJECTS if project.name in arguments.names or not arguments.names]
     with _folder(arguments.folder) as folder:
         wheels = build_wheels(folder / "wheels")
+        if arguments.proof:
+            return prove_all(chosen, folder, wheels, arguments.output)
         rows = [row for project in chosen for row in examine(project, folder / project.name, wheels)]
-    table = render(rows)
-    print(table, end="")
-    if arguments.output is not None:
-        page = arguments.output.read_text(encoding="utf-8") if arguments.output.exists() else ""
-        arguments.output.write_text(put_into(page, table), encoding="utf-8")
+    _show(render(rows), arguments.output, MARKS)
     too_few = not arguments.names and count_clean(rows) < CLEAN_AT_LEAST
     return 1 if too_few or any(row.problems for row in rows) else 0
+
+
+def prove_all(chosen: list[Project], folder: Path, wheels: tuple[Path, ...], output: Path | None) -> int:
+    """Prove the newest release of each project against the one before; end with 1 if a proof was wrong about any."""
+    steps = []
+    for project in chosen:
+        if not project.before:
+            continue
+        _say(f"{project.requirement}: download, install in place, and prove against {project.before}")
+        place = folder / project.name
+        older = replace(project, version=project.before)
+        before = unpack(download(older, place / "archive-before"), place / "before")
+        archive = download(project, place / "archive")
+        after, sources = unpack(archive, place / "after"), unpack(archive, place / "step")
+        tools = install_in_place(project, sources, wheels, place / "venv")
+        step = prove_releases(project, tools, before, after, sources, home=place / "home")
+        for problem in step.problems:
+            _say(f"{project.requirement}: {problem}")
+        steps.append(step)
+    _show(render_table(HEAD, [step.cells for step in steps]), output, PROOF_MARKS)
+    return 1 if any(step.is_wrong for step in steps) else 0
+
+
+def _show(table: str, output: Path | None, marks: tuple[str, str]) -> None:
+    print(table, end="")
+    if output is not None:
+        page = output.read_text(encoding="utf-8") if output.exists() else ""
+        output.write_text(put_into(page, table, marks), encoding="utf-8")
 
 
 def examine(project: Project, folder: Path, wheels: tuple[Path, ...]) -> Iterator[Row]:

@@ -36,6 +36,12 @@ class Step:
         return sum(each["verdict"] in verdicts for each in self.proof.get("targets", ()))
 
     @property
+    def is_wrong(self) -> bool:
+        """A proof said something else than plain runs, or refused what the projects themselves released."""
+        refused = bool(self.green) and not self.green["can_exit"]
+        return bool(self.differing or self.proof.get("problem", "no answer") or self.count("fails-with") or refused)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Everything in which a proof was wrong about honest work."""
         found = [f"room and plain run differ: {each}" for each in self.differing]

@@ -150,6 +150,14 @@ def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
     }
 
 
+def test_a_base_that_keeps_pytest_from_starting_is_named(tmp_path: Path) -> None:
+    begin(tmp_path, {"pytest.ini": "[pytest]\naddopts = -p mine\n", "calc.py": WRONG, "mine.py": "import no_such\n"})
+    write(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD, "mine.py": ""})
+    ((verdict, why),) = answers(prove(tmp_path)).values()
+    assert (verdict, why.partition(": ")[2].partition(": ")[0]) == ("unknown", "pytest ended too early")
+    assert "no_such" in why
+
+
 def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG})
     commit(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD})

@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.proof.experiment import is_objection, judge_target
-from phase_gate.proof.model import Proof, Report, RoomRun, TargetProof, Verdict
+from phase_gate.proof.model import Proof, Report, Reports, RoomRun, TargetProof, Verdict
 from phase_gate.proof.task import record_of
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
@@ -25,7 +25,7 @@ def room(**reports: Report) -> RoomRun:
     return RoomRun(
         kind="mounted",
         seconds=0.1,
-        reports={names.get(name, f"{TARGET}[{name}]"): report for name, report in reports.items()},
+        reports=Reports({names.get(name, f"{TARGET}[{name}]"): report for name, report in reports.items()}),
     )
 
 
@@ -113,3 +113,17 @@ def test_why_there_is_no_proof_is_shown_once(red_exited: bool, required: bool, n
     record = record_of(Proof(problem="no room"), task, tree="t", iteration=1, required=required)
     assert record.notes == notes
     assert len(record.findings) == required
+
+
+def test_reports_are_walked_through_once_however_many_functions_are_asked_for() -> None:
+    walks = []
+
+    class Watched(Reports):
+        def items(self) -> Any:
+            walks.append(1)
+            return super().items()
+
+    reports = Watched({"test_a.py::test_a[1]": PASSED, "test_a.py::test_a[2]": FAILED, "test_a.py::test_b": PASSED})
+    assert reports.of("test_a.py::test_a") == [PASSED, FAILED]
+    assert [len(reports.of(f"test_a.py::test_{name}")) for name in "bc"] == [1, 0]
+    assert len(walks) == 1

@@ -6,11 +6,11 @@ disproves it; a run that says nothing about it proves nothing, and is never evid
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Literal
 
-from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.model import DISPROVEN, Outcome, Report, RoomRun, TargetProof, Verdict
+from phase_gate.gate.inventory import split_id
+from phase_gate.proof.model import DISPROVEN, Outcome, Report, Reports, RoomRun, TargetProof, Verdict
 
 
 def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = None) -> Outcome:
@@ -29,9 +29,9 @@ def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = 
     return "passes" if any(report.has_passed for report in reports) else "skipped"
 
 
-def reports_of(target: str, reports: Mapping[str, Report], rows: Collection[str] | None = None) -> Iterable[Report]:
+def reports_of(target: str, reports: Reports, rows: Collection[str] | None = None) -> Iterable[Report]:
     """Yield what was said about a target, or about the file that it stands in."""
-    found = [report for test_id, report in reports.items() if bare_id(test_id) == target]
+    found = reports.of(target)
     if rows:
         chosen = [reports[row] for row in rows if row in reports]
         found = chosen or found
@@ -99,7 +99,7 @@ def judge_target(
 
 def _has_run(target: str, runs: tuple[RoomRun, ...]) -> bool:
     """Tell whether the test itself had a word, not only the file that it stands in."""
-    return any(bare_id(test_id) == target for run in runs for test_id in run.reports)
+    return any(run.reports.of(target) for run in runs)
 
 
 def _settle(outcomes: list[Outcome]) -> Outcome | Literal["flaky"]:

@@ -55,7 +55,7 @@ def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
         size += len(data)
         if size > MAX_BYTES:
             return Kept(problem=f"more than {MAX_BYTES >> 20} MB of the project's files are not committed")
-        contents[path] = base64.b85encode(zlib.compress(data)).decode("ascii")
+        contents[path] = base64.b64encode(zlib.compress(data)).decode("ascii")
     return Kept(files=dict(files), commit=commit, contents=contents)
 
 
@@ -70,7 +70,10 @@ def read_kept(kept: Kept, root: Path, paths: Iterable[str]) -> dict[str, bytes]:
     for path in paths:
         packed = kept.contents.get(path)
         if packed is not None:
-            found[path] = zlib.decompress(base64.b85decode(packed))
+            try:
+                found[path] = zlib.decompress(base64.b64decode(packed))
+            except (ValueError, zlib.error):
+                raise LostError(f"what was kept of {path} can't be read") from None
         elif not kept.files.get(path, "").startswith(LINK):
             others.append(path)
     if others:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.gate.inventory import split_id
+from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.emptying import Function, find_changed
 from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
 from phase_gate.proof.keeping import LostError
@@ -191,12 +191,15 @@ class Experiment:
 
     def _judge(self, controls: tuple[RoomRun, ...], treatments: tuple[RoomRun, ...]) -> tuple[TargetProof, ...]:
         trial = self._trial
+        red: dict[str, list[str]] = {}
+        for row in trial.red_rows:
+            red.setdefault(bare_id(row), []).append(row)
         return tuple(
             judge_target(
                 target,
                 controls,
                 treatments,
-                rows=[row for row in trial.red_rows if row.partition("[")[0] == target],
+                rows=red.get(target, ()),
                 is_structural=target in trial.structural,
                 has_control=trial.has_control,
             )

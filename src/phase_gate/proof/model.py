@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from phase_gate.gate.inventory import bare_id
 from phase_gate.values import Value, field
 
 #: How a room is made: at the project's own path, or in a copied folder.
@@ -104,13 +105,25 @@ class Report(Value):
     broken: str = ""
 
 
+class Reports(dict[str, Report]):
+    """How tests ended, by id; found by their functions without a walk through all of them."""
+
+    def of(self, function: str) -> list[Report]:
+        """Return the reports of a function's rows."""
+        if not hasattr(self, "_rows"):
+            self._rows: dict[str, list[Report]] = {}
+            for test_id, report in self.items():
+                self._rows.setdefault(bare_id(test_id), []).append(report)
+        return self._rows.get(function, [])
+
+
 class RoomRun(Value):
     """What a run in a room showed."""
 
     kind: Kind
     seconds: float
     #: By test id; a file that can't be imported stands for all of its tests.
-    reports: Mapping[str, Report] = field(default_factory=dict)
+    reports: Reports = field(default_factory=Reports)
     #: Which watched functions each test called.
     reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
     #: Why it says nothing; empty if it ended as it should.

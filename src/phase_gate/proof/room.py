@@ -18,7 +18,7 @@ from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.conversation import Conversation, Heard, start
 from phase_gate.proof.copied import copy_project, remove_left_rooms, room_folder
-from phase_gate.proof.model import Kind, Report, RoomRun
+from phase_gate.proof.model import Kind, Report, Reports, RoomRun
 from phase_gate.proof.reporter import VARIABLE
 from phase_gate.storage.ownership import is_in_environment
 from phase_gate.values import Value, field, replace
@@ -251,7 +251,7 @@ def import_roots(root: Path) -> list[str]:
 
 def _read_answers(visited: Visited) -> RoomRun:
     heard = visited.heard
-    reports: dict[str, Report] = {}
+    reports = Reports()
     reached: dict[str, frozenset[str]] = {}
     modules: tuple[str, ...] = ()
     has_ended, problem = False, ""
@@ -273,7 +273,7 @@ def _read_answers(visited: Visited) -> RoomRun:
     if heard.is_late:
         problem = f"it took longer than {heard.seconds:.0f} s"
     elif not has_ended and not problem:
-        problem = "pytest ended without a word"
+        problem = "pytest ended too early" + _last_line(heard.output)
     return RoomRun(
         kind=visited.kind,
         seconds=heard.seconds,
@@ -285,6 +285,12 @@ def _read_answers(visited: Visited) -> RoomRun:
         is_silent=not has_ended and not heard.is_late and not reports,
         is_late=heard.is_late,
     )
+
+
+def _last_line(output: str) -> str:
+    """Return what a process said last, for a sentence; empty if it said nothing."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return f": {lines[-1][:200]}" if lines else ""
 
 
 def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:
