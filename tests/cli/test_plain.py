@@ -73,7 +73,7 @@ def test_no_command_means_anything_else_to_it(name: str) -> None:
 HEAVY = ("argparse", "typing", "subprocess", "hashlib", "hmac", "dataclasses", "tempfile", "yaml", "pytest", "ast")
 
 
-@pytest.mark.parametrize("line", ["check"])
+@pytest.mark.parametrize("line", ["check", "status", "hook stop"])
 def test_loads_little(line: str, tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     code = (

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from phase_gate.agents.endings import Sign
 from phase_gate.agents.stop import HookAnswer, Stop
 from phase_gate.values import Value, field
 
-Document = Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Document = Mapping[str, Any]
+else:
+    Document = Mapping
 
 
 class ToolCall(Value):

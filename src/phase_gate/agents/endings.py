@@ -7,9 +7,8 @@ client that failed is looked at, and only the form in which it reports errors it
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-from phase_gate.values import Value
+from phase_gate.values import Literal, Value
 from phase_gate.visible import show_line
 
 #: `ended`: it worked, and stopped. `busy`: it was refused for now, and the same call works later. `no-login`,

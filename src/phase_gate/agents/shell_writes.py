@@ -11,10 +11,9 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Literal
 
 from phase_gate.shell_text import ShellTextError, Word, is_redirection, split_shell
-from phase_gate.values import Value
+from phase_gate.values import Literal, Value
 
 #: A command that calls commands that call commands: no deeper.
 _DEPTH = 5

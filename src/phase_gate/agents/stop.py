@@ -6,17 +6,16 @@ Pure. Where a task stands is said as `Task.standing` says it, in the same words.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from phase_gate.agents.blocks import Blocks
 from phase_gate.gate.runs import count
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.status import Status, show_next, show_verdict
-from phase_gate.values import Value, replace
+from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import Until
 
+_Unknown = Literal[""]
 Verdict = Literal["allow", "block", "ask", "deny"]
 
 #: Statuses whose sentence says by itself that it is no longer the agent's turn.
@@ -28,7 +27,7 @@ PATIENCE = 5
 class HookAnswer(Value):
     verdict: Verdict
     #: Where the task stands, as every command says it; empty where that is not what was asked, or not known.
-    status: Status | Literal[""] = ""
+    status: Status | _Unknown = ""
     reason: str = ""
     #: What there is to say beside it.
     note: str = ""

@@ -10,14 +10,13 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from phase_gate.agents.stop import ALLOW, HookAnswer
 from phase_gate.gate.freeze import Frozen, Meaning, find_altered
 from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.source.pytest_settings import pytest_section
 from phase_gate.source.tests import parse_source
-from phase_gate.values import Value
+from phase_gate.values import Literal, Value
 from phase_gate.workflow.names import call_command, signal_command
 
 #: pytest reads these and nothing else does.
@@ -119,9 +118,11 @@ def _decide_frozen(write: Write, context: WriteContext, frozen: Frozen) -> HookA
     return ALLOW if changed is None else _refuse(write, context, changed)
 
 
-def _refuse(
-    write: Write, context: WriteContext, reason: str, *, answer: Literal["blocked", "test-wrong"] = "test-wrong"
-) -> HookAnswer:
+#: How an agent calls a person.
+_Call = Literal["blocked", "test-wrong"]
+
+
+def _refuse(write: Write, context: WriteContext, reason: str, *, answer: _Call = "test-wrong") -> HookAnswer:
     """Return that it is not written, and the one thing that an agent may do about it by itself: say so, and stop."""
     way_back = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
     if write.is_put_back:

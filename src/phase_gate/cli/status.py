@@ -13,11 +13,9 @@ from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import describe_override, waiver_to_json
-from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
-from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 TYPE_CHECKING = False
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.project import Project
+    from phase_gate.storage.signal_file import SignalFile
     from phase_gate.task import Task
     from phase_gate.verification.stats import Overview
 
@@ -53,7 +52,7 @@ def _look(call: Call) -> Answer:
     task = call.task()
     project, state, lost = task.project, task.state, task.lost_runs
     standing = task.standing()
-    waiting = read_signal_file(task.store.signal_file, spent=state.spent_signal)
+    waiting = _find_signal(task)
     if call.arguments.block and state.evaluation is not None:
         from phase_gate.report.status_block import render_status_block
 
@@ -107,6 +106,8 @@ def _look(call: Call) -> Answer:
         rows.append(("breaker", f"{breaker.status}: {breaker.reason}"))
     judged = "" if state.evaluation is None else str(state.evaluation["timestamp"])
     for fact in state.facts:
+        from phase_gate.workflow.metrics import show_value
+
         said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
         # The verdict below does not know of it.
         rows.append(("fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"))
@@ -128,6 +129,15 @@ def _look(call: Call) -> Answer:
         drawn, document["route"] = route
         text = f"{text}\n\n{show_rows(drawn)}"
     return Answer(text=text, document=document, exit_code=standing.exit_code)
+
+
+def _find_signal(task: Task) -> SignalFile | None:
+    """Return the signal that waits; its reader is loaded only where there is something to read."""
+    if not os.path.lexists(task.store.signal_file):
+        return None
+    from phase_gate.storage.signal_file import read_signal_file
+
+    return read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
 
 
 def _overview(call: Call, project: Project) -> Overview | None:

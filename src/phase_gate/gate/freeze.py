@@ -6,7 +6,6 @@ Pure. From then on a test that is gone, altered, or means something else closes 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.findings import Change, Finding
@@ -15,6 +14,10 @@ from phase_gate.gate.pieces import PieceFile, find_altered_pieces
 from phase_gate.hashing import sha256
 from phase_gate.source.module_code import ModuleStatement, find_changes
 from phase_gate.values import Value, field, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SupportFile(Value):

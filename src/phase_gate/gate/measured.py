@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
 
-from phase_gate.values import Value, field
+from phase_gate.values import Literal, Value, field
 from phase_gate.workflow.metrics import PIPELINE_METRICS, PROOF_METRICS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from phase_gate.gate.findings import Finding
     from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Any, Literal
 
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.forked import LATE
@@ -16,9 +15,13 @@ from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.status import show_next
 from phase_gate.gate.ways import way_to, way_to_begin
-from phase_gate.values import Value, as_dict
+from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, STUCK, rewind_command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: The name on the command line that stands for "where the task is, or goes next".
 AUTO = "AUTO"

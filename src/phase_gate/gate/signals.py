@@ -5,9 +5,7 @@ Pure. A user or agent gives a signal on purpose; nothing here infers one.
 
 from __future__ import annotations
 
-from typing import Literal
-
-from phase_gate.values import Value
+from phase_gate.values import Literal, Value
 
 Given = Literal["done", "not-done", "blocked", "test-wrong"]
 Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]

@@ -6,9 +6,8 @@ A metric that was not measured has no value at all. Unknown is never zero and ne
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from phase_gate.values import Value
+from phase_gate.values import Literal, Value
 
 MetricType = Literal["int", "number", "bool", "text"]
 MetricValue = int | float | str | bool | None

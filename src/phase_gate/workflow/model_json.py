@@ -7,11 +7,14 @@ has to read YAML for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from phase_gate.codec import from_json, stand_as_text, to_json
 from phase_gate.workflow.conditions import Condition, stored_condition
 from phase_gate.workflow.model import Workflow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Here, not where it is defined: the model does not import the language of conditions.
 stand_as_text(Condition, lambda condition: condition.text, stored_condition)
