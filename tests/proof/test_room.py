@@ -68,6 +68,31 @@ def test_ignored_files_and_git_are_there(tmp_path: Path, kind: Kind) -> None:
     assert enter(tmp_path, kind) == {"test_calc.py::test_add": True}
 
 
+def test_one_of_several_packages_finds_its_neighbours(tmp_path: Path, kind: Kind) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    root = tmp_path / "packages" / "calc"
+    write(tmp_path, {"shared.txt": "3", "packages/other/one.py": "ONE = 1\n"})
+    test = (
+        "import pathlib\nimport subprocess\n\nfrom one import ONE\nfrom calc import add\n\n\ndef test_add():\n"
+        "    wanted = (pathlib.Path(__file__).parent / '../../shared.txt').read_text()\n"
+        "    assert add(ONE, 2) == int(wanted)\n"
+        "    subprocess.run(['git', 'rev-parse', '--show-toplevel'], check=True)\n"
+    )
+    write(root, {"pytest.ini": "[pytest]\npythonpath = . ../other\n", "test_calc.py": test, "calc.py": WRONG})
+    assert enter(root, kind, calc=ADD) == {"test_calc.py::test_add": True}
+    assert (tmp_path / "shared.txt").exists(), "a link is taken away, not what it points at"
+
+
+def test_bytecode_goes_nowhere(tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE")
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "users"))
+    root = tmp_path / "project"
+    write(root, {"test_calc.py": TEST_ADD, "calc.py": WRONG})
+    assert enter(root, kind, calc=ADD) == {"test_calc.py::test_add": True}
+    assert not any("calc" in path.name for path in (tmp_path / "users").rglob("*"))
+    assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
+
+
 def test_stale_bytecode_is_not_believed(tmp_path: Path) -> None:
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD})
     mode = "py_compile.PycInvalidationMode.UNCHECKED_HASH"

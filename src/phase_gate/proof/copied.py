@@ -54,6 +54,27 @@ def _lock_file(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.lock")
 
 
+def place_in(folder: Path, root: Path) -> Path:
+    """Return where in the folder the project is to be copied to: what lies beside it in its repository is there, too.
+
+    Settings and tests of one of several packages may name its neighbours by `..`: they are links to the real ones.
+    """
+    top = Path(os.path.realpath(root))
+    above = [] if (top / ".git").exists() else [each for each in top.parents if (each / ".git").exists()]
+    if not above:
+        return folder
+    source = above[0]
+    for name in top.relative_to(source).parts:
+        for entry in os.scandir(source):
+            if entry.name == ".git":
+                _point_at_repository(entry.path, folder)
+            elif entry.name not in (name, *SKIPPED_FOLDERS):
+                os.symlink(entry.path, folder / entry.name)
+        source, folder = source / name, folder / name
+        folder.mkdir()
+    return folder
+
+
 def copy_project(root: Path, target: Path) -> None:
     """Copy what tests may need: sources, data, built extensions; no environments and no caches."""
     top, kept = os.path.realpath(root), os.path.dirname(os.path.realpath(target))
@@ -61,7 +82,9 @@ def copy_project(root: Path, target: Path) -> None:
         folders[:] = [
             name
             for name in folders
-            if not _is_skipped(os.path.join(folder, name), name, top) and os.path.join(folder, name) != kept
+            if not _is_skipped(os.path.join(folder, name), name, top)
+            and os.path.join(folder, name) != kept
+            and not name.startswith(_PREFIX)
         ]
         below = os.path.join(target, os.path.relpath(folder, top))
         os.makedirs(below, exist_ok=True)
@@ -70,9 +93,12 @@ def copy_project(root: Path, target: Path) -> None:
             if name == ".git" or not (os.path.isfile(full) or os.path.islink(full)):
                 continue
             shutil.copy2(full, os.path.join(below, name), follow_symlinks=False)
-    repository = os.path.join(top, ".git")
+    _point_at_repository(os.path.join(top, ".git"), target)
+
+
+def _point_at_repository(repository: str, target: Path) -> None:
+    """Let git find the repository from there: code under test may ask. Locks are optional: nothing is written."""
     if os.path.isdir(repository):
-        # Code under test may ask git; locks are optional there, so that nothing is written.
         Path(target, ".git").write_text(f"gitdir: {repository}\n", encoding="utf-8")
     elif os.path.isfile(repository):
         shutil.copy2(repository, os.path.join(target, ".git"))

@@ -17,7 +17,7 @@ from typing import Any
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.conversation import Conversation, Heard, start
-from phase_gate.proof.copied import copy_project, remove_left_rooms, room_folder
+from phase_gate.proof.copied import copy_project, place_in, remove_left_rooms, room_folder
 from phase_gate.proof.model import Kind, Report, Reports, RoomRun
 from phase_gate.proof.reporter import VARIABLE
 from phase_gate.storage.ownership import is_in_environment
@@ -153,7 +153,13 @@ def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
             "left_out": sorted(room.left_out),
             "caches": sorted(room.folders),
             "command": [*visit.command, *_arguments(visit.arguments, temporary)],
-            "environment": {**visit.environment, visit.variable: str(conversation.number)},
+            "environment": {
+                **visit.environment,
+                visit.variable: str(conversation.number),
+                # The repository may begin above the root, and so outside of what is mounted there.
+                "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
+                **_own_bytecode(visit.environment, temporary),
+            },
         }
         launcher = [sys.executable, "-I", "-S", namespace.__file__, str(plan_out)]
         inherited = (plan_out, conversation.number)
@@ -175,9 +181,16 @@ def _arguments(words: tuple[str, ...], temporary: Path) -> tuple[str, ...]:
     return (*words, f"--basetemp={temporary / 'made'}") if words else ()
 
 
+def _own_bytecode(environment: Mapping[str, str], temporary: Path) -> dict[str, str]:
+    """Return the place of bytecode where the user has named one outside of the project: the room's own."""
+    name = "PYTHONPYCACHEPREFIX"
+    return {name: str(temporary / "bytecode")} if environment.get(name) else {}
+
+
 def _visit_copied(room: Room, visit: Visit) -> Visited:
     root = os.path.realpath(room.root)
-    with room_folder() as folder, room_folder() as temporary:
+    with room_folder() as made, room_folder() as temporary:
+        folder = _place(room, made)
         _furnish(room, folder)
         roots = [str(folder / path) if path != "." else str(folder) for path in import_roots(room.root)]
         others = [visit.environment["PYTHONPATH"]] if visit.environment.get("PYTHONPATH") else []
@@ -190,6 +203,7 @@ def _visit_copied(room: Room, visit: Visit) -> Visited:
                 # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "GIT_OPTIONAL_LOCKS": "0",
+                **_own_bytecode(visit.environment, temporary),
             }
             words = _arguments(tuple(word.replace(root, str(folder)) for word in visit.arguments), temporary)
             here = os.path.join(folder, visit.here)
@@ -212,6 +226,13 @@ def visit_project(root: Path, visit: Visit) -> Heard:
         here, inherited = os.path.join(top, visit.here), (conversation.number,)
         process = start([*visit.command, *visit.arguments], here, given, inherited, is_shown=visit.is_shown)
         return conversation.hear(process, visit.timeout)
+
+
+def _place(room: Room, folder: Path) -> Path:
+    try:
+        return place_in(folder, room.root)
+    except OSError as error:
+        raise NoRoomError(f"what lies beside the project could not be linked: {error}") from error
 
 
 def _furnish(room: Room, folder: Path) -> None:
