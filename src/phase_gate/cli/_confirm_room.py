@@ -14,7 +14,7 @@ from phase_gate.decisions.confirming import Confirmed, RoomlessError, confirm_in
 from phase_gate.errors import PhaseGateError, as_fault
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import announce_to_ci
-from phase_gate.recording.confirm import Confirmation
+from phase_gate.recording.confirm import Confirmation, wait_for
 from phase_gate.recording.line import end_with
 from phase_gate.report.files import write_reports
 from phase_gate.report.panel import Line, render_panel
@@ -36,7 +36,7 @@ def main() -> int:
         except RoomlessError as reason:
             refuse_roomless(asked, str(reason))
             close_streams(0)
-            return subprocess.run(asked.ordinary(why_no_room=str(reason)), check=False).returncode
+            return wait_for(subprocess.Popen(asked.ordinary(why_no_room=str(reason))))
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:

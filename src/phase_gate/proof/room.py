@@ -158,6 +158,7 @@ def _visit_mounted(room: Room, visit: Visit) -> Heard | None:
                 visit.variable: str(conversation.number),
                 # The repository may begin above the root, and so outside of what is mounted there.
                 "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
+                "GIT_OPTIONAL_LOCKS": "0",
                 **_own_bytecode(visit.environment, temporary),
             },
         }

@@ -81,13 +81,13 @@ def confirm_runs(store: TaskStore, confirmation: Confirmation, *, further: int, 
         # Tests may have gone to another folder, and stayed there.
         here = run.start if os.path.isdir(run.start) else None
         command = run.in_room() if in_room else run.ordinary()
-        status = _wait_for(subprocess.Popen(command, env=environment, cwd=here))
+        status = wait_for(subprocess.Popen(command, env=environment, cwd=here))
         if not _is_confirmed(before, store.look().state):
             break
     return status
 
 
-def _wait_for(process: subprocess.Popen[bytes]) -> int:
+def wait_for(process: subprocess.Popen[bytes]) -> int:
     """Return what it ended with. What stops us at a terminal stops it, too: it writes its end down."""
     try:
         return process.wait()
