@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from phase_gate import exit_codes
 from phase_gate.cli._streams import close_streams, open_streams, say, say_aside, say_orders, say_progress
 from phase_gate.codec import from_json
-from phase_gate.decisions.confirming import Confirmed, RoomlessError, confirm_in_room, refuse_roomless
+from phase_gate.decisions.confirming import Confirmed, RoomlessError, confirm_in_room, may_run_outside
 from phase_gate.errors import PhaseGateError, as_fault
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import announce_to_ci
@@ -19,6 +20,8 @@ from phase_gate.recording.line import end_with
 from phase_gate.report.files import write_reports
 from phase_gate.report.panel import Line, render_panel
 from phase_gate.report.story.reading import read_story
+from phase_gate.storage.store import DEFAULT_TASK
+from phase_gate.workflow.names import run_command
 
 #: pytest's status for a run that the user stopped.
 _INTERRUPTED = 2
@@ -34,7 +37,8 @@ def main() -> int:
         try:
             return close_streams(_show(asked, confirm_in_room(asked, show=say_progress)))
         except RoomlessError as reason:
-            refuse_roomless(asked, str(reason))
+            if not may_run_outside(asked):
+                return _refuse(asked, str(reason))
             close_streams(0)
             return wait_for(subprocess.Popen(asked.ordinary(why_no_room=str(reason))))
     except KeyboardInterrupt:
@@ -43,6 +47,14 @@ def main() -> int:
         known = error if isinstance(error, PhaseGateError) else as_fault(error, remedy="please report this line")
         say_aside(f"phase-gate: {known}")
         return close_streams(known.exit_code)
+
+
+def _refuse(asked: Confirmation, why: str) -> int:
+    """Say that nothing was confirmed: the streak stays short, and the gate closed."""
+    way = run_command(asked.phase.lower(), asked.task or DEFAULT_TASK)
+    said = f"not confirmed: a proof is required, and no room could be made: {why}"
+    say_aside(f"phase-gate: {said}\n  try: {way}  # outside of a room; before the phase exits, the proof decides")
+    return close_streams(exit_codes.OPEN if asked.exit_meaning == "tests" else exit_codes.GATE_CLOSED)
 
 
 def _show(asked: Confirmation, made: Confirmed) -> int:

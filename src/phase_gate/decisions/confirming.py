@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from phase_gate.errors import NotAllowedError, ShardError
+from phase_gate.errors import ShardError
 from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.forked import forked_child
 from phase_gate.gate.outcomes import FAILING, Bucket
@@ -291,13 +291,9 @@ def _broken_off(why: str) -> SessionFacts:
     return SessionFacts(outcomes={}, exit_status=1, tally={}, duration_s=0.0, interrupted=why)
 
 
-def refuse_roomless(asked: Confirmation, why: str) -> None:
-    """Refuse to make the run outside, where the project wants a proof for sure, and has no other one in mind."""
+def may_run_outside(asked: Confirmation) -> bool:
+    """Tell whether the run may be made outside: not where the project wants a proof, and has no other one in mind."""
     project = Project.find(Path(asked.start), environment=dict(os.environ), task=asked.task, folder=asked.folder)
     proof = project.configuration.proof
     is_by_base = proof.base and not project.store("").look().state.freeze.red_exited
-    if proof.mode == "required" and not is_by_base:
-        raise NotAllowedError(
-            f"not confirmed: proof is required, and no room could be made: {why}",
-            remedy="mend that, or let a user set `proof: on` in phase-gate.yaml",
-        )
+    return proof.mode != "required" or bool(is_by_base)
