@@ -21,6 +21,7 @@ from phase_gate.project import Project
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.settings import DriveSettings
 from tests.cli.conftest import Begin, Desk, begin, stories
+from tests.drive.team import Team
 from tests.support import CALC, FAILING_TESTS, OURS, Ran
 
 __all__ = ["begin", "stories"]
@@ -178,3 +179,9 @@ def drivers() -> Iterator[list[subprocess.Popen[str]]]:
         if driver.poll() is None:
             driver.send_signal(signal.SIGTERM)
             driver.communicate(timeout=30)
+
+
+@pytest.fixture
+def team(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Team:
+    """A project with a list of verify tasks, and a team that has not begun."""
+    return Team(begin(""), monkeypatch)

@@ -73,7 +73,7 @@ class LiveView:
         self.clear()
         say(f"{question.reason}.")
         say("  Type why it is done; `no` and what is missing; or nothing, to end the drive here.")
-        with _interruptible():
+        with interruptible():
             try:
                 typed = " ".join(input("done, because: ").split())
             except (EOFError, KeyboardInterrupt):
@@ -88,7 +88,7 @@ class LiveView:
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a question: a drive only counts it otherwise."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

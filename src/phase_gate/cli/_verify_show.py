@@ -12,7 +12,6 @@ from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import describe_difference
 from phase_gate.verification.board import TaskBoard, TaskSession
 from phase_gate.verification.feedback import feedback as feedback_text
 from phase_gate.verification.feedback import find_dependency
@@ -112,7 +111,7 @@ def feedback(call: Call) -> Answer:
     wanted = (Status.FAILED, Status.REJECTED, Status.BLOCKED)
     session = board.session(board.named() or board.waiting(wanted, "its next attempt"))
     verification = session.verification()
-    changed = _changed_since(session, verification)
+    changed = session.changed_since_failure(verification)
     text = feedback_text(verification, changed=changed, overview=board.overview)
     last = verification.last_failure
     document: dict[str, Any] = {
@@ -151,14 +150,6 @@ def _after(session: TaskSession, verification: Verification, board: TaskBoard) -
     if verification.status is Status.REVIEWING:
         return f"phase-gate verify review FILE --by NAME --task {session.task}"
     return f"phase-gate verify executor FILE --task {session.task}"
-
-
-def _changed_since(session: TaskSession, verification: Verification) -> list[str]:
-    if not verification.files:
-        return []
-    before = session.store.objects.load(verification.files)
-    found = describe_difference(before, session.tree(verification.spec).files)
-    return sorted((*found.added, *found.removed, *found.changed))
 
 
 def result(call: Call) -> Answer:

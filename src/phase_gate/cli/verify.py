@@ -15,6 +15,8 @@ ACTIONS: dict[str, tuple[str, str]] = {
         "_verify_steps.start",
         "Take tasks from a file, or begin an attempt of one; by itself, of the next",
     ),
+    "drive": ("_verify_drive.drive", "Let agents execute and review the tasks, one after the other"),
+    "prompt": ("_verify_drive.prompt", "Print what the executor is told: task, feedback, form of the report"),
     "executor": ("_verify_steps.executor", "Step 1: hand in the executor's report"),
     "run": ("_verify_steps.run", "Step 2: run the task's verify command"),
     "bundle": ("_verify_steps.bundle", "Print what the reviewer looks at"),
@@ -74,6 +76,14 @@ def _start(parser: argparse.ArgumentParser) -> None:
     _person(parser)
 
 
+def _drive(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--wave", metavar="NAME", help="only the tasks of this wave")
+    parser.add_argument("--executor", metavar="COMMAND", help="who works on the tasks: a client's name, or a command")
+    parser.add_argument("--reviewer", metavar="COMMAND", help="who reviews them: another command than the executor's")
+    parser.add_argument("--commit", action="store_true", help="commit what is approved")
+    parser.add_argument("--time", metavar="SPAN", help="budget: how long all of it may take, as in 4h")
+
+
 def _executor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="the report as YAML (phase-gate workflow schema executor-result); - for input"
@@ -131,6 +141,7 @@ def _force(parser: argparse.ArgumentParser) -> None:
 
 _OWN: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "start": _start,
+    "drive": _drive,
     "executor": _executor,
     "run": _run,
     "review": _review,

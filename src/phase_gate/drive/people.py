@@ -6,9 +6,12 @@ from phase_gate.drive.chain import Decision, Outcome, Seen
 from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.session import DriveSession, Question
 from phase_gate.evidence.process.run import run_process
+from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.signals import Signal
-from phase_gate.project import who_am_i
+from phase_gate.project import Project, who_am_i
+from phase_gate.storage.files import REAL, make_folder
 from phase_gate.values import replace
+from phase_gate.workflow.settings import DriveSettings
 
 #: Seconds that the call may take, and bytes of its output that are kept.
 _TIMEOUT, _KEPT = 60.0, 16 * 1024
@@ -26,19 +29,26 @@ def ask_person(session: DriveSession, seen: Seen, decision: Decision) -> Signal 
 
 def call_person(session: DriveSession, reason: str) -> str:
     """Run the project's command with the reason; return what went wrong, empty if nothing did."""
-    words = session.settings.on_person_needed
+    return run_call(session.project, session.settings, reason, session.interrupts)
+
+
+def run_call(project: Project, settings: DriveSettings, reason: str, interrupts: Interrupts) -> str:
+    """Run the command of `on_person_needed`; return what went wrong, empty if nothing did."""
+    words = settings.on_person_needed
     if not words:
         return ""
+    folder = project.store("phase-gate drive").drive_folder
+    make_folder(REAL, folder)
     ended = run_process(
         [word.replace("{reason}", reason) for word in words],
         shell=False,
-        cwd=session.project.root,
-        environment=choose_environment(None, session.environment),
+        cwd=project.root,
+        environment=choose_environment(None, project.environment),
         timeout=_TIMEOUT,
-        log=session.project.store("phase-gate drive").drive_folder / "person.log",
+        log=folder / "person.log",
         limit=_KEPT,
-        secrets=session.environment,
-        interrupts=session.interrupts,
+        secrets=project.environment,
+        interrupts=interrupts,
         is_apart=False,
     )
     if ended.how == "ended" and ended.code == 0:

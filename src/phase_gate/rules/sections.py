@@ -230,6 +230,9 @@ def read_drive(fields: Fields | None) -> DriveSettings:
         until=fields.text("until", usual.until).upper(),
         idle_limit=fields.integer("idle_limit", usual.idle_limit, minimum=1),
         retry_wait=fields.duration("retry_wait", usual.retry_wait, minimum=0),
+        executor=fields.text_list("executor", usual.executor, or_one=True),
+        reviewer=fields.text_list("reviewer", usual.reviewer, or_one=True),
+        commit=fields.boolean("commit", usual.commit),
     )
     fields.finish()
     return settings

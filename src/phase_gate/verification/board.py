@@ -17,7 +17,7 @@ from phase_gate.project import Project
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree.fingerprint import Tree
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.values import Value, replace
 from phase_gate.verification.changes import find_changes
@@ -219,6 +219,14 @@ class TaskSession:
     def text_changes(self, verification: Verification, paths: Iterable[str]) -> list[TextChange]:
         """Return what these files were when the task was taken, and what they are."""
         return read_changes(self.project.root, self.store.objects.load(verification.memory), paths)
+
+    def changed_since_failure(self, verification: Verification) -> list[str]:
+        """Return the files that are not what they were when the last attempt failed."""
+        if not verification.files:
+            return []
+        before = self.store.objects.load(verification.files)
+        found = describe_difference(before, self.tree(verification.spec).files)
+        return sorted((*found.added, *found.removed, *found.changed))
 
     def output(self, verification: Verification) -> str:
         """Return what the verify command printed, as far as it is kept."""

@@ -114,3 +114,17 @@ def _refuse_dependencies(session: TaskSession, verification: Verification) -> No
                 act = "start" if row.status is Status.PENDING else "status"
                 remedy = f"do that one first: phase-gate verify {act} --task {row.task}"
             raise NotAllowedError(f"{session.task} depends on {name!r}, which {state}", remedy=remedy)
+
+
+# --- an attempt that fails without a report: its agent ran out of time, or left nothing that could be read
+
+
+def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: tuple[str, ...] = ()) -> TaskStatus:
+    """Record that the step which goes on has failed."""
+    tree = session.tree(session.verification().spec)
+    with session.store.transaction() as change:
+        session.close_lost(change)
+        current = require_verification(change.state, session.task)
+        session.fail(change, kind, step=current.step, error=error, tree=tree, lines=lines)
+        evaluation = _judge(session, change, tree)
+    return session.end_step(change, evaluation)

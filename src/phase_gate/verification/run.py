@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
+from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
@@ -40,6 +41,8 @@ class Display(Value):
     tick: Callable[[float, float], None]
     #: Where the command's own output goes.
     stream: BinaryIO | None = None
+    #: Hears signals already; None: the run hears them itself.
+    interrupts: Interrupts | None = None
 
 
 class VerifyRunResult(Value):
@@ -194,6 +197,7 @@ class _VerifyRun:
             limit=KEPT,
             stream=self.display.stream,
             tick=lambda seconds: self.display.tick(seconds, check.limit),
+            interrupts=self.display.interrupts,
         )
         said = "" if ended.code is None else f" with {ended.code}"
         show(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")

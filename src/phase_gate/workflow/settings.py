@@ -293,6 +293,11 @@ class DriveSettings(Value):
     idle_limit: int = 5
     #: Seconds to wait where a client is busy; twice as long each time in a row.
     retry_wait: float = 30.0
+    #: Who works on verify tasks, and who reviews them: each like `agent`, and never the same command.
+    executor: tuple[str, ...] = ()
+    reviewer: tuple[str, ...] = ()
+    #: Commit a verify task when it is approved.
+    commit: bool = False
 
 
 class Configuration(Value):

@@ -1,0 +1,131 @@
+"""`phase-gate verify drive` and `prompt`: agents execute and review a whole list; what the executor is told."""
+
+from __future__ import annotations
+
+import sys
+
+from phase_gate.cli._answer import Answer, Call
+from phase_gate.cli._streams import render_json, say
+from phase_gate.cli._verify_steps import open_board
+from phase_gate.drive.clients import Client, find_client
+from phase_gate.drive.list_session import Choice, Escalated, ListHappening, ListSession, ListWatchers, make_team
+from phase_gate.drive.list_view import render_list_lines
+from phase_gate.drive.task_list import ListEnded, ListOrder, drive_list
+from phase_gate.errors import PhaseGateError, UsageError
+from phase_gate.project import Project
+from phase_gate.storage.store import now
+from phase_gate.values import replace
+from phase_gate.verification.model import Status
+from phase_gate.verification.override import KINDS
+from phase_gate.verification.prompt import write_executor_prompt
+from phase_gate.workflow.durations import FORM, parse_duration
+from phase_gate.workflow.settings import DriveSettings
+
+#: How the question is put, and what may be typed; the document's three ways.
+_WAYS = (
+    "  retry REASON        let the executor try again",
+    f"  skip KIND REASON    complete it unverified; KIND is {', '.join(KINDS)}",
+    "  investigate         show what failed, then ask again",
+    "  or nothing, to leave it to another day",
+)
+
+
+def prompt(call: Call) -> Answer:
+    board = open_board(call)
+    wanted = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)
+    session = board.session(board.named() or board.waiting(wanted, "its executor", first=(Status.EXECUTING,)))
+    text = write_executor_prompt(session)
+    return Answer(text=text.rstrip("\n"), document={"task": session.task, "prompt": text})
+
+
+def drive(call: Call) -> Answer:
+    try:
+        return _drive(call)
+    except PhaseGateError as error:
+        if not call.arguments.json:
+            raise
+        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
+        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
+        return Answer(text="", exit_code=error.exit_code, is_printed=True)
+
+
+def _drive(call: Call) -> Answer:
+    given = call.arguments
+    project = open_board(call).project
+    settings = _read_settings(call, project)
+    team = make_team(
+        _find(call, settings.executor, "executor"),
+        _find(call, settings.reviewer, "reviewer"),
+    )
+    order = ListOrder(wave=given.wave, task=given.task, commits=settings.commit)
+    session = ListSession(project, team, settings, _choose_watchers(call))
+    return _answer(drive_list(session, order))
+
+
+def _read_settings(call: Call, project: Project) -> DriveSettings:
+    given, settings = call.arguments, project.configuration.drive
+    budget = settings.budget
+    if given.time is not None:
+        seconds = parse_duration(given.time)
+        if not seconds:
+            raise UsageError(f"--time can't be {given.time[:40]!r}", remedy=FORM)
+        budget = replace(budget, seconds=seconds)
+    return replace(
+        settings,
+        executor=settings.executor if given.executor is None else (given.executor,),
+        reviewer=settings.reviewer if given.reviewer is None else (given.reviewer,),
+        commit=settings.commit or given.commit,
+        budget=budget,
+    )
+
+
+def _find(call: Call, words: tuple[str, ...], role: str) -> Client:
+    if not words:
+        raise UsageError(
+            f"no {role} is named",
+            remedy=f'phase-gate verify drive --{role} "...", or write drive: {{{role}: ...}} in phase-gate.yaml',
+        )
+    return find_client(words, call.environment)
+
+
+def _choose_watchers(call: Call) -> ListWatchers:
+    if call.arguments.json:
+        return ListWatchers(tell=_tell_json)
+    is_shown = sys.stdout is not None and sys.stdout.isatty()
+    return ListWatchers(tell=_tell, ask=_ask if call.interactive and is_shown else None)
+
+
+def _tell_json(happening: ListHappening) -> None:
+    say(render_json(happening.document), flush=True)
+
+
+def _tell(happening: ListHappening) -> None:
+    if lines := render_list_lines(happening):
+        say(lines, flush=True)
+
+
+def _ask(question: Escalated) -> Choice | None:
+    """Ask a person: only what is typed here decides."""
+    from phase_gate.cli._drive_screen import interruptible
+
+    say(f"{question.task} waits for a person: {question.reason}")
+    say("\n".join(_WAYS))
+    with interruptible():
+        try:
+            typed = input("retry, skip or investigate: ").split()
+        except (EOFError, KeyboardInterrupt):
+            say("")
+            return None
+    if not typed:
+        return None
+    way, rest = typed[0].lower(), typed[1:]
+    if way == "skip":
+        return Choice(way="skip", kind=rest[0] if rest else "", reason=" ".join(rest[1:]))
+    if way == "retry":
+        return Choice(way="retry", reason=" ".join(rest))
+    return Choice(way="investigate")
+
+
+def _answer(ended: ListEnded) -> Answer:
+    text = f"  next: {ended.next_command}" if ended.next_command else ""
+    return Answer(text=text, exit_code=ended.decision.exit_code, is_printed=True)

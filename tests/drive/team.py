@@ -1,0 +1,165 @@
+"""Projects with a list of verify tasks that a team without a model is driven through."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Desk
+from tests.support import Ran
+
+FAKE = Path(__file__).with_name("fake_team.py")
+
+Turn = dict[str, Any]
+
+
+def name_of(number: int) -> str:
+    return f"Task {number}: Write part{number}"
+
+
+def slug_of(number: int) -> str:
+    return f"task-{number}-write-part{number}"
+
+
+def works(number: int, **more: Any) -> Turn:
+    """What an honest executor does."""
+    return {"write": {f"part{number}.py": f"PART = {number}\n"}, **more}
+
+
+class Team:
+    """A repository with a list of tasks, and the command that drives executor and reviewer through it."""
+
+    def __init__(self, desk: Desk, patch: pytest.MonkeyPatch) -> None:
+        self.desk, self.root, self._patch = desk, desk.root, patch
+        self.script = desk.root.parent / f"{desk.root.name}-team.json"
+        self._later = timedelta()
+
+    def words(self, role: str) -> list[str]:
+        return [sys.executable, "-I", "-S", str(FAKE), str(self.script), role]
+
+    def plan(
+        self,
+        *waves: tuple[int, ...],
+        script: dict[int, dict[str, list[Turn]]] | None = None,
+        more: dict[int, dict[str, Any]] | None = None,
+        **settings: Any,
+    ) -> Team:
+        """Take the tasks of each wave, and write what the two play."""
+        turns: dict[str, Any] = {}
+        for number in (each for wave in waves for each in wave):
+            turns[name_of(number)] = {"executor": [works(number)], **(script or {}).get(number, {})}
+        self.script.write_text(json.dumps(turns), encoding="utf-8")
+        usual = {"executor": self.words("executor"), "reviewer": self.words("reviewer"), "retry_wait": 0}
+        files = {"phase-gate.yaml": json.dumps({"drive": {**usual, **settings}}) + "\n"}
+        files[".gitignore"] = "tasks-*.yaml\n__pycache__/\n"
+        self.desk.sample.write(files)
+        self.git("init", "-q", "-b", "main")
+        for key, value in (("user.name", "T"), ("user.email", "t@example.org"), ("commit.gpgsign", "false")):
+            self.git("config", key, value)
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "begin")
+        for place, wave in enumerate(waves, start=1):
+            tasks = [{**self.task(number), **(more or {}).get(number, {})} for number in wave]
+            (self.root / f"tasks-{place}.yaml").write_text(json.dumps(tasks), encoding="utf-8")
+            ran = self.desk.gate("verify", "start", "--task-file", f"tasks-{place}.yaml", "--wave", f"w{place}")
+            assert ran.code == 0, ran.err
+        return self
+
+    def task(self, number: int) -> dict[str, Any]:
+        return {
+            "name": name_of(number),
+            "files": [f"part{number}.py"],
+            "action": f"Write part{number}.py with PART = {number}.",
+            "verify": f"grep -q 'PART = {number}' part{number}.py",
+            "done": f"part{number}.py has PART = {number}; 1 line says so",
+        }
+
+    def git(self, *words: str) -> str:
+        return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout
+
+    # --- driving
+
+    def drive(self, *options: str) -> Ran:
+        return self.desk.gate("verify", "drive", *options)
+
+    def rows(self, *options: str, code: int | None = None) -> list[dict[str, Any]]:
+        ran = self.drive("--json", *options)
+        assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
+        return [json.loads(line) for line in ran.out.splitlines()]
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Start a driver that can be signalled."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "phase_gate.cli", "verify", "drive", *options],
+            cwd=self.root,
+            env=dict(os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def let_time_pass(self) -> None:
+        """Let waiting take no time: the clock of the ledger goes on instead."""
+
+        def later() -> str:
+            return (datetime.now(UTC) + self._later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+        def pause(seconds: float) -> None:
+            self._later += timedelta(seconds=30)
+
+        self._patch.setattr("phase_gate.storage.store.now", later)
+        self._patch.setattr("phase_gate.drive.steps.now", later)
+        self._patch.setattr("phase_gate.drive.task_loop.pause", pause)
+
+    # --- looking
+
+    def sleeps(self, role: str) -> Path:
+        return self.script.with_suffix(f".sleeps-{role}")
+
+    def prompt(self, number: int, role: str, turn: int) -> str:
+        mark = self._mark(number, role)
+        return mark.with_name(f"{mark.name}.prompt-{turn}").read_text(encoding="utf-8")
+
+    def turns(self, number: int, role: str) -> int:
+        mark = self._mark(number, role)
+        return int(mark.read_text()) if mark.exists() else 0
+
+    def _mark(self, number: int, role: str) -> Path:
+        name = re.sub("[^a-z0-9]", "-", name_of(number).lower())
+        return self.script.with_suffix(f".{name}.{role}")
+
+    def status(self, number: int) -> str:
+        document = self.desk.json("verify", "status", "--task", slug_of(number))
+        return str(document["gate_status"])
+
+    def statuses(self) -> dict[str, str]:
+        rows = self.desk.json("verify", "status")["tasks"]
+        return {row["task"].split("-")[1]: row["status"] for row in rows}
+
+    def failures(self, number: int) -> list[str]:
+        document = self.desk.json("verify", "status", "--task", slug_of(number))
+        return [each["type"] for each in document["previous_failures"]]
+
+    def ledger(self, number: int, kind: str = "") -> list[dict[str, Any]]:
+        path = self.root / ".phase-gate" / "tasks" / slug_of(number) / "ledger.jsonl"
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [row for row in rows if not kind or row["kind"] == kind]
+
+
+NewTeam = Callable[[], Team]
+
+
+def call(text: str) -> str:
+    """Return a command of ours, as an agent would type it."""
+    return f"{shlex.quote(sys.executable)} -m phase_gate.cli {text}"

@@ -1,0 +1,218 @@
+"""`phase-gate verify drive` with a team without a model: what it does, says and ends with."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.drive.team import Team, call, slug_of, works
+
+pytestmark = pytest.mark.processes
+
+
+# --- honest work
+
+
+def test_a_list_comes_to_its_end(team: Team) -> None:
+    team.plan((1, 2), (3,), commit=True)
+    ran = team.drive()
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.has("verify drive ends: done: all 3 tasks are finished (3 of 3 tasks finished")
+    assert team.statuses() == {"1": "APPROVED", "2": "APPROVED", "3": "APPROVED"}
+    log = team.git("log", "--format=%s").split("\n")
+    assert log[:4] == ["Task 3: Write part3", "Task 2: Write part2", "Task 1: Write part1", "begin"]
+    (reported,), (reviewed,) = team.ledger(1, "executor-reported"), team.ledger(1, "reviewed")
+    assert reported["data"]["by"] != reviewed["data"]["by"]
+    assert not list((team.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
+
+
+def test_a_second_call_has_nothing_to_do(team: Team) -> None:
+    team.plan((1,))
+    team.rows(code=0)
+    rows = team.rows(code=0)
+    assert [row["event"] for row in rows] == ["list-started", "list-ended"]
+    assert team.turns(1, "executor") == 1
+
+
+def test_one_wave_or_one_task(team: Team) -> None:
+    team.plan((1, 2), (3,))
+    team.rows("--wave", "w2", code=0)
+    assert team.statuses() == {"1": "PENDING", "2": "PENDING", "3": "APPROVED"}
+    team.rows("--task", "Task 2", code=0)
+    assert team.statuses()["1"] == "PENDING"
+    assert "one of: w1, w2" in team.drive("--wave", "w9").err
+
+
+def test_both_are_told_what_they_need(team: Team) -> None:
+    team.plan((1,))
+    team.rows(code=0)
+    said = team.prompt(1, "executor", 1)
+    for text in ("Write part1.py with PART = 1.", "verify command: grep -q 'PART = 1' part1.py", "status: success"):
+        assert text in said
+    said = team.prompt(1, "reviewer", 1)
+    for text in ("+PART = 1", "the verify output shows actual success", "there are no unintended side effects"):
+        assert text in said
+
+
+# --- retries
+
+
+def test_a_failure_goes_back_with_feedback(team: Team) -> None:
+    wrong = {"write": {"part1.py": "PART = 0\n"}}
+    team.plan((1,), script={1: {"executor": [wrong, works(1, expect=["VERIFICATION FAILED", "grep -q"])]}})
+    team.rows(code=0)
+    assert team.failures(1) == ["VERIFY_FAILURE"]
+    assert team.turns(1, "executor") == 2
+
+
+def test_a_rejection_goes_back_with_feedback(team: Team) -> None:
+    no = {"report": {"verdict": "REJECTED", "recommendation": "retry", "feedback": "say why"}}
+    again = {"append": {"part1.py": "# why\n"}, "expect": ["ARCHITECT REJECTED", "say why"]}
+    team.plan((1,), script={1: {"executor": [works(1), again], "reviewer": [no, {}]}})
+    team.rows(code=0)
+    assert team.failures(1) == ["ARCHITECT_REJECTION"]
+
+
+def test_a_report_on_the_same_files_counts_as_a_failure(team: Team) -> None:
+    wrong = {"write": {"part1.py": "PART = 0\n"}}
+    team.plan((1,), script={1: {"executor": [wrong]}})
+    rows = team.rows(code=13)
+    assert team.turns(1, "executor") == 3
+    assert "it failed 3 times" in rows[-1]["reason"]
+
+
+def test_a_file_that_is_not_listed_goes_back(team: Team) -> None:
+    extra = works(1, run=["echo 'X = 1' > other.py && git add other.py"])
+    back = works(1, run=["git rm -qf other.py"], expect=["files were changed that the task does not list: other.py"])
+    team.plan((1,), script={1: {"executor": [extra, back]}})
+    team.rows(code=0)
+    assert team.failures(1) == ["EXECUTION_FAILURE"]
+
+
+def test_a_time_out_is_tried_again_after_a_while(team: Team) -> None:
+    team.let_time_pass()
+    slow = {"sleep": 600}
+    team.plan(
+        (1,),
+        script={1: {"executor": [slow, works(1, expect=["TIMEOUT"])]}},
+        more={1: {"timeouts": {"executor": 1}}},
+    )
+    rows = team.rows(code=0)
+    (waited,) = [row for row in rows if row["event"] == "waits"]
+    assert 29 < waited["seconds"] <= 30
+    assert team.failures(1) == ["TIMEOUT"]
+
+
+def test_a_busy_client_is_waited_for_and_not_counted(team: Team) -> None:
+    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n", "report": None}
+    team.plan((1,), script={1: {"executor": [busy, works(1)], "reviewer": [busy, {}]}})
+    rows = team.rows(code=0)
+    assert [row["event"] for row in rows].count("waits") == 2
+    failed = [row["data"]["failure"]["counts"] for row in team.ledger(1, "attempt-failed")]
+    assert failed == [False]
+
+
+def test_a_blocked_task_waits_for_the_other_one(team: Team) -> None:
+    blocked = {"report": {"status": "blocked", "error": "no part2", "blocked_by": "Task 2", "done_criteria_met": False}}
+    team.plan((1, 2), script={1: {"executor": [blocked, works(1)]}})
+    rows = team.rows(code=0)
+    (waits,) = [row for row in rows if row["event"] == "task-ended" and row["outcome"] == "go-on"]
+    assert waits["reason"] == slug_of(2)
+    assert team.statuses() == {"1": "APPROVED", "2": "APPROVED"}
+
+
+# --- a person
+
+
+def test_without_a_terminal_a_person_is_called_and_the_others_go_on(team: Team) -> None:
+    called = ["sh", "-c", 'printf %s "$1" > called.txt', "call", "{reason}"]
+    team.plan((1, 2), (3, 4), script={1: {"executor": [{"report": None, "exit": 3}]}}, on_person_needed=called)
+    rows = team.rows(code=13)
+    assert team.statuses() == {"1": "FAILED", "2": "APPROVED", "3": "PENDING", "4": "PENDING"}
+    assert rows[-1]["outcome"] == "person"
+    assert (team.root / "called.txt").read_text() == rows[-1]["reason"]
+    assert rows[-1]["next_command"] == f"phase-gate verify status --task {slug_of(1)}"
+    assert team.rows(code=13)[-1]["outcome"] == "person", "and it stays so"
+    assert team.turns(1, "executor") == 3
+
+
+def test_three_failing_tasks_halt_the_wave(team: Team) -> None:
+    fails = {"executor": [{"report": {"status": "failure", "error": "no", "done_criteria_met": False}}]}
+    team.plan((1, 2, 3, 4), script=dict.fromkeys((1, 2, 3), fails))
+    rows = team.rows(code=12)
+    assert rows[-1]["outcome"] == "halted"
+    assert rows[-1]["next_command"].startswith("phase-gate verify resume --wave w1")
+    assert team.statuses()["4"] == "PENDING"
+    assert team.rows(code=12)[-1]["outcome"] == "halted"
+
+
+def test_a_client_without_a_login_needs_a_person_at_once(team: Team) -> None:
+    team.plan((1,), script={1: {"executor": [{"exit": 1, "say": "Invalid API key · Please run /login\n"}]}})
+    rows = team.rows(code=13)
+    assert "Please run /login" in rows[-1]["reason"]
+    assert team.turns(1, "executor") == 1
+
+
+# --- what the two can't do
+
+
+def test_one_command_can_not_do_both(team: Team) -> None:
+    team.plan((1,), reviewer=team.words("executor"))
+    ran = team.drive()
+    assert ran.code == 2
+    assert "executor and reviewer are the same command" in ran.err
+    assert "--reviewer" in ran.err
+
+
+def test_nobody_is_named(team: Team) -> None:
+    team.plan((1,), executor=[])
+    assert "no executor is named" in team.drive().err
+
+
+def test_a_transcript_can_not_approve(team: Team) -> None:
+    says = 'verdict: APPROVED\nconfidence: HIGH\nfindings: ["ok"]\nrecommendation: commit\n'
+    team.plan((1,), script={1: {"reviewer": [{"report": None, "say": says}]}})
+    rows = team.rows(code=13)
+    assert team.failures(1) == ["MALFORMED"] * 3
+    assert "malformed" in rows[-1]["reason"]
+    assert team.status(1) == "REVIEWING"
+
+
+def test_an_executor_can_not_approve_itself(team: Team) -> None:
+    verdict = "verdict: APPROVED\\nconfidence: HIGH\\nfindings: [ok]\\nrecommendation: commit\\ntask_name: Task 1\\n"
+    steps = [
+        "printf 'status: success\\nverification: {command: x, exit_code: 0}\\ndone_criteria_met: true\\nevidence: e\\n'"
+        " > ../report.yaml",
+        f"printf '{verdict}' > verdict.yaml",
+        call(f"verify executor ../report.yaml --by eve --task {slug_of(1)}"),
+        call(f"verify run --task {slug_of(1)}"),
+        call(f"verify review verdict.yaml --by ann --task {slug_of(1)}"),
+    ]
+    team.plan((1,), script={1: {"executor": [works(1, run=steps)]}})
+    rows = team.rows(code=13)
+    assert "was recorded while the agent worked" in rows[-1]["reason"]
+    assert team.git("log", "--format=%s").split() == ["begin"]
+
+
+def test_a_reviewer_that_edits_can_not_approve(team: Team) -> None:
+    team.plan((1,), script={1: {"reviewer": [{"append": {"part1.py": "# better\n"}}]}})
+    team.rows(code=13)
+    assert team.status(1) != "APPROVED"
+    assert team.turns(1, "reviewer") <= 3
+
+
+def test_keys_of_the_gate_never_reach_the_agents(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "hunter22")
+    team.plan((1,), script={1: {"executor": [works(1, run=["env >> ../env.txt"], say="hunter22\n")]}})
+    monkeypatch.setenv("PHASE_GATE_STORE_URL", "postgres://u:pw@h")
+    team.rows(code=0)
+    assert "PHASE_GATE_STORE" not in (team.root.parent / "env.txt").read_text()
+    (log,) = (team.root / ".phase-gate/tasks" / slug_of(1) / "drive").glob("*.executor.log")
+    assert log.read_text() == "***\n"
+
+
+def test_verify_prompt_prints_what_the_executor_is_told(team: Team) -> None:
+    team.plan((1,))
+    ran = team.desk.gate("verify", "prompt", "--task", slug_of(1))
+    assert ran.code == 0
+    assert "Write part1.py with PART = 1." in ran.out
+    assert "print this, filled in, as YAML alone:" in ran.out
