@@ -98,6 +98,7 @@ class Project(Value):
             task=self.task,
             command=command,
             lock_timeout=self.configuration.lock_timeout,
+            ledger_size=self.configuration.ledger_size,
             key=self.key,
             memory=Memory.for_folder(self.folder, self.environment),
             own_folders=self.own_folders,

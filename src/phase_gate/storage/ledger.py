@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
 from phase_gate.hashing import sha256
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 #: What stands in `prev` of the first line.
 GENESIS = "0" * 64
+
+#: How a row ends that is no event, and says what comes before it: `segments` reads it.
+PACKED_ROW = b'"kind":"packed"}\n'
 
 REPAIR = "phase-gate audit shows the place; phase-gate audit --repair keeps a copy and goes on from the last good line"
 
@@ -37,6 +40,8 @@ class Line(Value):
     #: Where the line begins and ends in the file.
     start: int = 0
     end: int = 0
+    #: The packed segment that it is in; empty for one in the ledger's own file.
+    file: str = ""
 
 
 def canonical(document: object) -> bytes:
@@ -141,7 +146,16 @@ def _is_vouched_for(raw: bytes, document: object, written: str, key: bytes | Non
     return _is_same(written, digest(document, key), key)
 
 
-def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: int | None = None) -> Iterator[Line]:
+def read_chain(
+    chunks: Iterable[bytes],
+    *,
+    key: bytes | None = None,
+    settled: int | None = None,
+    after: tuple[int, str] = (0, GENESIS),
+    start: int = 0,
+    name: str = "ledger.jsonl",
+    file: str = "",
+) -> Iterator[Line]:
     """Yield the lines of a ledger in order; raises TamperedError at the first that does not follow.
 
     A last line without its end is torn: it is not yielded, and the caller sees that the file goes on after the last
@@ -149,9 +163,12 @@ def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: in
     anything there, with line ends in it.
 
     :param settled: how many bytes are known to have been written whole; None for all of them.
+    :param after: the number and the hash of the line that comes before.
+    :param start: where the first line begins, in a file that begins with something else.
+    :param file: the segment that the lines are in.
     """
-    prev, seq, start = GENESIS, 0, 0
-    for number, raw in enumerate(chunks, start=1):
+    seq, prev = after
+    for number, raw in enumerate(chunks, start=2 if start else 1):
         if not raw.endswith(b"\n"):
             return
         try:
@@ -159,12 +176,12 @@ def read_chain(chunks: Iterable[bytes], *, key: bytes | None = None, settled: in
         except ValueError as error:
             if settled is not None and start >= settled and not _is_written(raw):
                 return
-            raise _broken(number, str(error)) from error
+            raise _broken(name, number, str(error)) from error
         if line.seq != seq + 1:
-            raise _broken(number, f"it is number {line.seq}, {seq + 1} should stand here")
+            raise _broken(name, number, f"it is number {line.seq}, {seq + 1} should stand here")
         if line.prev != prev:
-            raise _broken(number, "it does not follow the line before it")
-        yield line
+            raise _broken(name, number, "it does not follow the line before it")
+        yield replace(line, file=file) if file else line
         prev, seq, start = line.hash, line.seq, line.end
 
 
@@ -176,5 +193,5 @@ def _is_written(raw: bytes) -> bool:
         return False
 
 
-def _broken(number: int, problem: str) -> TamperedError:
-    return TamperedError(f"ledger.jsonl:{number}: {problem}", remedy=REPAIR)
+def _broken(name: str, number: int, problem: str) -> TamperedError:
+    return TamperedError(f"{name}:{number}: {problem}", remedy=REPAIR)

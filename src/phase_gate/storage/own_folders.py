@@ -12,7 +12,7 @@ from pathlib import Path
 from phase_gate.errors import ConfigurationError, StorageError
 
 #: What we make in a state folder, and in the folder of a task.
-_NAMES = ("cache", "objects", "runs", "tasks", "verify")
+_NAMES = ("cache", "objects", "packed", "runs", "tasks", "verify")
 
 
 def own_folders(anchor: Path, state_folder: Path, folder: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from phase_gate.errors import NotAllowedError, StorageError, TamperedError, TaskNameError
+from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError, TaskNameError
 from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
@@ -36,13 +36,17 @@ from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.own_folders import refuse_links
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
+from phase_gate.workflow.settings import DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.storage.objects import ObjectStore
+    from phase_gate.storage.segments import Packed
+
+#: The part of its greatest size that a ledger keeps when it is packed: enough for the present cycle, mostly.
+_KEPT_SHARE = 4
 
 #: Our folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
@@ -88,16 +92,19 @@ class TaskStore:
         files: FileSystem = REAL,
         own_folders: tuple[Path, ...] = (),
         state_folder: Path | None = None,
+        ledger_size: int = DEFAULT_LEDGER_SIZE,
     ) -> None:
         """Take the files in that folder.
 
         :param own_folders: may not be links.
         :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
+        :param ledger_size: KiB of the ledger's file beyond which its older lines are packed; 0: never.
         """
         self.folder, self.task = folder, task
         self._own_folders, self._state_folder = own_folders, state_folder or folder
         self.files = files
         self._command, self._lock_timeout = command, lock_timeout
+        self._ledger_size = ledger_size * 1024
         self.key = key
         self._memory = memory or Memory(None, folder)
         self._opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
@@ -107,6 +114,12 @@ class TaskStore:
         from phase_gate.storage.objects import ObjectStore
 
         return ObjectStore(self.folder / "objects", self.files)
+
+    @functools.cached_property
+    def packed(self) -> Packed:
+        from phase_gate.storage.segments import Packed
+
+        return Packed(self.folder, self.files)
 
     @property
     def ledger_file(self) -> Path:
@@ -156,6 +169,7 @@ class TaskStore:
             files=self.files,
             own_folders=self._own_folders,
             state_folder=self._state_folder,
+            ledger_size=self._ledger_size // 1024,
         )
 
     def key_check(self, lineage: str) -> str | None:
@@ -346,14 +360,36 @@ class TaskStore:
             opened, state=change.state, serial=last.seq, head=last.hash, size=size, unfinished=b"", stat={}
         )
         try:
-            change.opened = replace(change.opened, stat=self._opener.ledger_stat())
-            self._write_state(change.opened, document, last_start=opened.size + last.start)
+            moved = 0 if instead_of is not None else self._pack(change.opened)
+            change.opened = replace(change.opened, size=size - moved, stat=self._opener.ledger_stat())
+            self._write_state(change.opened, document, last_start=opened.size + last.start - moved)
         except StorageError:
             # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
             # is not there any more would be in the way.
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
         self._memory.keep(_seen(change.opened))
+
+    def _pack(self, opened: Opened) -> int:
+        """Pack the older lines of a large ledger; return by how many bytes the others move to the front."""
+        if not 0 < self._ledger_size < opened.size:
+            return 0
+        content = read_bytes(self.ledger_file, self.files) or b""
+        try:
+            made = self.packed.pack(
+                content,
+                keep=self._ledger_size // _KEPT_SHARE,
+                lineage=opened.lineage,
+                key_check=opened.key_check,
+                key=self._opener.key_for(opened.key_check),
+            )
+        except StateError:
+            return 0  # what is recorded is recorded: the next write tries it again
+        if made is None or len(content) != opened.size:
+            return 0
+        # In one step. What was before it, and what is written later, does not depend on whether this comes to be.
+        write_atomically(self.files, self.ledger_file, made[0])
+        return made[1]
 
     def _write_state(self, opened: Opened, document: dict[str, Any], *, last_start: int) -> None:
         stored = {

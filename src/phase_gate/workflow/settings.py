@@ -39,6 +39,9 @@ DEFAULT_WORKFLOW = "tdd"
 #: Seconds: a run's two writes take milliseconds, so a process that holds the lock for longer is stuck.
 DEFAULT_LOCK_TIMEOUT = 10.0
 
+#: KiB: about 160 runs, which are read in a tenth of a second where a state has to be made anew.
+DEFAULT_LEDGER_SIZE = 1024
+
 #: What documents are called unless the project says otherwise; they are no part of the tested tree.
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
@@ -308,6 +311,8 @@ class Configuration(Value):
     overlay: Overlay = field(default_factory=Overlay)
     #: Seconds to wait for another process's lock.
     lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    #: KiB beyond which a ledger's older lines are packed; 0: never.
+    ledger_size: int = DEFAULT_LEDGER_SIZE
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
     #: What we run ourselves, for evidence.
