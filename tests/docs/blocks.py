@@ -24,14 +24,15 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from phase_gate.values import Value
+from tests.docs.door import Door
 from tests.support import WITHOUT_EXTRAS
 from tests.sweeps import IS_WHOLE
-from tests.warm import WITH_PROOF, WarmServer
+from tests.warm import WITH_PROOF
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -153,8 +154,8 @@ class Session:
     :param packages: a folder with packages that are installed besides.
     :param extras: whether our extras are.
     :param plugins: plugins of pytest besides ours.
-    :param proofs: whether the warm server's children make them; a shell's always do.
-    :param children: gives a warm server, which runs plain calls of pytest and the command without a shell.
+    :param proofs: whether they are made by what goes through the door.
+    :param door: runs pytest and the command without starting Python.
     """
 
     def __init__(
@@ -165,19 +166,21 @@ class Session:
         extras: bool = False,
         plugins: Iterable[str] = (),
         proofs: bool = True,
-        children: Callable[[], WarmServer] | None = None,
+        door: Door | None = None,
     ) -> None:
         self.folder = base / "project"
         self._plugins = ("phase_gate.plugin", *plugins)
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
         self._status, self._proofs = 0, proofs
-        self._children = None if packages or extras else children
+        self._door = None if packages or extras else door
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
-        for name, call in (("pytest", "-m pytest"), ("phase-gate", "-m phase_gate.cli"), ("python", "")):
+        python = shlex.quote(sys.executable)
+        for name, module in (("pytest", "pytest"), ("phase-gate", "phase_gate.cli"), ("python", "")):
             script = self._commands / name
-            script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {call} "$@"\n', encoding="utf-8")
+            call = python if not module else self._door.line(module) if self._door else f"{python} -m {module}"
+            script.write_text(f'#!/bin/sh\nexec {call} "$@"\n', encoding="utf-8")
             script.chmod(0o755)
 
     def environment(self) -> dict[str, str]:
@@ -210,9 +213,11 @@ class Session:
 
     def type(self, line: str) -> tuple[int, str]:
         """Run one line in a shell that knows how the line before it ended; return the status and what was said."""
-        if self._children is not None and (words := plain_call(line)):
-            self._status, said = self._children().run_mixed(self.folder, words, self.environment())
-            return self._status, said
+        if self._door is not None and (words := plain_call(line)):
+            ran = self._door.run(self.folder, words, self.environment(), is_mixed=True)
+            if ran is not None:
+                self._status = ran[0]
+                return ran[0], ran[1]
         done = subprocess.run(
             ["sh", "-c", f"(exit {self._status})\n{line}"],
             cwd=self.folder,

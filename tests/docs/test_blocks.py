@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ from tests.docs.blocks import (
     wanted_plugins,
     wants_extras,
 )
-from tests.warm import WarmServer
+from tests.docs.door import Door
 
 #: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
 SET_UP = (
@@ -106,13 +105,13 @@ CHECKS = {
 
 @needs_a_shell
 @pytest.mark.parametrize("page", [page for page in pages() if runs_commands(page)], ids=name)
-def test_a_page_shows_what_happens(page: Path, tmp_path: Path, children: Callable[[], WarmServer]) -> None:
+def test_a_page_shows_what_happens(page: Path, tmp_path: Path, door: Door) -> None:
     session = Session(
         tmp_path,
         extras=wants_extras(page),
         plugins=wanted_plugins(page),
         proofs=shows_proofs(page),
-        children=children,
+        door=door,
     )
     ran = list(run_page(page, session))
     for each in ran:

@@ -6,15 +6,15 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.docs.blocks import ROOT, Session
+from tests.docs.door import Door
 from tests.sweeps import IS_WHOLE
-from tests.warm import WarmServer
 
 EXAMPLES = ROOT / "examples"
 
@@ -60,9 +60,9 @@ class Example:
 
 
 @pytest.fixture
-def example(tmp_path: Path, children: Callable[[], WarmServer], request: pytest.FixtureRequest) -> Example:
+def example(tmp_path: Path, door: Door, request: pytest.FixtureRequest) -> Example:
     """With proofs in every sweep, and where a test asks for `with_proof`."""
-    return Example(Session(tmp_path, proofs=IS_WHOLE or "with_proof" in request.fixturenames, children=children))
+    return Example(Session(tmp_path, proofs=IS_WHOLE or "with_proof" in request.fixturenames, door=door))
 
 
 def test_every_example_is_driven_and_explained() -> None:
