@@ -138,6 +138,7 @@ def _warm_up() -> None:
     before = set(sys.modules), sys.path[:], dict(os.environ), os.getcwd()
     with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nowhere:
         (project := Path(folder, "project")).mkdir()
+        (project / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # whatever lies above
         (project / "test_warm.py").write_text(_FIRST_TESTS, encoding="utf-8")
         os.environ |= {
             "HOME": folder,
