@@ -23,8 +23,8 @@ import yaml  # noqa: F401
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
 from tests.selftest.bench import FastWorkbench
-from tests.support import WITHOUT_EXTRAS, Sample
-from tests.warm import WITH_PROOF, WarmServer
+from tests.support import Sample
+from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
 
 #: What makes proofs.
 PROVER = gathering.PROVER

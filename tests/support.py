@@ -31,15 +31,11 @@ LOADED = tuple(
     if not name.endswith("__main__")
 )
 
-#: In front of `PYTHONPATH`, this takes the extras away.
-WITHOUT_EXTRAS = str(Path(__file__).parent / "data" / "absent")
-
 
 def is_plain(environment: Mapping[str, str]) -> bool:
-    """Tell whether Python starts there as it does for most tests: without extras and without options of its own."""
-    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    """Tell whether Python starts there as it does for most tests: without options of its own."""
     names = {name for name in environment if name.startswith("PYTHON")}
-    return WITHOUT_EXTRAS in paths and names <= {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+    return names <= {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 
 
 #: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.

@@ -17,6 +17,8 @@ from typing import IO, Any, NoReturn, cast
 #: Set in the environment of a child that is to make proofs; `copied`: in rooms that are copied folders.
 WITH_PROOF = "TESTS_WITH_PROOF"
 
+#: In front of `PYTHONPATH`, this takes the extras away.
+WITHOUT_EXTRAS = str(Path(__file__).parent / "data" / "absent")
 
 #: Modules of Python that a run imports as it goes.
 _LATER = (
@@ -112,7 +114,7 @@ def _serve(script: str) -> None:
     for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation, without extras
+    sys.modules["complexipy"] = None  # type: ignore[assignment]  # a plain installation; see `_give_extras`
     os.fsync = lambda fd: None  # nobody pulls the plug here
     _warm_up()
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
@@ -165,6 +167,12 @@ def _warm_up() -> None:
             for value in vars(module).values():
                 if isinstance(value, functools._lru_cache_wrapper):
                     value.cache_clear()
+
+
+def _give_extras() -> None:
+    """Be an installation with extras."""
+    del sys.modules["complexipy"]
+    sys.path[:] = [path for path in sys.path if path != WITHOUT_EXTRAS]
 
 
 def _give_proofs_time() -> None:
@@ -225,6 +233,8 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
     os.chdir(order["root"])
     os.environ.clear()
     os.environ.update(order["environment"])
+    if WITHOUT_EXTRAS not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        _give_extras()
     proofs = os.environ.pop(WITH_PROOF, "")
     if proofs:
         _give_proofs_time()

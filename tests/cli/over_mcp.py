@@ -14,7 +14,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.conftest import Begin, Desk
-from tests.support import WITHOUT_EXTRAS
+from tests.warm import WITHOUT_EXTRAS
 
 #: Seconds until a server is given up.
 TIMEOUT = 100

@@ -156,6 +156,8 @@ def test_the_readme_begins_with_both_set_up_commands() -> None:
         pytest.param(["...", "c"], ["a", "b"], False, id="what-follows-dots-has-to-be-there"),
         pytest.param(["in [...]s"], ["in 0.10s"], True, id="brackets-are-any-text"),
         pytest.param(["in [...]s"], ["in 0.10", "s"], False, id="brackets-stay-in-their-line"),
+        pytest.param(["==== in [...]s ===="], ["=== in 10.10s ==="], True, id="a-rule-is-shorter-around-more"),
+        pytest.param(["==== 1 passed ===="], ["=== 1 passed ==="], False, id="a-rule-around-the-same-is-as-long"),
         pytest.param(["a.c"], ["abc"], False, id="a-dot-is-a-dot"),
     ],
 )

@@ -120,8 +120,8 @@ def test_feature_with_criteria(example: Example) -> None:
     assert "- guard   rules-unchanged" in example.type("pytest --phase=refactor", ends_with=10)
 
 
-def test_refactor_session(tmp_path: Path) -> None:
-    example = Example(Session(tmp_path, extras=True)).copy("refactor-session/red")
+def test_refactor_session(tmp_path: Path, door: Door) -> None:
+    example = Example(Session(tmp_path, extras=True, door=door)).copy("refactor-session/red")
     example.type("pytest --phase=red --exit-signal='four tests'")
     example.copy("refactor-session/green")
     example.type("pytest --phase=green --phase-confirm --exit-signal='green twice'")

@@ -19,7 +19,7 @@ from phase_gate.evidence.quality.score import Function
 from phase_gate.gate.measured import QUALITY_METRICS, Measured
 from phase_gate.storage.tree.untracked import list_files
 from phase_gate.workflow.settings import Configuration, QualitySettings
-from tests.support import WITHOUT_EXTRAS
+from tests.warm import WITHOUT_EXTRAS
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("quality_extra")]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.values import Value
-from tests.support import WITHOUT_EXTRAS
 from tests.walks import child
-from tests.warm import WarmServer
+from tests.warm import WITHOUT_EXTRAS, WarmServer
 
 #: What an inner session loads beside pytest's own plugins; whatever else is installed stays out.
 _PLUGINS = ("-p", "phase_gate.plugin")
