@@ -60,6 +60,15 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
             said="API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment.",
         ),
     ),
+    "claude-529-three-times": (
+        "claude",
+        1,
+        "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary.",
+        Ending(
+            kind="busy",
+            said="API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary.",
+        ),
+    ),
     "claude-garbage": (
         "claude",
         1,
@@ -148,7 +157,7 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         "codex",
         1,
         f'{_CODEX_JSON}exceeded retry limit, last status: 429 Too Many Requests"}}}}\n',
-        Ending(kind="busy", said='exceeded retry limit, last status: 429 Too Many Requests"}}'),
+        Ending(kind="busy", said="exceeded retry limit, last status: 429 Too Many Requests"),
     ),
     "gemini-401": (
         "gemini",
@@ -158,7 +167,7 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         "An unexpected critical error occurred:[object Object]",
         Ending(
             kind="no-login",
-            said=f'{_GEMINI} _ApiError: {{"error":{{"code":401,"message":"API key not valid."}}}}',
+            said='_ApiError: {"error":{"code":401,"message":"API key not valid."}}',
         ),
     ),
     "gemini-400-for-a-key": (
@@ -167,7 +176,7 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         f'{_GEMINI} _ApiError: {{"error":{{"code":400,"message":"API key not valid. Pass a valid one."}}}}',
         Ending(
             kind="no-login",
-            said=f'{_GEMINI} _ApiError: {{"error":{{"code":400,"message":"API key not valid. Pass a valid one."}}}}',
+            said='_ApiError: {"error":{"code":400,"message":"API key not valid. Pass a valid one."}}',
         ),
     ),
     "gemini-without-a-key": (
@@ -193,22 +202,41 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         f'{_GEMINI} _ApiError: {{"error":{{"code":402,"message":"Billing is not enabled"}}}}',
         Ending(
             kind="no-credit",
-            said=f'{_GEMINI} _ApiError: {{"error":{{"code":402,"message":"Billing is not enabled"}}}}',
+            said='_ApiError: {"error":{"code":402,"message":"Billing is not enabled"}}',
         ),
     ),
     "gemini-429": (
         "gemini",
         1,
         f"{_GEMINI} RetryableQuotaError: Resource has been exhausted.\nSuggested retry after 1s.\n  status: 429\n}}",
-        Ending(kind="busy", said=f"{_GEMINI} RetryableQuotaError: Resource has been exhausted."),
+        Ending(kind="busy", said="RetryableQuotaError: Resource has been exhausted."),
     ),
     "gemini-529": (
         "gemini",
         1,
         f'{_GEMINI} _ApiError: {{"error":{{"code":529,"message":"The model is overloaded."}}}}',
+        Ending(kind="busy", said='_ApiError: {"error":{"code":529,"message":"The model is overloaded."}}'),
+    ),
+    "gemini-401-json": (
+        "gemini",
+        145,
+        gemini_json(r"[API Error: {\"error\":{\"code\":401,\"message\":\"API key not valid.\"}}]"),
+        Ending(kind="no-login", said=r"[API Error: {\"error\":{\"code\":401,\"message\":\"API key not valid.\"}}]"),
+    ),
+    "gemini-429-json": (
+        "gemini",
+        173,
+        gemini_json(r"[API Error: Resource is exhausted.\nRetry after 1s.]\nPlease wait and try again later."),
         Ending(
-            kind="busy", said=f'{_GEMINI} _ApiError: {{"error":{{"code":529,"message":"The model is overloaded."}}}}'
+            kind="busy",
+            said=r"[API Error: Resource is exhausted.\nRetry after 1s.]\nPlease wait and try again later.",
         ),
+    ),
+    "gemini-garbage-json": (
+        "gemini",
+        1,
+        gemini_json("[API Error: Bad control character in string literal in JSON at position 12]"),
+        Ending(kind="failed"),
     ),
     "gemini-garbage": (
         "gemini",
@@ -262,6 +290,20 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         1,
         f"{_COPILOT} Last error: 529 Our servers are currently overloaded.{_COPILOT_END}",
         Ending(kind="busy", said=f"{_COPILOT} Last error: 529 Our servers are currently overloaded."),
+    ),
+    "copilot-401-json": (
+        "copilot",
+        1,
+        '{"type":"session.error","data":{"errorType":"authentication","message":"Authentication failed with provider '
+        'at http://127.0.0.1:1/v1 (HTTP 401).\\n  Check your key.","statusCode":401}}\n{"type":"result","exitCode":1}',
+        Ending(kind="no-login", said="Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401)"),
+    ),
+    "copilot-529-json": (
+        "copilot",
+        1,
+        f'{{"type":"session.error","data":{{"errorType":"query","message":"{_COPILOT} Last error: 529 Overloaded.",'
+        '"statusCode":529}}\n{"type":"result","exitCode":1}',
+        Ending(kind="busy", said=f"{_COPILOT} Last error: 529 Overloaded."),
     ),
     "copilot-garbage": (
         "copilot",

@@ -26,14 +26,14 @@ AGENT = Agent(
     entry=entry,
     # It may edit files, and run the tests and us; what else it may do, its settings say.
     headless=(
-        *("claude", "-p", "--permission-mode", "acceptEdits"),
+        *("claude", "-p", "--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"),
         *("--allowedTools", "Bash(pytest *)", "Bash(phase-gate *)"),
     ),
     # In words, and as the last document of `--output-format json`.
     signs=(
         Sign("no-login", r"^(?:Not logged in|Invalid API key|Please run /login)\b"),
         Sign("no-credit", r"^Credit balance is too low"),
-        Sign("busy", r"^API Error: (?:.*\(429\)|429\b|5\d\d\b)"),
+        Sign("busy", r"^API Error: (?:.*\(429\)|(?:Repeated )?(?:429|5\d\d)\b)"),
         Sign("no-login", rf'"is_error":true.*"api_error_status":401,{_RESULT}'),
         Sign("no-login", r'"is_error":true.*"result":"(?P<said>Not logged in[^"]*)"'),
         Sign("no-credit", rf'"is_error":true.*"api_error_status":402,{_RESULT}'),

@@ -30,7 +30,7 @@ AGENT = Agent(
     instructions="AGENTS.md",
     entry=entry,
     # Its own sandbox lets it write in this folder only, and keeps it off the network.
-    headless=("codex", "exec", "--sandbox", "workspace-write", "-"),
+    headless=("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
     example_stop={
         "hook_event_name": "Stop",
         "session_id": "doctor",
@@ -44,12 +44,12 @@ AGENT = Agent(
     trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
     # In words, and as the last event of `--json`.
     signs=(
-        Sign("no-login", rf"{_ERROR}(?P<said>unexpected status 401 .*|Missing environment variable.*)"),
-        Sign("no-credit", rf"{_ERROR}(?P<said>unexpected status 402 .*|Quota exceeded.*)"),
+        Sign("no-login", rf'{_ERROR}(?P<said>unexpected status 401 [^"]*|Missing environment variable[^"]*)'),
+        Sign("no-credit", rf'{_ERROR}(?P<said>unexpected status 402 [^"]*|Quota exceeded[^"]*)'),
         Sign(
             "busy",
-            rf"{_ERROR}(?P<said>exceeded retry limit, last status: 429.*|unexpected status (?:429|5\d\d) .*"
-            r"|Selected model is at capacity.*)",
+            rf'{_ERROR}(?P<said>exceeded retry limit, last status: 429[^"]*|unexpected status (?:429|5\d\d) [^"]*'
+            r'|Selected model is at capacity[^"]*)',
         ),
     ),
     example_tool={

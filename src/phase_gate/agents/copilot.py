@@ -68,7 +68,7 @@ AGENT = Agent(
     entry=entry,
     # It may edit files, and run the tests and us; and it asks nothing, for there is no person.
     headless=(
-        *("copilot", "--silent", "--no-color", "--no-ask-user", "--allow-tool", "write"),
+        *("copilot", "--output-format", "json", "--no-ask-user", "--allow-tool", "write"),
         *("--allow-tool", "shell(pytest:*)", "--allow-tool", "shell(phase-gate:*)"),
     ),
     head={"version": 1},
@@ -79,8 +79,8 @@ AGENT = Agent(
     signs=(
         Sign("no-login", r"^Error: No authentication information found"),
         Sign("no-login", rf"{_ERROR}(?P<said>Authentication failed with provider .*\(HTTP 401\))"),
-        Sign("no-credit", rf"{_ERROR}(?P<said>(?:{_LAST})?(?:402 .*|429 You exceeded your current quota.*))"),
-        Sign("busy", rf"{_ERROR}(?P<said>{_LAST}(?:429|5\d\d) .*)"),
+        Sign("no-credit", rf'{_ERROR}(?P<said>(?:{_LAST})?(?:402 [^"]*|429 You exceeded your current quota[^"]*))'),
+        Sign("busy", rf'{_ERROR}(?P<said>{_LAST}(?:429|5\d\d) [^"]*)'),
     ),
     example_tool={
         "sessionId": "doctor",

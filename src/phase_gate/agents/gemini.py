@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from phase_gate.agents.agent import Agent, Document, Output, say
-from phase_gate.agents.endings import Sign
+from phase_gate.agents.endings import Kind, Sign
 from phase_gate.agents.stop import HookAnswer
 
-#: How it begins to tell of an error, in words or as an event; and what stands before its number.
-_ERROR = r'^(?:Error when talking to Gemini API|\{"type":"result",.*"status":"error")'
+#: What stands before the number of an error.
 _CODE = r'\\?"code\\?":'
 TIMEOUT = 30_000
 
@@ -27,6 +26,13 @@ def entry(event: str, command: str) -> Document:
     )
 
 
+def _told(kind: Kind, what: str) -> tuple[Sign, Sign]:
+    """Return how it tells of an error with this in it: in words, and as the last event of `stream-json`."""
+    in_words = rf"^Error when talking to Gemini API Full report available at: \S+ (?P<said>.*{what}.*)"
+    as_event = rf'^\{{"type":"result",.*"status":"error".*"message":"(?P<said>(?=.*{what})(?:[^"\\]|\\.)*)"'
+    return Sign(kind, in_words), Sign(kind, as_event)
+
+
 AGENT = Agent(
     name="gemini",
     title="Gemini CLI",
@@ -39,7 +45,7 @@ AGENT = Agent(
     entry=entry,
     # It may edit files, and run the tests and us.
     headless=(
-        *("gemini", "--approval-mode", "auto_edit"),
+        *("gemini", "--approval-mode", "auto_edit", "--output-format", "stream-json"),
         *("--allowed-tools", "run_shell_command(pytest)", "--allowed-tools", "run_shell_command(phase-gate)"),
     ),
     example_stop={"hook_event_name": "AfterAgent", "session_id": "doctor", "stop_hook_active": False},
@@ -47,9 +53,9 @@ AGENT = Agent(
     when_hook_fails="the agent is refused every stop and every write",
     signs=(
         Sign("no-login", r"^(?:When using Gemini API, you must specify|Please set an Auth method)"),
-        Sign("no-login", rf"{_ERROR}.*(?:{_CODE}401\b|API key not valid)"),
-        Sign("no-credit", rf"{_ERROR}.*{_CODE}402\b"),
-        Sign("busy", rf"{_ERROR}.*(?:{_CODE}(?:429|5\d\d)\b|RetryableQuotaError|Please wait and try again later)"),
+        *_told("no-login", rf"(?:{_CODE}401\b|API key not valid)"),
+        *_told("no-credit", rf"{_CODE}402\b"),
+        *_told("busy", rf"(?:{_CODE}(?:429|5\d\d)\b|RetryableQuotaError|Please wait and try again later)"),
         Sign("untrusted", r"not running in a trusted directory"),
     ),
     example_tool={

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from phase_gate.agents.endings import Ending, classify
+from phase_gate.agents.events import describe_event
 from phase_gate.drive.clients import Client
 from phase_gate.evidence.process.run import How, run_process
 from phase_gate.evidence.process.tree import Interrupts
@@ -14,8 +15,8 @@ from phase_gate.values import Value
 
 #: Bytes of a transcript that are kept: the beginning, and the end, where an agent says what it did.
 KEPT = 1 << 20
-#: Bytes and lines of its output that a view may show.
-_TAIL = 4096
+#: Bytes of its output that a view may show: an event takes some thousands.
+_TAIL = 1 << 16
 
 
 class Tail:
@@ -25,16 +26,26 @@ class Tail:
         self._data = b""
 
     def write(self, data: bytes) -> int:
-        self._data = (self._data + data)[-_TAIL:]
+        self._data += data
+        if len(self._data) > _TAIL:
+            # From the beginning of a line: half an event is no line that anyone could read.
+            self._data = self._data[-_TAIL:].partition(b"\n")[2] or self._data[-_TAIL:]
         return len(data)
 
     def flush(self) -> None:
         """Nothing waits."""
 
     def lines(self, most: int) -> list[str]:
-        """Return the last lines that say something."""
+        """Return the last lines that say something; of events, what they tell."""
         rows = self._data.decode("utf-8", "replace").replace("\r", "\n").splitlines()
-        return [row.rstrip() for row in rows if row.strip()][-most:]
+        shown: list[str] = []
+        for row in reversed(rows):
+            told = describe_event(row)
+            text = row.rstrip() if told is None else told
+            shown += [text] if text.strip() else []
+            if len(shown) == most:
+                break
+        return shown[::-1]
 
 
 class AgentEnded(Value):

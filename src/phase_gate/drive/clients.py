@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phase_gate.agents.agent import AGENT_NAMES, load_agent
 from phase_gate.agents.endings import ANY_PROGRAM, Sign
+from phase_gate.agents.events import describe_event
+from phase_gate.claims.transcripts import read_transcript
 from phase_gate.errors import UsageError
 from phase_gate.rules.sections import WITHHELD
 from phase_gate.values import Value
@@ -18,8 +20,11 @@ from phase_gate.values import Value
 FILE, TEXT = "{prompt}", "{text}"
 
 
-def _take_all(output: str) -> tuple[str, ...]:
-    return (output,)
+def read_said(output: str) -> tuple[str, ...]:
+    """Return what an agent says itself: its messages where it prints events, else all that it prints."""
+    if describe_event(output.lstrip().partition("\n")[0]) is None:
+        return (output,)
+    return read_transcript(output).texts
 
 
 class Client(Value):
@@ -28,8 +33,6 @@ class Client(Value):
     words: tuple[str, ...]
     #: How its own errors look.
     signs: tuple[Sign, ...] = ANY_PROGRAM
-    #: Reads what the agent says itself from its standard output.
-    read_said: Callable[[str], tuple[str, ...]] = _take_all
 
     @property
     def name(self) -> str:

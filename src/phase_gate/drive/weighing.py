@@ -6,6 +6,7 @@ from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.decision import Decision, own_threshold
 from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.decisions.claiming import Claim, decide_claim
+from phase_gate.drive.clients import read_said
 from phase_gate.drive.session import DriveSession
 from phase_gate.errors import NotAllowedError
 
@@ -17,7 +18,7 @@ def weigh_claim(session: DriveSession, number: int, said: str) -> tuple[Decision
     """
     task = session.task()
     state = task.state
-    texts = session.client.read_said(said)
+    texts = read_said(said)
     if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
         return None, []
     text = read_claim_text(texts)
