@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from pathlib import Path
 
@@ -21,12 +22,19 @@ def write_suite(folder: Path, tests: int) -> Path:
     return folder
 
 
+_WORDS = ("def", "return", "self", "name", "value", "import", "for", "in", "if", "class", "None", "result", "path")
+
+
 def write_tree(folder: Path, files: int, *, size: int = 8192) -> Path:
     """Write a project of so many files, a hundred in a folder, committed to git."""
+    chance = random.Random(0)
+    # As dense as sources are: two of a kind beside each other would be compressed to nothing.
+    block = " ".join(f"{chance.choice(_WORDS)}_{chance.randrange(300)}" for _ in range(20_000)).encode()
     for number in range(files):
         path = folder / f"part_{number // 100}" / f"module_{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(f"# {number}\n".encode().ljust(size, b"#"))
+        begin = number * 97 % (len(block) - size)
+        path.write_bytes(f"# {number}\n#".encode() + block[begin : begin + size])
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
         identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
         subprocess.run(["git", *identity, *words], cwd=folder, check=True)

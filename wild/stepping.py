@@ -13,6 +13,8 @@ import subprocess
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+#: Where pytest finds its settings: a step that changes them changes them with its tests.
+FILES = ("pytest.toml", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _FOLDERS = frozenset({"test", "tests", "testing"})
 #: What builds, tools and git leave in a folder of sources.
 _MADE = (".git", "*.egg-info", "*.so", "build", ".phase-gate", ".pytest_cache", "__pycache__")
@@ -21,8 +23,8 @@ _MARK = '@__import__("pytest").mark.passes_already("it passes with the older rel
 
 
 def is_of_tests(path: Path) -> bool:
-    """Tell whether a file of a release belongs to its tests."""
-    named = path.name == "conftest.py" or path.name.startswith("test_") or path.name.endswith("_test.py")
+    """Tell whether a file of a release belongs to its tests, as the settings of pytest do."""
+    named = path.name in ("conftest.py", *FILES) or path.name.startswith("test_") or path.name.endswith("_test.py")
     return named or bool(_FOLDERS & set(path.parts[:-1]))
 
 

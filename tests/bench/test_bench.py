@@ -59,6 +59,13 @@ def test_a_proof_is_measured_beside_the_suite(tmp_path: Path, clean_environment:
     assert starts == {"2 tests": 3}
 
 
+def test_what_is_kept_when_red_exits_is_measured(tmp_path: Path) -> None:
+    found = measure(Plan(folder=tmp_path, proven=(3,), rounds=1), ("keeping",))
+    timed, sizes = found.values()
+    assert set(timed) == set(sizes) == {"all committed", "nothing in git"}
+    assert sizes["all committed"] < sizes["nothing in git"]
+
+
 def test_the_picture_has_a_bar_for_each_row() -> None:
     picture = ElementTree.fromstring(draw({"a & b": {"one": 1.0, "two": 2.0}}))
     bars = [each for each in picture.iter() if each.tag.endswith("rect") and each.get("height") == "16"]
