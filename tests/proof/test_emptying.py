@@ -93,10 +93,11 @@ def test_a_generator_stays_one() -> None:
     names = emptied("numbers")
     assert inspect.isgenerator(names["numbers"]())
     assert list(names["numbers"]()) == []
+    assert list(emptied("numbers", stub="true")["numbers"]()) == [TRUE]
 
 
-def test_a_constructor_makes_an_object_without_anything() -> None:
-    assert not hasattr(emptied("Account.__init__")["Account"](1), "balance")
+def test_a_constructor_gives_its_object_attributes_without_anything_in_them() -> None:
+    assert emptied("Account.__init__")["Account"](1).balance is FALSE
 
 
 def test_signatures_stay() -> None:

@@ -12,11 +12,11 @@ from phase_gate.selftest.rows import TABLE, Attempt
 from tests.integrity.cheats_bytecode import BYTECODE_TWINS
 from tests.integrity.cheats_outputs import OUTPUT_TWINS
 from tests.integrity.cheats_unseen import UNSEEN_TWINS
-from tests.integrity.conftest import FastWorkbench
 from tests.integrity.shared import distinct_twins
 from tests.integrity.test_honest_twins import ALL
 from tests.integrity.test_process import TWINS as PROCESS_TWINS
 from tests.integrity.twins_genuine import TWINS as GENUINE_TWINS
+from tests.selftest.bench import FastWorkbench
 from tests.sweeps import every
 from tests.warm import WITH_PROOF
 

@@ -200,3 +200,60 @@ def test_a_function_without_which_a_test_never_ends(tmp_path: Path, monkeypatch:
         "take": ("without it a test does not end", False),
         "double": ("", True),
     }
+
+
+MONEY = """\
+import functools
+
+
+def retry(function):
+    @functools.wraps(function)
+    def again(*given):
+        return function(*given)
+
+    return again
+
+
+class Money:
+    def __init__(self, cents):
+        self.cents = cents
+
+    def __repr__(self):
+        return f"Money({self.cents})"
+
+    def __hash__(self):
+        return hash(self.cents)
+
+    def __eq__(self, other):
+        return self.cents == other.cents
+
+    def parts(self):
+        for part in range(self.cents):
+            yield part
+
+    @retry
+    def doubled(self):
+        return Money(2 * self.cents)
+"""
+
+
+def test_tests_of_what_python_itself_calls_and_of_nothing_check_something(tmp_path: Path) -> None:
+    checks = {
+        "repr": "repr(Money(1)) == 'Money(1)'",
+        "hash": "len({Money(1), Money(1)}) == 1",
+        "nothing": "list(Money(0).parts()) == []",
+        "doubled": "Money(2).doubled().cents == 4",
+    }
+    tests = [f"def test_{name}():\n    assert {check}\n" for name, check in checks.items()]
+    proof = prove(
+        tmp_path,
+        {"test_calc.py": "\n\n".join(["from calc import Money\n", *tests])},
+        {"calc.py": MONEY},
+        [f"test_calc.py::test_{name}" for name in checks],
+        structural=True,
+    )
+    assert verdicts(proof) == {f"test_{name}": "proven" for name in checks}
+    left_out = {each.name: each.left_out for each in proof.functions if each.left_out}
+    assert left_out.pop("retry") == "it is called while modules are imported"
+    assert set(left_out) == {"Money.__repr__", "Money.__hash__", "Money.__eq__"}
+    assert proof.unnoticed == ()

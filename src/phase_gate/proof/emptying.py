@@ -39,6 +39,8 @@ class Function(Value):
     hash: str
     #: Why it is left out; empty: it can be emptied.
     left_out: str = ""
+    #: It is of interest who calls it: it can be emptied, or is left out although a test may be about it.
+    is_watched: bool = True
 
 
 def find_functions(source: bytes | str) -> dict[str, Function]:
@@ -98,11 +100,30 @@ def _column(line: str, offset: int) -> int:
 def _body(function: Function, node: _Function, stub: Stub) -> list[str]:
     value = f"__import__({_MODULE!r}, fromlist=['x']).{stub.upper()}"
     if _is_generator(node):
-        # What is iterated over is empty; `yield from` and `next` get the value, or the end.
-        return ["return", "yield"]
-    if function.name.rpartition(".")[2] in ("__init__", "__exit__", "__aexit__"):
+        # What is iterated over is empty, or has the value in it: a test may want that nothing comes.
+        return ["return", "yield"] if stub == "false" else [f"yield {value}"]
+    last = function.name.rpartition(".")[2]
+    if last == "__init__":
+        # With its attributes, so that methods find something, and the test's own line fails.
+        return [*(f"{each} = {value}" for each in _attributes(node)), "return None"]
+    if last in ("__exit__", "__aexit__"):
         return ["return None"]
     return [f"return {value}"]
+
+
+def _attributes(node: _Function) -> list[str]:
+    """Return what a constructor gives its object: `self.name`, each once."""
+    parameters = [*node.args.posonlyargs, *node.args.args]
+    own = parameters[0].arg if parameters else ""
+    found = [
+        f"{own}.{each.attr}"
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, ast.Store)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == own
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _walk(tree: ast.Module) -> Iterator[tuple[Function, _Function]]:
@@ -121,13 +142,15 @@ def _walk(tree: ast.Module) -> Iterator[tuple[Function, _Function]]:
 
 def _describe(name: str, node: _Function, *, is_protocol: bool) -> Function:
     decorators = [each.lineno for each in node.decorator_list]
+    left_out = _why_left_out(name, node, is_protocol=is_protocol)
     return Function(
         name=name,
         line=node.lineno,
         first_line=min([*decorators, node.lineno]),
         last_line=node.end_lineno or node.lineno,
         hash=hash_body(node),
-        left_out=_why_left_out(name, node, is_protocol=is_protocol),
+        left_out=left_out,
+        is_watched=not left_out or _is_asked_by_python(name),
     )
 
 
@@ -135,11 +158,15 @@ def _why_left_out(name: str, node: _Function, *, is_protocol: bool) -> str:
     marks = {_last_name(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list}
     if is_protocol or marks & _LEFT_OUT:
         return "it has no body of its own"
-    if name.rpartition(".")[2] in _ASKED_BY_PYTHON:
+    if _is_asked_by_python(name):
         return "Python itself calls it"
     if all(_says_nothing(each) for each in node.body):
         return "it is empty already"
     return ""
+
+
+def _is_asked_by_python(name: str) -> bool:
+    return name.rpartition(".")[2] in _ASKED_BY_PYTHON
 
 
 def _says_nothing(node: ast.stmt) -> bool:

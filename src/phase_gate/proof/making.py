@@ -102,7 +102,7 @@ class Experiment:
         if left <= 0:
             return RoomRun(kind="mounted", seconds=0.0, problem=f"more than {self._trial.seconds:g} s were needed")
         watched = {
-            path: {str(each.first_line): f"{path}::{each.name}" for each in functions if not each.left_out}
+            path: {str(each.first_line): f"{path}::{each.name}" for each in functions if each.is_watched}
             for path, functions in self._functions.items()
         }
         files = tuple(dict.fromkeys(split_id(target)[0] for target in wanted))

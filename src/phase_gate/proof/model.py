@@ -126,6 +126,8 @@ class RoomRun(Value):
     reports: Reports = field(default_factory=Reports)
     #: Which watched functions each test called.
     reached: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: Watched functions that were called while modules were imported: decorators, say.
+    called_by_import: frozenset[str] = frozenset()
     #: Why it says nothing; empty if it ended as it should.
     problem: str = ""
     #: Files that were imported.

@@ -88,6 +88,7 @@ class _NegativeControl:
         self._tried: set[str] = set()
         #: Functions without which a target did not end.
         self._endless: set[str] = set()
+        self._called_by_import = treatment.called_by_import
         self._limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
         #: Some target is proven as far as that goes, so that what none of them calls can be told.
         self._has_targets = False
@@ -170,6 +171,8 @@ class _NegativeControl:
         """Return why nothing is known of a function; empty where it was emptied, or no target calls it."""
         if name in self._endless and not self.noticed.get(name):
             return "without it a test does not end"
+        if name in self._called_by_import and not self._callers[name]:
+            return "it is called while modules are imported"
         if name in self._tried or (self._has_targets and not self._callers[name]):
             return ""
         return "it could not be tried"
@@ -178,9 +181,10 @@ class _NegativeControl:
         if target.verdict != "proven":
             return target
         reached = sorted(name for name, callers in self._callers.items() if target.id in callers)
-        can_be_emptied = [name for name in reached if name in self._names and not self._names[name][1].left_out]
+        changed = [name for name in reached if name in self._names]
         notices = tuple(name for name in self._notices(target.id))
-        was_tried = bool(can_be_emptied) and (self._tried - self._endless).issuperset(can_be_emptied)
+        # What Python itself calls is never tried, and may be just what the target is about.
+        was_tried = bool(notices) or (bool(changed) and (self._tried - self._endless).issuperset(changed))
         return replace(
             target,
             reaches=tuple(reached),

@@ -5,6 +5,7 @@ Only that: no state, no judgement. It speaks through a socket that was opened fo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -115,7 +116,10 @@ class RoomReporter:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        report = yield
+        with self._watch or contextlib.nullcontext():
+            report = yield
+        if self._watch is not None and (names := self._watch.taken()):
+            self._send("imported", names=sorted(names))
         call = getattr(report, "call", None)
         if report.failed:
             error = None if call is None or call.excinfo is None else call.excinfo.value

@@ -275,11 +275,14 @@ def _read_answers(visited: Visited) -> RoomRun:
     heard = visited.heard
     reports = Reports()
     reached: dict[str, frozenset[str]] = {}
+    imported: set[str] = set()
     modules: tuple[str, ...] = ()
     has_ended, problem = False, ""
     for answer in heard.answers:
         if answer["kind"] == "reached":
             reached[answer["id"]] = frozenset(answer["names"])
+        elif answer["kind"] == "imported":
+            imported |= set(answer["names"])
         elif answer["kind"] == "ended":
             modules, has_ended = tuple(answer["modules"]), True
         elif answer["kind"] == "broken":
@@ -301,6 +304,7 @@ def _read_answers(visited: Visited) -> RoomRun:
         seconds=heard.seconds,
         reports=reports,
         reached=reached,
+        called_by_import=frozenset(imported),
         modules=modules,
         problem=problem,
         output=heard.output,
