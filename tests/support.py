@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import phase_gate
+from phase_gate.evidence import gathering
 from phase_gate.values import Value
 from tests.typable import find_untypable
 from tests.warm import WarmServer
@@ -40,6 +42,11 @@ def is_plain(environment: Mapping[str, str]) -> bool:
 
 #: Inner sessions get our plugin and nothing else that happens to be installed, unless a test asks for it.
 OURS = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider")
+
+
+#: What came of first runs, by their words, variables and files: folders that are copied.
+_BEGUN: dict[tuple[object, ...], Path] = {}
+_TELLING = ("CI", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
 class Ran(Value):
@@ -150,6 +157,26 @@ class Sample:
         self.write(test_calc=FAILING_TESTS)
         assert self.pytest("--phase=red").code == 0
         assert self.gate("signal", "--reason", "both fail").code == 0
+        return self
+
+    def begin_with(self, *words: str) -> Sample:
+        """Run pytest for the first time in this project; copy what came of it where the same files have been run so.
+
+        Nothing that is stored names the folder. What the user's state directory remembers does, so it begins after it.
+        """
+        state, kept = self.root / ".phase-gate", self.root.parent / f"begun-{len(_BEGUN)}"
+        files = {path: path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
+        told = tuple((name, os.environ[name]) for name in sorted(os.environ) if name.startswith(_TELLING))
+        key = (words, told, gathering.PROVER, *((str(path.relative_to(self.root)), files[path]) for path in files))
+        if key in _BEGUN:
+            shutil.copytree(_BEGUN[key], state)
+            return self
+        assert not state.exists()
+        assert self.pytest(*words).code == 0
+        assert {path for path in self.root.rglob("*") if path.is_file() and state not in path.parents} == files.keys()
+        shutil.copytree(state, kept)
+        shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
+        _BEGUN[key] = kept
         return self
 
     def green(self) -> Sample:
