@@ -47,26 +47,27 @@ class _ValueType(type):
     """Turns the annotations of a class into slots and its assignments into defaults."""
 
     def __new__(
-        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, kw_only: bool = True
+        mcls, name: str, bases: tuple[_ValueType, ...], namespace: dict[str, Any], *, kw_only: bool = True
     ) -> _ValueType:
         names = tuple(namespace.get("__annotations__", ()))
-        defaults = {each: namespace.pop(each) for each in names if each in namespace}
-        made = super().__new__(mcls, name, bases, {**namespace, "__slots__": names})
-        fields = tuple(each for base in reversed(made.__mro__) for each in getattr(base, "__slots__", ()))
-        made._fields = fields
-        made._defaults = {**getattr(made, "_defaults", {}), **defaults}
-        made._setters = tuple((each, getattr(made, each).__set__) for each in fields)
-        made._by_place = () if kw_only else fields
-        return made
+        before, inherited = (bases[0]._fields, bases[0]._defaults) if bases else ((), {})
+        own = dict(namespace)
+        defaults = {each: own.pop(each) for each in names if each in own}
+        fields = (*before, *names)
+        # All at once: each attribute that a class gets later takes as long as a slot.
+        own["__slots__"] = names
+        own["_fields"] = fields
+        own["_defaults"] = {**inherited, **defaults} if inherited else defaults
+        own["_by_place"] = () if kw_only else fields
+        own["_setters"] = ()
+        return super().__new__(mcls, name, bases, own)
 
     _fields: tuple[str, ...]
     _defaults: dict[str, Any]
+    #: Made with the first value: of many classes a start makes none.
     _setters: tuple[tuple[str, Callable[[object, object], None]], ...]
     #: The fields that may be given without their names.
     _by_place: tuple[str, ...]
-
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, kw_only: bool = True) -> None:
-        super().__init__(name, bases, namespace)
 
 
 class Value(metaclass=_ValueType):
@@ -79,7 +80,7 @@ class Value(metaclass=_ValueType):
             if given:
                 named = _name_them(kind, given, named)
             defaults = kind._defaults
-            for name, put in kind._setters:
+            for name, put in kind._setters or _make_setters(kind):
                 if name in named:
                     put(self, named.pop(name))
                 elif name in defaults:
@@ -148,6 +149,11 @@ def as_dict(value: Value) -> dict[str, Any]:
 def replace(value: T, /, **changes: Any) -> T:
     """Return the value with some fields changed."""
     return type(value)(**{**as_dict(value), **changes})
+
+
+def _make_setters(kind: _ValueType) -> tuple[tuple[str, Callable[[object, object], None]], ...]:
+    kind._setters = tuple((each, getattr(kind, each).__set__) for each in kind._fields)
+    return kind._setters
 
 
 def _remake(kind: type[T], named: dict[str, Any]) -> T:

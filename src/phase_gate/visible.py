@@ -125,3 +125,8 @@ def _is_seen(character: str) -> bool:
 def _escape(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 test`, `2 tests`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")

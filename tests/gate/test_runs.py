@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.runs import Kind, RunFacts, classify_run, count
+from phase_gate.gate.runs import Kind, RunFacts, classify_run
 from phase_gate.values import replace
+from phase_gate.visible import count
 
 WHOLE = RunFacts(collected=5, executed=5)
 

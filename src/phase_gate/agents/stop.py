@@ -7,12 +7,11 @@ Pure. Where a task stands is said as `Task.standing` says it, in the same words.
 from __future__ import annotations
 
 from phase_gate.agents.blocks import Blocks
-from phase_gate.gate.runs import count
 from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.values import Literal, Value, replace
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 from phase_gate.workflow.settings import Until
 
 _Unknown = Literal[""]

@@ -26,9 +26,9 @@ from phase_gate.gate.breaker import (
     observe_blocked_claim,
     observe_passed_claim,
 )
-from phase_gate.gate.runs import count
 from phase_gate.gate.state import Claims
 from phase_gate.values import Value, field
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate

@@ -11,11 +11,12 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import look_since_commit
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.runs import Kind, count
+from phase_gate.gate.runs import Kind
 from phase_gate.gate.state import Json, State
 from phase_gate.project import Project
 from phase_gate.task import Task
 from phase_gate.values import Value
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from phase_gate.claims.decision import Decision, Outcome
 from phase_gate.codec import spell_out
-from phase_gate.gate.runs import count
 from phase_gate.gate.state import Event, State
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 
 #: Characters of one field that are kept.
 _KEPT = 500

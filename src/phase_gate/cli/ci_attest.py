@@ -14,7 +14,6 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json, write_output
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.outcomes import FAILING, Bucket
-from phase_gate.gate.runs import count
 from phase_gate.gate.standing import say_changed
 from phase_gate.gate.state import State
 from phase_gate.project import Project
@@ -24,6 +23,7 @@ from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.storage.tree.git_status import read_status
 from phase_gate.task import Task
+from phase_gate.visible import count
 from phase_gate.workflow.names import run_command
 
 #: Who verified: with the version, for its rules may change.

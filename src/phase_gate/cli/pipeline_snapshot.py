@@ -7,7 +7,6 @@ import json
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.runs import count
 from phase_gate.pipeline.begin import require_pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import commit_of, tree_of
@@ -15,7 +14,7 @@ from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.own_folders import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 from phase_gate.workflow.model import SNAPSHOT
 from phase_gate.workflow.names import look_command
 

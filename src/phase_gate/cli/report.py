@@ -8,9 +8,9 @@ from pathlib import Path
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import UsageError
-from phase_gate.gate.runs import count
 from phase_gate.report.files import STORY_SUFFIXES, write_story
 from phase_gate.report.story.reading import read_story
+from phase_gate.visible import count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

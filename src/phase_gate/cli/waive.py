@@ -6,8 +6,7 @@ import argparse
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.decisions.waiving import waive_guard
-from phase_gate.gate.runs import count
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

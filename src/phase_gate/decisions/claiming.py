@@ -13,12 +13,12 @@ from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import evaluate_again, judgement_events
-from phase_gate.gate.runs import count
 from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
+from phase_gate.visible import count
 
 #: Of the environment: how many indicators it takes.
 THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"

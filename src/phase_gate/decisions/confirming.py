@@ -18,7 +18,6 @@ from phase_gate.gate.criteria import Criteria
 from phase_gate.gate.forked import forked_child
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import SessionFacts
-from phase_gate.gate.runs import count
 from phase_gate.project import Project
 from phase_gate.proof.conversation import Heard
 from phase_gate.proof.copied import room_folder
@@ -42,6 +41,7 @@ from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
+from phase_gate.visible import count
 from phase_gate.workflow.model import Tests
 
 #: Outcomes with which a run is not green.

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.drive.list_session import ListHappening
-from phase_gate.gate.runs import count
 from phase_gate.verification.model import Status
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 from phase_gate.workflow.durations import show_duration
 
 #: Statuses whose reason is worth a line.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phase_gate.drive.model import DriveState, Iteration
 from phase_gate.gate.measured import Section, Table
-from phase_gate.gate.runs import count
+from phase_gate.visible import count
 from phase_gate.workflow.durations import show_duration
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import Breaker, describe_open
 from phase_gate.gate.findings import ALREADY_PASSING, BROKEN_MODULE
-from phase_gate.gate.runs import Kind, count
+from phase_gate.gate.runs import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.status import Status, show_next, show_verdict
 from phase_gate.gate.ways import describe_decisions, way_back, way_to, way_to_begin
 from phase_gate.values import Value
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task, signal_command

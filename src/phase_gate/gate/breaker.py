@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from phase_gate.gate.runs import count
 from phase_gate.hashing import sha256
 from phase_gate.values import Value, field, replace
+from phase_gate.visible import count
 from phase_gate.workflow.model import Limits
 
 #: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.inventory import bare_id
 from phase_gate.gate.outcomes import SKIPPED, Bucket, Judgement, Outcomes
-from phase_gate.gate.runs import count
 from phase_gate.gate.waivers import Waiver, covered_by
 from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 
 GUARD = "criteria-covered"

@@ -15,8 +15,9 @@ from phase_gate.gate.judged_run import JudgedRun, find_new_skips
 from phase_gate.gate.outcomes import FAILING, Bucket, Judgement, References
 from phase_gate.gate.proofs import proof_findings, proof_notes, proof_values
 from phase_gate.gate.record import RunRecord
-from phase_gate.gate.runs import Green, Kind, count
+from phase_gate.gate.runs import Green, Kind
 from phase_gate.gate.state import State
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from phase_gate.values import Value
+from phase_gate.visible import count
 
 
 class Kind(StrEnum):
@@ -76,8 +77,3 @@ def classify_run(facts: RunFacts) -> Classified:
     if not facts.executed and not facts.uncollectable:
         return Classified(Kind.EMPTY, "every test was skipped")
     return Classified(Kind.COMPLETE)
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 test`, `2 tests`."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -11,10 +11,10 @@ from typing import Any
 
 from phase_gate.evidence.documents.pages import Page, Piece
 from phase_gate.evidence.documents.rules import count_words, is_hole, is_open
-from phase_gate.gate.runs import count
 from phase_gate.pipeline.documents import read_audit, read_root_cause, read_snapshot
 from phase_gate.pipeline.seen import SeenArtifact
 from phase_gate.pipeline.skeletons import words_of_line, words_of_pattern
+from phase_gate.visible import count
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
 from phase_gate.workflow.phrases import compile_phrase
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.runs import count
 from phase_gate.pipeline.documents import REQUESTING_KINDS, AuditFinding
 from phase_gate.pipeline.model import Pipeline, count_votes
 from phase_gate.pipeline.order import rules_of
@@ -17,6 +16,7 @@ from phase_gate.pipeline.recovery import measure_drift, measure_recovery
 from phase_gate.pipeline.seen import SeenProject, fault_of, fingerprint, hard
 from phase_gate.pipeline.verdict import CHANGE_REQUESTED
 from phase_gate.values import replace
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import DRIFT, Phase, Workflow, requires_of, settle
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from phase_gate.gate.runs import count
 from phase_gate.pipeline.model import WEIGHTS, Pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.skeletons import vote_file, words_of_artifact
 from phase_gate.pipeline.votes import VoteStanding
 from phase_gate.values import as_dict
+from phase_gate.visible import count
 from phase_gate.workflow.model import DRIFT, SNAPSHOT, Artifact, Phase, Workflow, requires_of, settle
 from phase_gate.workflow.names import look_command, run_command
 

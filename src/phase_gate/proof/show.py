@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phase_gate.gate.runs import count
 from phase_gate.proof.base import Change
 from phase_gate.proof.model import MEANINGS, FunctionProof, Proof, TargetProof, Verdict
 from phase_gate.report.proof import say_emptied
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 
 #: What stands in front of a target: shapes, so that colour is not needed.
 _SIGNS: dict[Verdict, str] = {

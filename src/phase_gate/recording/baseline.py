@@ -9,7 +9,6 @@ import pytest
 from phase_gate import exit_codes
 from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.gate.baseline import baseline_event, refuse_baseline
-from phase_gate.gate.runs import count
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.recording.announce import show_lines
@@ -22,6 +21,7 @@ from phase_gate.report.panel import Line
 from phase_gate.storage.fork_marks import SUFFIX
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.task import Task
+from phase_gate.visible import count
 from phase_gate.workflow.model import Workflow
 
 

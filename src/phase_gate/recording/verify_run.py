@@ -10,9 +10,9 @@ import pytest
 
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.parts import VERIFICATION
-from phase_gate.gate.runs import count
 from phase_gate.recording.options import PHASE_VARIABLE
 from phase_gate.report.panel import Line
+from phase_gate.visible import count
 
 if TYPE_CHECKING:
     from phase_gate.gate.evaluation import Evaluation

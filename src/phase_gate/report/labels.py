@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phase_gate.gate.runs import count
 from phase_gate.report.story.model import Column, Run, Story, TestRow
 from phase_gate.report.story.tests import ABSENT, LETTERS
+from phase_gate.visible import count
 from phase_gate.workflow.names import DONE
 
 #: What each sign of the timeline means.

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from phase_gate.gate.breaker import Status
 from phase_gate.gate.evaluation import Evaluation, GuardResult
 from phase_gate.gate.findings import ALREADY_PASSING
-from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.proof import describe_proof, describe_room
 from phase_gate.report.tables import table_lines
 from phase_gate.values import Value, field
-from phase_gate.visible import show_line
+from phase_gate.visible import count, show_line
 from phase_gate.workflow.conditions import Clause
 
 WIDTH = 80

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Section, Table
-from phase_gate.gate.runs import count
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from phase_gate.gate.runs import count
 from phase_gate.gate.stuck import StuckReport, Tried
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 
 #: Runs that are listed; the last ones tell most.
 _RUNS_SHOWN = 10

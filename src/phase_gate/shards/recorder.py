@@ -15,7 +15,6 @@ import pytest
 from phase_gate.errors import StateError, UsageError
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import SessionFacts
-from phase_gate.gate.runs import count
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import write_properties
 from phase_gate.recording.early import own_work
@@ -35,6 +34,7 @@ from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
 from phase_gate.storage.tree.git import try_git
 from phase_gate.values import replace
+from phase_gate.visible import count
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.model_json import workflow_to_json
 

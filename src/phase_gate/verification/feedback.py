@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from phase_gate.gate.runs import count
 from phase_gate.values import Value
 from phase_gate.verification.model import STEPS, Failure, FailureType, Status, Verification
 from phase_gate.verification.output import LINES
 from phase_gate.verification.rules import needs_manual_review, retries_left
 from phase_gate.verification.stats import Overview
+from phase_gate.visible import count
 from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS
 
 

@@ -12,13 +12,13 @@ from phase_gate.gate.evaluation import Evaluation, with_advice
 from phase_gate.gate.findings import Finding, cap_findings
 from phase_gate.gate.judgement import judge_iteration
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.runs import count
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import covered_by
 from phase_gate.values import Value, replace
 from phase_gate.verification.model import FailureType, Status, Verification, find_verification
 from phase_gate.verification.rules import escalate, retries_left
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 

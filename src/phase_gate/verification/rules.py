@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.runs import count
 from phase_gate.values import Value
 from phase_gate.verification.model import (
     FINISHED,
@@ -21,6 +20,7 @@ from phase_gate.verification.model import (
     Verification,
 )
 from phase_gate.verification.spec import TaskSpec
+from phase_gate.visible import count
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.measured import Section, Table
-from phase_gate.gate.runs import count
 from phase_gate.verification.judging import advise_task, weak_notes
 from phase_gate.verification.model import NOT_PASSED, Failure, Status, Verification
 from phase_gate.verification.result import architect_status, executor_status, verify_status
 from phase_gate.verification.rules import Escalation, resume_command
 from phase_gate.verification.stats import RECENT, Overview, TaskRow
+from phase_gate.visible import count
 
 _CELLS = 8
 #: The words of a step that is over, well or not, and of one that goes on.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.gate.runs import count
 from phase_gate.values import Value, replace
 from phase_gate.verification.model import (
     FINISHED,
@@ -20,6 +19,7 @@ from phase_gate.verification.model import (
 )
 from phase_gate.verification.result import skip_to_json
 from phase_gate.verification.rules import WAVE, resume_command
+from phase_gate.visible import count
 
 #: Failures that the log of all tasks shows.
 RECENT = 10

@@ -12,10 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from phase_gate.gate.runs import count
 from phase_gate.storage.tree.git import read_blobs
 from phase_gate.values import Value
-from phase_gate.visible import cut
+from phase_gate.visible import count, cut
 
 #: Bytes of one file that are kept or compared, and of all that are kept: what people write by hand is less.
 _ONE = 256 * 1024

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.outcomes import Bucket
-from phase_gate.gate.runs import Kind, count
+from phase_gate.gate.runs import Kind
 from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.module_code import find_changes, module_code
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
@@ -21,6 +21,7 @@ from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
 from phase_gate.verification.output import count_tests_said, quote_none
 from phase_gate.verification.texts import TextChange
+from phase_gate.visible import count
 
 
 class Weighed(Value):

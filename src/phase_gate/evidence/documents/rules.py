@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from phase_gate.evidence.documents.library import Seen
 from phase_gate.evidence.documents.pages import Page, Section, split_sections
-from phase_gate.gate.runs import count
 from phase_gate.values import Value
+from phase_gate.visible import count
 
 #: Of its sections, one in so many may be empty or say TODO: an open question is no template.
 _OPEN_SHARE = 3

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Table
-from phase_gate.gate.runs import count
 from phase_gate.values import Value, as_dict, fields
+from phase_gate.visible import count
 from phase_gate.workflow.settings import QualitySettings
 
 

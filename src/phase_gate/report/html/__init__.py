@@ -13,7 +13,6 @@ from importlib.resources import files
 
 from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
-from phase_gate.gate.runs import count
 from phase_gate.report.html.charts import render_calibration, render_trend
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
 from phase_gate.report.html.markup import Html, embed, join, tag
@@ -22,6 +21,7 @@ from phase_gate.report.html.tests import CELLS, render_criteria_table, render_te
 from phase_gate.report.html.timeline import render_timeline
 from phase_gate.report.labels import headline, short_time
 from phase_gate.report.story.model import Story
+from phase_gate.visible import count
 
 #: Happenings that are listed; the newest tell most.
 _HAPPENINGS_LISTED = 200

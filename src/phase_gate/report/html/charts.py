@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phase_gate.gate.calibration import Calibration, Row
-from phase_gate.gate.runs import count
 from phase_gate.report.html.markup import Html, join, tag
 from phase_gate.report.story.model import Series, Story
+from phase_gate.visible import count
 
 #: Points that a line has at most.
 _POINTS = 160

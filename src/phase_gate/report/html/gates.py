@@ -7,13 +7,13 @@ from typing import Any
 
 from phase_gate.gate.evaluation import who_of
 from phase_gate.gate.findings import place_of
-from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.html.markup import Html, join, tag
 from phase_gate.report.labels import headline, phase_class, tone
 from phase_gate.report.proof import describe_proof, describe_room
 from phase_gate.report.story.model import Story
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import show_value
 
 _MARKS = {True: ("✓", "met", "good"), False: ("✗", "unmet", "bad"), None: ("?", "unknown", "odd")}

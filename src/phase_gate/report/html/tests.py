@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.gate.runs import count
 from phase_gate.report.html.markup import Html, join, select, tag
 from phase_gate.report.labels import CELL_WORDS, describe_cells
 from phase_gate.report.story.model import Story, TestRow
 from phase_gate.report.story.tests import ABSENT, FAILED
+from phase_gate.visible import count
 
 #: Size of a cell, and where in it each outcome is drawn: shape tells as much as colour.
 _WIDE, _HIGH = 10, 18

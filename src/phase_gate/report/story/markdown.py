@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from phase_gate.gate.findings import place_of
 from phase_gate.gate.measured import Table
-from phase_gate.gate.runs import count
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.waivers import describe_override
 from phase_gate.report.labels import describe_cells, describe_counts, headline, outcome_of, short_time
@@ -14,6 +13,7 @@ from phase_gate.report.markdown import as_code, as_marked_table, as_table, as_te
 from phase_gate.report.proof import describe_proof, describe_room
 from phase_gate.report.story.model import Story
 from phase_gate.report.tables import sparkline
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.names import REPORT_TITLE
 
