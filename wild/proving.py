@@ -123,7 +123,8 @@ def prove_releases(project: Project, tools: Tools, before: Path, after: Path, fo
     put(before, folder)
     commit(folder, f"{project.before} again")
     put(after, folder, tests=True)
-    mark(folder, [each["id"] for each in targets if each["control"] != "fails"])
+    # Without a baseline, what was moved to another file is new there.
+    mark(folder, [*(each["id"] for each in targets if each["control"] != "fails"), *proof.get("moved", ())])
     pytest = (*tools.pytest, *project.arguments, "--phase-report=verdict.json")
     ended = call((*pytest, "--phase=red", "--exit-signal=red"), tools, folder, home)
     verdict = _read_report(folder)
