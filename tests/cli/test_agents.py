@@ -244,6 +244,23 @@ def test_the_doctor_says_what_is_wrong(
 
 
 @pytest.mark.parametrize(
+    ("agent", "what"),
+    [
+        ("codex", "so the agent goes on unasked"),
+        ("gemini", "so the agent is refused every stop and every write"),
+        ("copilot", "so the agent stops unasked, and is refused every tool"),
+    ],
+)
+def test_the_doctor_says_what_becomes_of_a_hook_that_does_not_start(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, agent: str, what: str
+) -> None:
+    desk = begin("")
+    desk.gate("init", "--agent", agent, "--program", "no-such-program")
+    mark, says = look(desk, agent, monkeypatch, "no-such-program") or ("", "")
+    assert (mark, what in says) == ("bad", True)
+
+
+@pytest.mark.parametrize(
     ("line", "way"),
     [
         pytest.param(
