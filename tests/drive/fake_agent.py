@@ -9,6 +9,7 @@ of turns; the last one is played again and again. A turn may have:
     say      what it prints; `err`: on standard error
     spawn    starts a child that outlives it and appends to `spawned.txt`
     sleep    seconds
+    until    a file: it waits until that is there
     exit     what it ends with
     expect   texts that its prompt has to have: it ends with 99 where one is missing
 """
@@ -45,6 +46,8 @@ def main() -> int:
     if turn.get("sleep"):
         script.with_suffix(".sleeps").write_text(str(os.getpid()))
         time.sleep(turn["sleep"])
+    while "until" in turn and not Path(turn["until"]).exists():
+        time.sleep(0.02)
     missing = [text for text in turn.get("expect", ()) if text not in prompt]
     if missing:
         print(f"not in the prompt: {missing}\n{prompt}", file=sys.stderr)

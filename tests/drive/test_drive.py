@@ -251,9 +251,12 @@ def test_an_agent_that_is_not_asked_can_not_signal(track: Begin) -> None:
         f'env -u PHASE_GATE_NONCE {sys.executable} -m phase_gate.cli signal --reason "done" ; echo $? >> codes.txt',
         f'env -u PHASE_GATE_NONCE {sys.executable} -m phase_gate.cli signal --next --reason "x" ; echo $? >> codes.txt',
     ]
+    commands.append(
+        f"{sys.executable} -m pytest -p phase_gate.plugin -q --phase=green --exit-signal=done; echo $? >> codes.txt"
+    )
     driven = track("red-exited").plan({"write": {"calc.py": RIGHT}, "run": commands})
     rows = driven.rows(code=13)
-    assert (driven.root / "codes.txt").read_text().split() == ["13", "13", "13"]
+    assert (driven.root / "codes.txt").read_text().split() == ["13"] * 4
     assert rows[-1]["outcome"] == "person"
     assert driven.state()["phase"] == "GREEN"
 
@@ -280,6 +283,23 @@ def test_a_phase_that_ends_beside_the_drive_needs_a_person(track: Begin) -> None
     assert rows[-1]["outcome"] == "person"
 
 
+def test_the_hooks_of_a_driven_agent(track: Begin) -> None:
+    """It may stop, for the drive judges; of the state folder it may write its answer, and nothing else."""
+    event = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/drive/answer.yaml", "content": "x"}}
+    other = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/state.json", "content": "x"}}
+    hook = f"{sys.executable} -m phase_gate.cli hook"
+    commands = [
+        f"echo {{}} | {hook} stop --agent claude > stop.json",
+        f"echo {shlex.quote(json.dumps(event))} | {hook} pre-tool --agent claude > answer.json",
+        f"echo {shlex.quote(json.dumps(other))} | {hook} pre-tool --agent claude > state.json",
+    ]
+    driven = track("red-exited").plan({"run": commands}, idle_limit=1)
+    driven.drive()
+    assert json.loads((driven.root / "stop.json").read_text()) == {}
+    assert json.loads((driven.root / "answer.json").read_text()) == {}
+    assert "deny" in (driven.root / "state.json").read_text()
+
+
 # --- budget, environment, transcripts
 
 
@@ -296,13 +316,27 @@ def test_a_budget_is_for_all_of_a_drive(track: Begin) -> None:
 
 def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
     driven = track("").plan({"run": ["env > env.txt"], "say": "key sesame-open-up and hunter22\n"}, idle_limit=1)
-    driven.drive(PHASE_GATE_KEY="sesame-open-up", PHASE_GATE_STORE_URL="postgres://u:pw@h", MY_TOKEN="hunter22")
+    secret = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_URL": "postgres://u:pw@h", "MY_TOKEN": "hunter22"}
+    driven.drive(real=True, **secret)
     given = (driven.root / "env.txt").read_text()
     assert "sesame-open-up" not in given
     assert "PHASE_GATE_STORE" not in given
     assert "MY_TOKEN=hunter22" in given, "the rest is the user's own"
-    transcript = (driven.desk.folder / "drive" / "0001.agent.log").read_text()
+    (transcript_file,) = (driven.desk.folder / "drive").glob("*/0001.agent.log")
+    transcript = transcript_file.read_text()
     assert transcript.startswith("key *** and ***"), "and neither stands in what is kept"
+
+
+def test_secrets_stand_in_no_prompt(track: Begin) -> None:
+    leaks = RED.replace(
+        "    from calc import add\n", "    import os\n    from calc import add\n    print(os.environ['MY_TOKEN'])\n"
+    )
+    driven = track("").plan(
+        {"write": {"test_calc.py": leaks, "calc.py": WRONG}}, {"expect": ["***"]}, idle_limit=1, signal="agent"
+    )
+    driven.drive("--goal", "say hunter22 aloud", MY_TOKEN="hunter22")
+    assert "hunter22" not in driven.prompt(1) + driven.prompt(2)
+    assert "say *** aloud" in driven.prompt(1)
 
 
 def test_the_environment_is_the_user_s_choice(track: Begin) -> None:
@@ -325,6 +359,27 @@ def test_one_drive_a_task(track: Begin) -> None:
     driven = track("red-exited").plan({"run": [again]}, idle_limit=1)
     driven.drive()
     assert (driven.root / "code.txt").read_text().strip() == "13"
+
+
+def test_a_phase_that_is_not_there(track: Begin) -> None:
+    ran = track("red-exited").plan({}).drive("--until", "blue")
+    assert ran.code == 2
+    assert ran.has("workflow tdd has no phase 'BLUE'", "use one of: red, green")
+
+
+def test_a_folder_of_another_user_is_refused(track: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    driven = track("red-exited").plan({})
+    monkeypatch.setattr("phase_gate.drive.loop.os.geteuid", lambda: 54321)
+    monkeypatch.setenv("PHASE_GATE_TRUST_ROOT", str(driven.root))
+    ran = driven.drive()
+    assert (ran.code, driven.turns()) == (2, 0)
+    assert ran.has("[foreign-root]", "an agent would work there as you (uid 54321)")
+
+
+def test_resume_without_a_drive(track: Begin) -> None:
+    ran = track("red-exited").plan({}).drive("--resume")
+    assert ran.code == 13
+    assert ran.has("this task was never driven")
 
 
 # --- JSON lines

@@ -19,7 +19,7 @@ import pytest
 
 from phase_gate.evidence.process import run as processes
 from phase_gate.evidence.process.run import Ended, run_process
-from phase_gate.evidence.process.tree import MARK
+from phase_gate.evidence.process.tree import MARK, PatientInterrupts, end_marked
 from phase_gate.storage.files import FileSystem
 from tests.evidence.processes import Reached, is_alive, wait_for
 
@@ -36,7 +36,7 @@ def left_over() -> Iterator[list[int]]:
             os.kill(pid, signal.SIGKILL)
 
 
-def run(tmp_path: Path, command: str, **more: Any) -> Ended:
+def run(tmp_path: Path, command: str | list[str], **more: Any) -> Ended:
     given: dict[str, Any] = {
         "shell": False,
         "cwd": tmp_path,
@@ -412,3 +412,68 @@ def test_a_command_within_a_command_is_known_to_both(tmp_path: Path) -> None:
     ended = run(tmp_path, f"printenv {MARK}", environment={**os.environ, MARK: "outer"})
     outer, _, inner = text(ended.output).strip().partition(":")
     assert (outer, len(inner)) == ("outer", 32)
+
+
+# --- what a drive asks of it
+
+
+def test_a_file_is_its_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("hello", encoding="utf-8")
+    command = script(tmp_path, "print(input()[::-1])")
+    assert text(run(tmp_path, command, stdin=tmp_path / "in.txt").output) == "olleh\n"
+
+
+def test_words_are_taken_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "say.py").write_text("import sys\nprint(sys.argv[1:])\n", encoding="utf-8")
+    ended = run(tmp_path, [sys.executable, "say.py", "a b", "'c"])
+    assert text(ended.output) == """['a b', "'c"]\n"""
+
+
+def test_secrets_of_another_environment_are_blotted_out(tmp_path: Path) -> None:
+    command = script(tmp_path, "print('open sesame22 now')")
+    assert text(run(tmp_path, command, secrets={"MY_KEY": "sesame22"}).output) == "open *** now\n"
+
+
+LEAVES = """\
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+print(child.pid)
+"""
+
+
+def test_nothing_is_left_where_that_is_asked_for(tmp_path: Path, left_over: list[int]) -> None:
+    ended = run(tmp_path, script(tmp_path, LEAVES), leaves_none=True)
+    pid = int(text(ended.output))
+    left_over.append(pid)
+    assert (ended.how, ended.code, is_alive(pid)) == ("ended", 0, False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes can't be looked at elsewhere")
+def test_what_a_dead_starter_left_is_found_by_its_mark(tmp_path: Path, left_over: list[int]) -> None:
+    sleeps = "import pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text('here'); time.sleep(600)"
+    environment = {**os.environ, MARK: "0:feedface"}
+    child = subprocess.Popen([sys.executable, "-c", sleeps, str(tmp_path / "child")], env=environment)
+    other = subprocess.Popen([sys.executable, "-c", sleeps, str(tmp_path / "other")])
+    left_over += [child.pid, other.pid]
+    wait_for(tmp_path / "child")
+    wait_for(tmp_path / "other")
+    assert end_marked("feedface") == 1
+    assert child.wait(timeout=30) == -signal.SIGKILL
+    assert other.poll() is None
+    assert end_marked("feedface") == 0
+    other.kill()
+    other.wait()
+
+
+def test_the_first_ctrl_c_is_a_wish_and_the_second_an_order(tmp_path: Path) -> None:
+    with PatientInterrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        assert (interrupts.is_asked_to_end, interrupts.number) == (True, 0)
+        assert run(tmp_path, script(tmp_path, "print(1)"), interrupts=interrupts).how == "ended"
+        signal.raise_signal(signal.SIGINT)
+        assert interrupts.number == signal.SIGINT
+        sleeps = script(tmp_path, "import time; time.sleep(600)")
+        assert run(tmp_path, sleeps, interrupts=interrupts).how == "interrupted"
+    with PatientInterrupts() as interrupts:
+        signal.raise_signal(signal.SIGTERM)
+        assert (interrupts.is_asked_to_end, interrupts.number) == (True, signal.SIGTERM)

@@ -42,6 +42,8 @@ class WriteContext(Value):
 
     #: From the root.
     state_folder: str
+    #: Where the agent of a drive answers, from the root; empty: nowhere.
+    answer_file: str = ""
     task: str = "default"
     phase: str = ""
     #: The phase that comes first, which is the way back.
@@ -91,6 +93,8 @@ def _decide(write: Write, context: WriteContext) -> HookAnswer:
 
 
 def _decide_about_state(write: Write, context: WriteContext) -> HookAnswer | None:
+    if context.answer_file and write.path == context.answer_file:
+        return None
     is_inside = write.path == context.state_folder or write.path.startswith(f"{context.state_folder}/")
     # Git leaves alone what it ignores.
     if not is_inside and (write.is_put_back or not _covers(write.path, context.state_folder)):

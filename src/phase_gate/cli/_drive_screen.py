@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from typing import NoReturn
 
 from phase_gate.cli._streams import draw, render_json, say, screen_width
 from phase_gate.drive.happenings import Happening, Progress
@@ -17,6 +16,8 @@ from phase_gate.gate.signals import Signal
 
 #: Seconds between two drawings: users do not notice a shorter wait.
 _PAUSE = 0.2
+#: Of a terminal that does not tell.
+_ROWS = 24
 _UP, _CLEAR_BELOW = "\x1b[{}A\r", "\x1b[J"
 
 
@@ -73,12 +74,7 @@ class LiveView:
         self.clear()
         say(f"{question.reason}.")
         say("  Type why it is done; `no` and what is missing; or nothing, to end the drive here.")
-        with interruptible():
-            try:
-                typed = " ".join(input("done, because: ").split())
-            except (EOFError, KeyboardInterrupt):
-                say("")
-                return None
+        typed = ask_line("done, because: ")
         if not typed:
             return None
         word, _, rest = typed.partition(" ")
@@ -87,19 +83,44 @@ class LiveView:
         return Signal(answer="done", reason=typed)
 
 
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a question: a drive only counts it otherwise."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+# --- a line that a person types
+
+
+class _InterruptedError(Exception):
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise _InterruptedError(number)
+
+
+def ask_line(question: str) -> str:
+    """Return what a person types, in one line with single spaces; empty where none answers, or a signal ends it.
+
+    A drive only takes note of signals, so a question has to let them in, and hands them on.
+    """
+    number = 0
+    before = {each: signal.signal(each, _interrupt) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        return " ".join(input(question).split())
+    except EOFError:
+        say("")
+    except _InterruptedError as error:
+        say("")
+        number = error.number
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    if number:
+        signal.raise_signal(number)
+    return ""
 
 
 def _screen_rows() -> int:
     try:
-        lines = os.get_terminal_size(sys.stdout.fileno()).lines
+        lines = os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
     except (OSError, ValueError):
-        lines = 24
+        lines = _ROWS
     return max(4, min(12, lines - 2))

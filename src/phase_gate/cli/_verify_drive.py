@@ -106,16 +106,11 @@ def _tell(happening: ListHappening) -> None:
 
 def _ask(question: Escalated) -> Choice | None:
     """Ask a person: only what is typed here decides."""
-    from phase_gate.cli._drive_screen import interruptible
+    from phase_gate.cli._drive_screen import ask_line
 
     say(f"{question.task} waits for a person: {question.reason}")
     say("\n".join(_WAYS))
-    with interruptible():
-        try:
-            typed = input("retry, skip or investigate: ").split()
-        except (EOFError, KeyboardInterrupt):
-            say("")
-            return None
+    typed = ask_line("retry, skip or investigate: ").split()
     if not typed:
         return None
     way, rest = typed[0].lower(), typed[1:]

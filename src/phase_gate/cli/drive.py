@@ -69,6 +69,10 @@ def _read_order(call: Call, task: Task) -> Order:
     if past is not None:
         settings, goal = past.settings, goal or read_goal(task, past)
     settings = _with_options(call, settings)
+    workflow = project.workflow()
+    if settings.until and workflow.phase(settings.until) is None:
+        names = ", ".join(each.name.lower() for each in workflow.phases)
+        raise UsageError(f"workflow {workflow.name} has no phase {settings.until!r}", remedy=f"use one of: {names}")
     return Order(
         client=find_client(settings.agent, call.environment), settings=settings, goal=goal, resumes=past is not None
     )

@@ -216,8 +216,10 @@ def _scene(call: Call, project: Project) -> WriteContext:
     state_folder = relative_id(project.state_folder, project.root)
     task = call.task(project)
     state = task.state
+    is_driven = NONCE_VARIABLE in call.environment and task.store.is_driven()
+    answer_file = relative_id(task.store.answer_file, project.root) if is_driven else ""
     if state.phase is None or state.is_done:
-        return WriteContext(state_folder=state_folder)
+        return WriteContext(state_folder=state_folder, answer_file=answer_file)
     workflow = task.rules
     named = project.configuration.workflow
     own = (os.path.normpath(named).replace(os.sep, "/"),) if named.endswith((".yaml", ".yml")) else ()
@@ -228,6 +230,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
     is_frozen = not is_red and not (state.exited and phase.may_end_cycle)
     return WriteContext(
         state_folder=state_folder,
+        answer_file=answer_file,
         phase=phase.name,
         task=state.task,
         first=workflow.first.name,

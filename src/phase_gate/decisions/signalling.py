@@ -43,7 +43,8 @@ def give_signal(
     :param show_progress: says how far a proof is.
     """
     task.require_begun()
-    refuse_while_driven(task, signal)
+    if signal.answer == "done":
+        task.store.refuse_while_driven(task.state)
     measured_now = measure_now(task, show=show)
     remembered = remember_next(task, may_end=signal.answer == "done" and not _is_stale(task))
     given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
@@ -156,19 +157,11 @@ def _both(waiting: Reading, given: Reading) -> Reading:
 def leave_signal(task: Task, signal: Signal) -> None:
     """Leave the signal for the next evaluation."""
     store = task.store
-    refuse_while_driven(task, signal)
+    if signal.answer == "done":
+        store.refuse_while_driven(task.state)
     store.refuse_while_running(task.state)
     store.make_folder()
     write_signal_file(store.signal_file, signal)
-
-
-def refuse_while_driven(task: Task, signal: Signal) -> None:
-    """Refuse to end a phase while the agent of a drive is at work in it: the drive judges when it has ended."""
-    if signal.answer != "done":
-        return
-    why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(task.state))), "")
-    if why and task.store.is_driven():
-        raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
 
 
 def leave_answer(task: Task, signal: Signal, nonce: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from pathlib import Path
 
 from phase_gate.claims.decision import Decision as ClaimDecision
 from phase_gate.codec import to_json
@@ -85,8 +86,9 @@ class _Iteration:
         session, store = self.session, self.task.store
         store.make_folder()
         make_folder(REAL, store.drive_folder)
+        make_folder(REAL, store.drive_folder / self.drive_id)
         remove_file(store.answer_file)
-        write_atomically(REAL, session.file(self.number, "prompt.md"), self._prompt().encode(), durable=False)
+        write_atomically(REAL, self._file("prompt.md"), self._prompt().encode(), durable=False)
         self._signal_before = waiting_signal(self.task)
         row = OpenIteration(
             number=self.number,
@@ -104,12 +106,15 @@ class _Iteration:
             "iteration-started",
             number=self.number,
             phase=self.phase.name,
-            prompt=session.relative(session.file(self.number, "prompt.md")),
+            prompt=session.relative(self._file("prompt.md")),
         )
+
+    def _file(self, name: str) -> Path:
+        return self.session.file(self.drive_id, self.number, name)
 
     def _prompt(self) -> str:
         session, state = self.session, self.task.state
-        log = session.file(self.number - 1, "tests.log")
+        log = session.file(self.drive_id, self.number - 1, "tests.log")
         is_here = state.phase == self.phase.name and state.iteration > 0
         evaluation = state.evaluation if is_here and state.evaluation is not None else None
         text = write_prompt(
@@ -162,12 +167,12 @@ class _Iteration:
         timeout = min(settings.time_limit, left)
         agent = run_agent(
             session.client,
-            session.file(self.number, "prompt.md"),
+            self._file("prompt.md"),
             root=session.project.root,
             environment=self._agent_environment(),
             secrets=session.environment,
             timeout=timeout,
-            log=session.file(self.number, "agent.log"),
+            log=self._file("agent.log"),
             mark=self.mark,
             interrupts=session.interrupts,
             tail=session.tail,
@@ -212,7 +217,7 @@ class _Iteration:
         ran = self._run_tests(ran, answer)
         if session.is_cut_off():
             return replace(ran, decision=self._decide(ran))
-        claim, notes = weigh_claim(session, self.number, ran.agent.said)
+        claim, notes = weigh_claim(session, self.number, ran.agent.said, self._file("agent.stdout.log"))
         self._notes += notes
         ran = replace(ran, claim=claim)
         if answer is not None:
@@ -250,7 +255,7 @@ class _Iteration:
             session.note("nothing has changed: the last run stands")
             return ran
         limit = session.settings.test_time_limit
-        log = session.file(self.number, "tests.log")
+        log = self._file("tests.log")
         suite = run_suite(
             session.project,
             phase,
@@ -316,7 +321,8 @@ class _Iteration:
         decision = decide(seen)
         signal = ask_person(session, seen, decision) if asks else None
         if signal is None:
-            return decision
+            # The user may have interrupted the question.
+            return decide(self._see(ran)) if asks else decision
         self._note(give_answer(session, signal))
         # The person has answered, so that is no reason to wait any more: what follows is said by the rest.
         return decide(replace(self._see(ran), signal="agent"))

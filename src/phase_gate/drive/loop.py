@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from datetime import datetime
 
 from phase_gate.codec import to_json
 from phase_gate.drive.answers import give_answer
 from phase_gate.drive.chain import Decision, Outcome, Seen, decide
-from phase_gate.drive.clients import Client
+from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.iteration import run_iteration
 from phase_gate.drive.model import DriveState, Iteration, find_drive
 from phase_gate.drive.people import ask_person, call_person
 from phase_gate.drive.session import DriveSession, Watchers
 from phase_gate.errors import ForeignRootError, NotAllowedError, PhaseGateError
-from phase_gate.evidence.process.tree import end_marked
+from phase_gate.evidence.process.tree import end_marked, hide_environment
 from phase_gate.gate.parts import PIPELINE, VERIFICATION
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
@@ -28,6 +29,9 @@ from phase_gate.workflow.settings import DriveSettings
 
 #: Ends that a person is told of by the command of the project.
 _CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED, Outcome.STUCK})
+
+#: Drives whose prompts and transcripts are kept.
+_KEPT_DRIVES = 5
 
 
 class DriveEnded(Value):
@@ -53,6 +57,8 @@ def drive_task(project: Project, order: Order, watchers: Watchers) -> DriveEnded
     Raises PhaseGateError where it may not begin, or where the state can't be trusted any more.
     """
     refuse_foreign_folder(project)
+    if len(choose_environment(None, project.environment)) < len(project.environment):
+        hide_environment()
     store = project.store("phase-gate drive")
     store.make_folder()
     lock = _take_lock(store)
@@ -133,7 +139,7 @@ def _begin(session: DriveSession, order: Order) -> None:
     started = Event(
         kind="drive-started",
         data={
-            "id": secrets.token_hex(8),
+            "id": secrets.token_hex(4),
             "agent": list(order.client.words),
             "settings": to_json(order.settings),
             "goal": goal,
@@ -148,6 +154,7 @@ def _begin(session: DriveSession, order: Order) -> None:
     if past is not None and past.open is not None and (left := end_marked(past.open.mark)):
         session.note(f"the driver of iteration {past.open.number} died: {left} processes of its agent are ended")
     drive = session.drive(task.after(change))
+    _forget_old_transcripts(task.store)
     session.tell(
         "drive-started",
         drive=drive.id,
@@ -161,6 +168,13 @@ def _begin(session: DriveSession, order: Order) -> None:
         done=drive.counted,
         spent=drive.seconds,
     )
+
+
+def _forget_old_transcripts(store: TaskStore) -> None:
+    """Remove what the drives before the last few have left; the ledger keeps what they came to."""
+    folders = [path for path in store.drive_folder.glob("*") if path.is_dir() and not path.is_symlink()]
+    for folder in sorted(folders, key=lambda path: path.stat().st_mtime)[:-_KEPT_DRIVES]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _refuse_features(task: Task) -> None:
@@ -201,7 +215,7 @@ def _first_look(session: DriveSession) -> Decision:
     decision = decide(seen)
     signal = ask_person(session, seen, decision)
     if signal is None:
-        return decision
+        return decide(_see_first(session))  # the user may have interrupted the question
     session.notes = tuple(filter(None, (give_answer(session, signal),)))
     return decide(replace(_see_first(session), signal="agent"))
 

@@ -73,9 +73,9 @@ class DriveSession:
         assert drive is not None, "it was started"
         return drive
 
-    def file(self, number: int, name: str) -> Path:
-        """Return a file of an iteration."""
-        return self.project.store("phase-gate drive").drive_folder / f"{number:04}.{name}"
+    def file(self, drive: str, number: int, name: str) -> Path:
+        """Return a file of an iteration: each drive has a folder of its own."""
+        return self.project.store("phase-gate drive").drive_folder / drive / f"{number:04}.{name}"
 
     def relative(self, path: Path) -> str:
         root = self.project.root

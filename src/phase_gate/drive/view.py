@@ -96,7 +96,7 @@ def render_screen(board: Board, progress: Progress, *, width: int, rows: int = 1
         title,
         f"Gate 1  {board.gate_1}" + (f": {board.reason}" if board.reason else ""),
         f"{doing}  ({board.agent})" if progress.doing == "agent" else doing,
-        *(f"  | {line}" for line in progress.lines[-max(0, rows - 4) :]),
+        *(f"  | {line}" for line in progress.lines[max(0, len(progress.lines) - rows + 4) :]),
         keys,
     ]
     return [_cut(show_line(row), width) for row in shown]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.decision import Decision, own_threshold
 from phase_gate.claims.text import read_claim_text, sentences
@@ -11,10 +13,12 @@ from phase_gate.drive.session import DriveSession
 from phase_gate.errors import NotAllowedError
 
 
-def weigh_claim(session: DriveSession, number: int, said: str) -> tuple[Decision | None, list[str]]:
+def weigh_claim(session: DriveSession, number: int, said: str, file: Path) -> tuple[Decision | None, list[str]]:
     """Record the claim and what it is worth; return that, and what there is to tell the agent of it.
 
     None: the agent says nothing, or there is nothing left to claim.
+
+    :param file: where it stands.
     """
     task = session.task()
     state = task.state
@@ -27,7 +31,7 @@ def weigh_claim(session: DriveSession, number: int, said: str) -> tuple[Decision
     claim = Claim(
         said=blocks,
         prose=sentences(text, blocks.reasons),
-        file=session.file(number, "agent.stdout.log"),
+        file=file,
         handed=(),
         threshold=threshold,
         own_threshold=threshold,

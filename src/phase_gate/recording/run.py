@@ -129,6 +129,8 @@ class RecordedRun:
         """
         self.opened = self.store.look() if opened is None else opened
         refuse_outside_verify(self.state)
+        if self.request.exit_signal is not None:
+            self.store.refuse_while_driven(self.state)
         self._keep_rules(self.state)
         entry = decide_entry(self.state, self.workflow, self.request.phase)
         self._entry, self.phase = entry, entry.phase

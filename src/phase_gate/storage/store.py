@@ -249,6 +249,14 @@ class TaskStore:
                 f"run {alive[0].id[:8]} is going on since {alive[0].at}", remedy="wait for it to end, then try again"
             )
 
+    def refuse_while_driven(self, state: State) -> None:
+        """Refuse to end a phase while the agent of a drive is at work in it: the drive judges when it has ended."""
+        from phase_gate.gate.parts import parts_of
+
+        why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
+        if why and self.is_driven():
+            raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
+
     def has_lost_cycle(self, state: State) -> bool:
         """Tell whether this user has seen an open cycle in this folder that the state knows nothing of."""
         seen = self._memory.recall()

@@ -15,9 +15,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phase_gate.values import Value
+
+if TYPE_CHECKING:
+    from typing import Self
 
 #: The variable by which we know again what a command started. Nested commands add to it.
 MARK = "PHASE_GATE_PROCESS"
@@ -26,6 +29,7 @@ _PROC = Path("/proc")
 #: How often, and how many seconds apart, what has a mark is looked for until nothing is left.
 _ROUNDS, _PAUSE = 100, 0.02
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+_SET_DUMPABLE = 4
 #: Whether processes can be looked at.
 IS_LINUX = sys.platform == "linux"
 
@@ -180,6 +184,13 @@ def adopting_orphans() -> Iterator[None]:
         call(_SET_SUBREAPER, was.value, 0, 0, 0)
 
 
+def hide_environment() -> None:
+    """Let no other process of the user read ours from /proc: what an agent is not given, it can't look up either."""
+    call = _prctl() if IS_LINUX else None
+    if call is not None:
+        call(_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def _prctl() -> Any:
     try:
         import ctypes
@@ -200,7 +211,7 @@ class Interrupts:
         self.count = 0
         self._previous: dict[int, object] = {}
 
-    def __enter__(self) -> Interrupts:
+    def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             previous = signal.getsignal(number)
             if previous in (signal.SIG_IGN, None):
