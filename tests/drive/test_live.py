@@ -71,7 +71,7 @@ class Terminal:
         self.seen = ""
         self.code: int | None = None
 
-    def read_until(self, text: str, *, seconds: float = 90.0) -> str:
+    def read_until(self, text: str, *, seconds: float = 300.0) -> str:
         """Read on until this stands there, and return what came before it."""
         deadline = time.monotonic() + seconds
         while text not in self.seen and time.monotonic() < deadline:
@@ -107,7 +107,7 @@ def at_terminal() -> Iterator[Callable[[Track], Terminal]]:
     yield open_terminal
     for each in opened:
         if each.code is None:
-            os.kill(each.pid, signal.SIGKILL)
+            os.kill(each.pid, signal.SIGTERM)  # so that it ends its agent, too
             each.end()
         os.close(each.screen)
 
