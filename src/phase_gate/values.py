@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self, TypeVar, dataclass_transform
     from typing import Literal as Literal
+    from typing import NamedTuple as NamedTuple
 
     T = TypeVar("T", bound="Value")
 else:
@@ -23,6 +24,22 @@ else:
         """What `typing.Literal` is where nothing but its choices is asked for, by `get_args` or as `__args__`."""
 
         __class_getitem__ = classmethod(type(list[int]))
+
+    class _NamedTupleType(type):
+        """Makes what `collections.namedtuple` makes, of a class with annotations."""
+
+        def __new__(mcls, name, bases, namespace):
+            from collections import namedtuple
+
+            names = namespace.pop("__annotations__")
+            defaults = [namespace.pop(each) for each in names if each in namespace]
+            made = namedtuple(name, names, defaults=defaults, module=namespace.pop("__module__"))
+            for each, value in namespace.items():
+                if each not in ("__qualname__", "__firstlineno__", "__static_attributes__"):
+                    setattr(made, each, value)
+            return made
+
+    NamedTuple = type.__new__(_NamedTupleType, "NamedTuple", (), {})
 
     def dataclass_transform(**_told):
         return lambda kind: kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.agents.write_rules import only_adds_stubs
+from phase_gate.agents.stubs import only_adds_stubs
 
 CODE = '''\
 """Calc."""

@@ -5,7 +5,6 @@ Pure. It is a courtesy to the agent, for the gate itself finds every change that
 
 from __future__ import annotations
 
-import ast
 import fnmatch
 import posixpath
 import re
@@ -14,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from phase_gate.agents.stop import ALLOW, HookAnswer
 from phase_gate.gate.freeze import Frozen, Meaning, find_altered
 from phase_gate.gate.inventory import Inventory, TestFile
-from phase_gate.source.pytest_settings import pytest_section
-from phase_gate.source.tests import parse_source
 from phase_gate.values import Literal, Value
 from phase_gate.workflow.names import call_command, signal_command
 
@@ -149,6 +146,8 @@ def _decide_shared(write: Write, context: WriteContext) -> HookAnswer:
     if write.after is None:
         reason = f"{write.path} may set options of pytest, which must stay as they are ({context.phase})"
         return HookAnswer(verdict="ask", reason=reason, next_hint="leave pytest's section as it is")
+    from phase_gate.source.pytest_settings import pytest_section
+
     if pytest_section(write.path, write.before or "") == pytest_section(write.path, write.after):
         return ALLOW
     reason = f"{write.path} sets options of pytest, and tests are frozen with them"
@@ -219,8 +218,11 @@ def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
 def _decide_early(write: Write, context: WriteContext) -> HookAnswer:
     if write.before is None or not write.path.endswith(".py") or _TEST_FILE.search(write.path):
         return ALLOW
-    if write.after is not None and only_adds_stubs(write.before, write.after):
-        return ALLOW
+    if write.after is not None:
+        from phase_gate.agents.stubs import only_adds_stubs
+
+        if only_adds_stubs(write.before, write.after):
+            return ALLOW
     reason = f"{context.phase} is for failing tests, and {write.path} is code that exists; new files and stubs are fine"
     return HookAnswer(
         verdict="ask", reason=reason, next_hint=f"pytest --phase={context.phase.lower()} shows the tests fail"
@@ -237,68 +239,3 @@ def _covers(written: str, file: str) -> bool:
     # `*` of fnmatch crosses slashes, so that `**` is the same.
     pattern = written.replace("/**/", "/*")
     return fnmatch.fnmatchcase(file, pattern) or fnmatch.fnmatchcase(file, f"{pattern}/*")
-
-
-# --- tell a change that only adds stubs from one that adds code
-
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def only_adds_stubs(before: str, after: str) -> bool:
-    """Tell whether the new text has everything that the old one has, and else nothing but imports and stubs."""
-    try:
-        return _adds_only_stubs(parse_source(before).body, parse_source(after).body)
-    except SyntaxError:
-        return False
-
-
-def _adds_only_stubs(before: list[ast.stmt], after: list[ast.stmt]) -> bool:
-    left = [ast.dump(statement) for statement in before]
-    named = {each.name: each for each in before if isinstance(each, _Function | ast.ClassDef)}
-    for statement in after:
-        text = ast.dump(statement)
-        if text in left:
-            left.remove(text)
-            continue
-        known = named.get(statement.name) if isinstance(statement, _Function | ast.ClassDef) else None
-        if known is None:
-            if not _is_harmless(statement):
-                return False
-        elif _is_grown(known, statement) and ast.dump(known) in left:
-            left.remove(ast.dump(known))
-        else:
-            return False
-    # A docstring, or a `pass` that a class no longer needs, may go.
-    return all(_is_empty(statement) for statement in before if ast.dump(statement) in left)
-
-
-def _is_grown(known: ast.stmt, now: ast.stmt) -> bool:
-    """Tell whether a class got stubs, or a stub got another head."""
-    if isinstance(known, ast.ClassDef) and isinstance(now, ast.ClassDef):
-        return _head(known) == _head(now) and _adds_only_stubs(known.body, now.body)
-    return isinstance(known, _Function) and isinstance(now, _Function) and _is_stub(known) and _is_stub(now)
-
-
-def _head(node: ast.ClassDef) -> list[str]:
-    return [ast.dump(each) for each in (*node.bases, *node.keywords, *node.decorator_list)]
-
-
-def _is_harmless(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.ClassDef):
-        return all(_is_harmless(each) or isinstance(each, ast.AnnAssign) for each in statement.body)
-    return isinstance(statement, ast.Import | ast.ImportFrom) or _is_empty(statement) or _is_stub(statement)
-
-
-def _is_stub(statement: ast.stmt) -> bool:
-    return isinstance(statement, _Function) and all(_is_empty(each) for each in statement.body)
-
-
-def _is_empty(statement: ast.stmt) -> bool:
-    """Tell whether a statement does nothing: a text, `...`, `pass`, or what says that it is not written yet."""
-    match statement:
-        case ast.Pass() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
-            return True
-    return False

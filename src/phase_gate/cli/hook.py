@@ -209,7 +209,6 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
 
 def _scene(call: Call, project: Project) -> WriteContext:
     from phase_gate.agents.write_rules import WriteContext
-    from phase_gate.storage.references import load_frozen
     from phase_gate.storage.root import relative_id
     from phase_gate.workflow.settings import FILE_NAME
 
@@ -235,7 +234,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
         task=state.task,
         first=workflow.first.name,
         is_red=is_red,
-        frozen=load_frozen(task.store.objects, state.freeze.current) if is_frozen else None,
+        frozen=task.store.objects.load_frozen(state.freeze.current) if is_frozen else None,
         rules=(FILE_NAME, *own),
         hook_files=SETTINGS_FILES,
     )

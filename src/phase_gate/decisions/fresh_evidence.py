@@ -12,7 +12,6 @@ from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.measured import Measured, Remembered
 from phase_gate.gate.parts import PIPELINE
 from phase_gate.gate.state import State
-from phase_gate.storage.references import load_frozen
 from phase_gate.storage.store import TaskStore
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -59,7 +58,7 @@ def look_for(task: Task) -> Callable[[Phase], Remembered]:
 
 def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[Finding]:
     """Return what the last run's rules say otherwise than those that were frozen: a run may bring others."""
-    frozen = load_frozen(store.objects, state.freeze.current)
+    frozen = store.objects.load_frozen(state.freeze.current)
     if frozen is None:
         return []
     now = {f"workflow {name}": text for name, text in name_rules(workflow).items()}

@@ -10,14 +10,14 @@ from collections.abc import Collection, Mapping
 from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.findings import Change, Finding
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
-from phase_gate.gate.pieces import PieceFile, find_altered_pieces
 from phase_gate.hashing import sha256
-from phase_gate.source.module_code import ModuleStatement, find_changes
 from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from phase_gate.source.module_code import ModuleStatement
 
 
 class SupportFile(Value):
@@ -27,6 +27,16 @@ class SupportFile(Value):
     statements: tuple[str, ...] | None = None
     #: Fixtures that its own fixtures ask for.
     requests: tuple[str, ...] = ()
+
+
+class PieceFile(Value):
+    """One file of the sources: the id of its content, and hashes by qualified names."""
+
+    content: str
+    #: Functions and classes.
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: Data that rows of parameters come from: a hash a row.
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Meaning(Value):
@@ -109,6 +119,8 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
             findings.append(
                 _altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added")
             )
+    from phase_gate.gate.pieces import find_altered_pieces
+
     findings += find_altered_pieces(frozen.pieces, meaning.pieces)
     return findings + _find_hiding(frozen, inventory, meaning)
 
@@ -151,6 +163,8 @@ def _code_changes(
     tests: Collection[str] = frozenset(),
     requested: Collection[str] = frozenset(),
 ) -> list[Finding]:
+    from phase_gate.source.module_code import find_changes
+
     return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests, requested)]
 
 

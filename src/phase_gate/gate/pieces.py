@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from phase_gate.gate.findings import Change, Finding
+from phase_gate.gate.freeze import PieceFile
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
-from phase_gate.values import Value, field
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Scope = list[ast.stmt]
@@ -25,16 +25,6 @@ SETUPS = frozenset(
         *("setUp", "tearDown", "setUpClass", "tearDownClass", "asyncSetUp", "asyncTearDown"),
     )
 )
-
-
-class PieceFile(Value):
-    """One file of the sources: the id of its content, and hashes by qualified names."""
-
-    content: str
-    #: Functions and classes.
-    names: Mapping[str, str] = field(default_factory=dict)
-    #: Data that rows of parameters come from: a hash a row.
-    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def outer_name(qualified: str) -> str:

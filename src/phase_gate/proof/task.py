@@ -20,7 +20,6 @@ from phase_gate.proof.keeping import Kept, LostError
 from phase_gate.proof.making import keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.proof.rooms import Rooms, Trial
-from phase_gate.storage.references import load_frozen
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
@@ -82,7 +81,7 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
     :param at: the time: waivers expire.
     """
     state, objects = task.state, task.store.objects
-    frozen = load_frozen(objects, state.freeze.current)
+    frozen = objects.load_frozen(state.freeze.current)
     if not state.freeze.red_exited or frozen is None or state.aim.targets is None:
         return Proof(problem="RED was never seen in this cycle")
     remembered = state.memory.phase.get("proof")

@@ -33,7 +33,6 @@ from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
-from phase_gate.storage.references import load_frozen
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings
@@ -153,7 +152,7 @@ class RecordedRun:
         assert entry is not None, "the order was checked"
         self.tree = self.project.take_tree(beside=self.state.beside, reports=self.reports)
         self._remember(self.state, entry)
-        frozen = None if entry.phase.scope == "targets" else load_frozen(self.store.objects, self.state.freeze.current)
+        frozen = None if entry.phase.scope == "targets" else self.store.objects.load_frozen(self.state.freeze.current)
         if frozen is not None:
             self.at_start = look_at_frozen(self.project, frozen, self.tree)
         self._look_around(self.state, entry.phase)

@@ -40,7 +40,6 @@ from phase_gate.recording.witness import SessionWitness
 from phase_gate.source.criteria import PASSES_ALREADY
 from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.references import load_frozen
 from phase_gate.storage.tree.beside import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
@@ -162,7 +161,7 @@ def make_record(
     looked = run.look_again()
     # In RED everything is frozen anew, whole.
     name = None if in_first_phase else looked.freeze.current
-    frozen, frozen_at = load_frozen(run.store.objects, name), None if name is None else run.store.objects.kept_at(name)
+    frozen, frozen_at = run.store.objects.load_frozen(name), None if name is None else run.store.objects.kept_at(name)
     after = project.take_tree(reports=run.reports)
     known = None if looked.snapshots.known is None else run.store.objects.load_inventory(looked.snapshots.known)
     inventory = take_inventory(outcomes, root=root, contents=after.files, known=known)

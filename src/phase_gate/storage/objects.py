@@ -29,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from phase_gate.gate.freeze import Frozen
+
 #: Speed over size: level 1 already makes a hundredth of an inventory of 100,000 ids.
 _LEVEL = 1
 #: Three times an inventory of a million ids; a few kilobytes that unpack to more are made to fill the memory.
@@ -78,6 +80,15 @@ class ObjectStore:
         if name not in self._inventories:
             self._inventories[name] = inventory_from_json(self.load(name))
         return self._inventories[name]
+
+    def load_frozen(self, name: str | None) -> Frozen | None:
+        """Return the freeze of that name; None if there is none."""
+        if name is None:
+            return None
+        from phase_gate.gate.freeze import frozen_from_json
+
+        document = self.load(name)
+        return frozen_from_json(document, self.load_inventory(document["inventory"]))
 
     def keep_inventory(self, inventory: Inventory) -> str:
         """Store an inventory and return its digest. One that was loaded here, or is equal, has its digest already."""

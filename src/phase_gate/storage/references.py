@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from phase_gate.gate.freeze import Frozen, frozen_from_json
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.state import Snapshot, State
@@ -59,19 +58,11 @@ def load_references(
         head=head,
         targets=None if in_first_phase or state.aim.targets is None else frozenset(objects.load(state.aim.targets)),
         recovered=frozenset(state.aim.recovered),
-        frozen=load_frozen(objects, state.freeze.current),
+        frozen=objects.load_frozen(state.freeze.current),
         withdrawn=_load_withdrawn(objects, state.freeze.would_withdraw if rewinds else state.freeze.withdrawn),
         surroundings=surroundings,
         red={} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)["bodies"],
     )
-
-
-def load_frozen(objects: ObjectStore, name: str | None) -> Frozen | None:
-    """Return the freeze of that name; None if there is none."""
-    if name is None:
-        return None
-    document = objects.load(name)
-    return frozen_from_json(document, objects.load_inventory(document["inventory"]))
 
 
 def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.gate.criteria import Criteria
-from phase_gate.gate.freeze import Frozen, Meaning
+from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
 from phase_gate.gate.inventory import Inventory, bare_name, split_id
-from phase_gate.gate.pieces import PieceFile
 from phase_gate.gate.record import SessionFacts
 from phase_gate.project import Project
 from phase_gate.recording.inventory import read_source, text_id

@@ -24,7 +24,6 @@ from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_me
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.run import Compare
 from phase_gate.storage.memory import recall_places
-from phase_gate.storage.references import load_frozen
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import DEFAULT_TASK, now, task_names
 from phase_gate.storage.tree.fingerprint import Tree
@@ -92,7 +91,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
             return None
         if not _is_open(state, Task(other, store, state).rules):
             return None
-        frozen = load_frozen(store.objects, state.freeze.current)
+        frozen = store.objects.load_frozen(state.freeze.current)
     except StateError as error:
         return Neighbour(name=name, problem=error.problem)
     assert frozen is not None

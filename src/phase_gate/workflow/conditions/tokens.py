@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import isfinite
-from typing import NamedTuple
 
 from phase_gate.errors import ConditionError
+from phase_gate.values import NamedTuple
 from phase_gate.workflow.metrics import MetricValue
 
 #: In characters: any 64-bit integer and any float written out in full has fewer.

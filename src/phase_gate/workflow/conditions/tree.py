@@ -7,9 +7,9 @@ Its parts are named tuples: dataclasses would take several times as long to impo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
 
 from phase_gate.errors import ConditionError
+from phase_gate.values import Literal, NamedTuple
 from phase_gate.workflow.conditions.tokens import error_at, is_name
 from phase_gate.workflow.metrics import MetricType, MetricValue
 
