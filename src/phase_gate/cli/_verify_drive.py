@@ -8,6 +8,7 @@ from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import render_json, say
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import Client, find_client
+from phase_gate.drive.jobs import Orphans, drive_job, open_pool, read_job
 from phase_gate.drive.list_session import Choice, Escalated, ListHappening, ListSession, ListWatchers, make_team
 from phase_gate.drive.list_view import render_list_lines
 from phase_gate.drive.task_list import ListEnded, ListOrder, drive_list
@@ -57,13 +58,25 @@ def _drive(call: Call) -> Answer:
         _find(call, settings.executor, "executor"),
         _find(call, settings.reviewer, "reviewer"),
     )
-    order = ListOrder(wave=given.wave, task=given.task, commits=settings.commit)
     session = ListSession(project, team, settings, _choose_watchers(call))
-    return _answer(drive_list(session, order))
+    if given.job is not None:
+        session.tick = Orphans(session).look
+        decision = drive_job(session, given.task, again=given.again)
+        return Answer(text="", exit_code=decision.exit_code if decision.ends else 0, is_printed=True)
+    order = ListOrder(wave=given.wave, task=given.task, jobs=_read_jobs(given.jobs), commits=settings.commit)
+    return _answer(drive_list(session, order, open_pool))
+
+
+def _read_jobs(jobs: int | None) -> int | None:
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs can't be {jobs}", remedy="give 1 or more")
+    return jobs
 
 
 def _read_settings(call: Call, project: Project) -> DriveSettings:
     given, settings = call.arguments, project.configuration.drive
+    if given.job is not None:
+        settings = read_job(given.job)
     budget = settings.budget
     if given.time is not None:
         seconds = parse_duration(given.time)

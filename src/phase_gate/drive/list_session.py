@@ -104,6 +104,8 @@ class ListSession:
         self.tail = Tail()
         #: Steps in a row for which a client was not free.
         self.waits = 0
+        #: Called several times a second while something goes on.
+        self.tick: Callable[[], None] = lambda: None
 
     def board(self, task: str | None = None) -> TaskBoard:
         """Return all tasks as they are now."""

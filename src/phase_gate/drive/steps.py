@@ -16,6 +16,7 @@ from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.list_session import ListSession
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.output import blot, hidden_in
+from phase_gate.evidence.process.tree import MARK
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
 from phase_gate.storage.store import now
 from phase_gate.values import Value
@@ -89,7 +90,10 @@ def verify(session: ListSession, task: str) -> StepEnd:
     current = session.task(task)
     _tell_start(session, task, current.verification(), "verify")
     display = Display(
-        show=lambda text: None, tick=lambda seconds, limit: None, stream=None, interrupts=session.interrupts
+        show=lambda text: None,
+        tick=lambda seconds, limit: session.tick(),
+        stream=None,
+        interrupts=session.interrupts,
     )
     ran = run_verify(current, display)
     status = ran.status
@@ -150,6 +154,7 @@ def _play(
     write_atomically(REAL, prompt, text.encode(), durable=False)
     serial = current.store.look().serial
     environment = choose_environment(session.settings.env, session.project.environment)
+    environment[MARK] = session.project.environment[MARK]  # by it a later drive finds what this one left
     agent = run_agent(
         client,
         prompt,
@@ -158,10 +163,10 @@ def _play(
         secrets=session.project.environment,
         timeout=limit,
         log=folder / f"{number:04}.{role}.log",
-        mark=session.mark,
+        mark=secrets.token_hex(16),
         interrupts=session.interrupts,
         tail=session.tail,
-        tick=lambda seconds: None,
+        tick=lambda seconds: session.tick(),
     )
     session.tell(
         "agent-ended",

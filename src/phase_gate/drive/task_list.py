@@ -58,6 +58,7 @@ class Pool:
 
     @property
     def running(self) -> Collection[str]:
+        """The tasks that are at work, or came to an end that was not asked for yet."""
         return ()
 
     def start(self, task: str, *, again: bool) -> None:
@@ -183,14 +184,16 @@ class _List:
         if self.session.interrupts.is_asked_to_end or self._is_spent():
             return None
         overview = self.session.board().overview
-        rows = [row for row in overview.rows if row.task in self.chosen]
-        finished = {row.task for row in overview.rows if row.status in FINISHED}
-        names = {row.name for row in overview.rows if row.status in FINISHED}
-        wave = _present_wave(rows)
-        if wave is None or overview.halted(wave):
+        # What is approved and not taken over yet may still go back.
+        done = [row for row in overview.rows if row.status in FINISHED and row.task not in running]
+        finished, names = {row.task for row in done}, {row.name for row in done}
+        left = [row for row in overview.rows if row.task in self.chosen and row.task not in finished]
+        # The next wave begins after this one.
+        wave = left[0].wave if left else ""
+        if not left or overview.halted(wave):
             return None
-        for row in rows:
-            if row.wave != wave or row.status in FINISHED or row.task in self.parked or row.task in running:
+        for row in left:
+            if row.wave != wave or row.task in self.parked or row.task in running:
                 continue
             if self.blocked.get(row.task, row.task) not in {row.task, *finished}:
                 continue
@@ -309,11 +312,6 @@ def _choose(session: ListSession, order: ListOrder) -> tuple[str, ...]:
         known = ", ".join(dict.fromkeys(row.wave for row in overview.rows if row.wave)) or "no task has one"
         raise NotAllowedError(f"there is no wave {order.wave!r}", remedy=f"one of: {known}")
     return tuple(row.task for row in rows)
-
-
-def _present_wave(rows: list[TaskRow]) -> str | None:
-    """Return the first wave that is not finished: the next one begins after it."""
-    return next((row.wave for row in rows if row.status not in FINISHED), None)
 
 
 def _row(board: TaskBoard, task: str) -> TaskRow:

@@ -99,6 +99,7 @@ def _wait(session: ListSession, task: str, seconds: float, why: str) -> None:
     began = store.now()
     # A little longer: the rules must not see the last millisecond of it.
     while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not session.interrupts.is_asked_to_end:
+        session.tick()
         pause(min(_PAUSE, left))
 
 

@@ -146,6 +146,8 @@ class Commit(Value):
     parent: str
     #: Files below the project's root.
     files: tuple[str, ...] = ()
+    #: What a merge brought.
+    merged: tuple[str, ...] = ()
 
 
 class OwnCommits(Value):
@@ -164,9 +166,7 @@ def head_of(root: Path) -> str:
     return "" if found is None else found.decode("ascii").strip()
 
 
-def find_own_commits(
-    root: Path, base: str, head: str, *, gate: Collection[str], is_ours: Callable[[str], bool]
-) -> OwnCommits:
+def find_own_commits(root: Path, base: str, head: str, *, gate: Collection[str], is_ours: Callable[[str], bool]) -> OwnCommits:
     """Return the commits since `base` that touch a file of the task.
 
     :param gate: commits that the gate itself made, of whichever task.
@@ -180,7 +180,12 @@ def find_own_commits(
         # Amended or rebased: a commit has files that were committed before. Those that differ are new in it.
         differs = _differing(root, base, head)
         made = [Commit(id=each.id, parent=base, files=tuple(differs & set(each.files))) for each in made]
-    own = [each for each in made if each.id not in gate and any(map(is_ours, each.files))]
+    own = [
+        each
+        for each in made
+        # A merge of what the gate committed is the gate's, too.
+        if each.id not in gate and not set(gate).intersection(each.merged) and any(map(is_ours, each.files))
+    ]
     if not own:
         return OwnCommits()
     return OwnCommits(
@@ -204,7 +209,7 @@ def _list_commits(root: Path, base: str, head: str) -> list[Commit]:
         ids, _, names = record.partition("\x02")
         commit, *parents = ids.split()
         files = tuple(name.lstrip("\n") for name in names.split("\0") if name.strip("\n"))
-        found.append(Commit(id=commit, parent=parents[0] if parents else "", files=files))
+        found.append(Commit(id=commit, parent=parents[0] if parents else "", files=files, merged=tuple(parents[1:])))
     return found[::-1]
 
 
