@@ -36,7 +36,9 @@ def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
 
 
 def own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    return [action for action in parser._actions if not COMMON.intersection(action.option_strings)]
+    """Return the arguments of a command alone; those that only we type ourselves are left out."""
+    shown = (action for action in parser._actions if action.help != argparse.SUPPRESS)
+    return [action for action in shown if not COMMON.intersection(action.option_strings)]
 
 
 def word_of(action: argparse.Action) -> str:

@@ -166,7 +166,9 @@ def head_of(root: Path) -> str:
     return "" if found is None else found.decode("ascii").strip()
 
 
-def find_own_commits(root: Path, base: str, head: str, *, gate: Collection[str], is_ours: Callable[[str], bool]) -> OwnCommits:
+def find_own_commits(
+    root: Path, base: str, head: str, *, gate: Collection[str], is_ours: Callable[[str], bool]
+) -> OwnCommits:
     """Return the commits since `base` that touch a file of the task.
 
     :param gate: commits that the gate itself made, of whichever task.
