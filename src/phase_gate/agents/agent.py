@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Callable, Mapping
 
 from phase_gate.agents.endings import Sign
@@ -149,7 +149,9 @@ SETTINGS_FILES = (
 
 
 def load_agent(name: str) -> Agent:
-    agent: Agent = importlib.import_module(f"phase_gate.agents.{name}").AGENT
+    module = f"phase_gate.agents.{name}"
+    __import__(module)  # `importlib` itself would have to be imported first
+    agent: Agent = sys.modules[module].AGENT
     return agent
 
 

@@ -173,12 +173,12 @@ def _changes(write: Write, frozen: Frozen) -> Iterator[str]:
 
 
 def _code_changes(path: str, after: str, frozen: Frozen, file: TestFile | None) -> Iterator[str]:
-    from phase_gate.source.module_code import module_code
-    from phase_gate.source.tests import find_tests, parse_source
-
     is_support = path in frozen.support or path.rpartition("/")[2] == "conftest.py"
     if file is None and not is_support:
         return
+    from phase_gate.source.module_code import module_code
+    from phase_gate.source.tests import find_tests, parse_source
+
     try:
         tree = parse_source(after)
     except SyntaxError:

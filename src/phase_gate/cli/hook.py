@@ -20,8 +20,7 @@ from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.memory import memory_file
-from phase_gate.storage.own_folders import refuse_links
-from phase_gate.storage.root import Climb, find_root
+from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import NONCE_VARIABLE
 from phase_gate.workflow.settings import AgentSettings

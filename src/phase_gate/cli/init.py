@@ -9,7 +9,7 @@ from phase_gate.agents.agent import AGENT_NAMES
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli.workflow_schema import read_schema
 from phase_gate.errors import NotAllowedError, StorageError
-from phase_gate.storage.own_folders import place_below
+from phase_gate.storage.root import place_below
 from phase_gate.visible import show_rows
 
 #: Beside phase-gate.yaml, for editors: every clone of the project has it.

@@ -11,7 +11,7 @@ from phase_gate.pipeline.begin import require_pipeline
 from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.provider import commit_of, tree_of
 from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.own_folders import place_below
+from phase_gate.storage.root import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.visible import count, show_rows

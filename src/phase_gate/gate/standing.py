@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
-from phase_gate.gate.forked import LATE
 from phase_gate.gate.parts import PIPELINE, parts_of
 from phase_gate.gate.state import Json, State
 from phase_gate.gate.status import Status, show_next, show_verdict
-from phase_gate.gate.ways import describe_decisions
 from phase_gate.values import Value, replace
 from phase_gate.workflow.names import of_task, run_command
 
@@ -100,6 +98,8 @@ def assess(
         return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
+        from phase_gate.gate.ways import describe_decisions
+
         command = of_task("phase-gate breaker status", state.task)
         reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
         return closed("halted", reason, command, describe_decisions(state.task))
@@ -145,6 +145,8 @@ def outdated(
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         last = "" if state.last_run is None else f" ({state.last_run.kind})"
+        from phase_gate.gate.forked import LATE
+
         came = f"{LATE}, after the last verdict" if state.is_forked else f"a run came after the last verdict{last}"
         return again("stale", f"{came}: only a complete run makes a new one")
     left = state.trees.last

@@ -8,7 +8,7 @@ from phase_gate.pipeline.order import rules_of
 from phase_gate.pipeline.show import Rows, needs_of
 from phase_gate.pipeline.skeletons import skeletons_of
 from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.own_folders import place_below
+from phase_gate.storage.root import place_below
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.task import Task
 from phase_gate.workflow.model import Phase, requires_of

@@ -13,8 +13,7 @@ from phase_gate.errors import UsageError
 from phase_gate.names import check_sentence
 from phase_gate.project import Project
 from phase_gate.report.files import REPORT_SUFFIXES
-from phase_gate.storage.own_folders import place_below
-from phase_gate.storage.root import relative_id
+from phase_gate.storage.root import place_below, relative_id
 from phase_gate.values import Value
 from phase_gate.workflow.settings import Confirm, ExitMeaning
 

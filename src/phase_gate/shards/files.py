@@ -24,7 +24,7 @@ from phase_gate.gate.record import SessionFacts
 from phase_gate.shards.record import Shard, Split
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
-from phase_gate.storage.own_folders import refuse_links
+from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
 
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.

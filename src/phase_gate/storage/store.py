@@ -34,7 +34,7 @@ from phase_gate.storage.files import (
 from phase_gate.storage.ledger import REPAIR, Line, digest, encode_transaction
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.opening import Opened, Opener
-from phase_gate.storage.own_folders import refuse_links
+from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
 

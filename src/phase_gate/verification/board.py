@@ -15,7 +15,7 @@ from phase_gate.gate.state import Event, State
 from phase_gate.names import author_of
 from phase_gate.project import Project
 from phase_gate.storage.lock import is_free
-from phase_gate.storage.own_folders import refuse_links
+from phase_gate.storage.root import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
