@@ -14,7 +14,10 @@ import tempfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from typing import Any
 
+from phase_gate.drive.happenings import Happening, Kind, Progress
+from phase_gate.drive.view import Board, render_line, render_screen
 from phase_gate.rules.compiled import load_compiled
 from phase_gate.workflow.model import Phase
 
@@ -40,14 +43,61 @@ _ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 def draw_panel() -> str:
     """Return the panel of a real run as SVG."""
     typed = '$ pytest --phase=green --exit-signal="it works"'
-    rows = [typed, *_panel_rows()]
+    title = (
+        "A green run with an exit signal; the panel says that Gate 1 is closed, because one green run is not enough,"
+        " and what to type next"
+    )
+    return _draw_terminal([typed, *_panel_rows()], title)
+
+
+def draw_drive() -> str:
+    """Return the live view of a drive as SVG: the renderer's own rows, of an agent in its third iteration."""
+    typed = '$ phase-gate drive --goal "slug(title): words joined by dashes" -- claude -p'
+    told: list[tuple[Kind, dict[str, Any]]] = [
+        (
+            "drive-started",
+            {"agent": ["claude", "-p"], "iterations": 30, "seconds": 14400.0, "signal": "ask", "resumed": False},
+        ),
+        ("iteration-started", {"number": 2, "phase": "GREEN"}),
+        (
+            "agent-ended",
+            {"text": "claude ended", "seconds": 74.0, "transcript": ".phase-gate/drive/5e1f/0002.agent.log"},
+        ),
+        ("tests-ended", {"how": "ended", "status": "closed", "reason": "1 of 2 tests fails", "seconds": 2.0}),
+        ("claim-weighed", {"outcome": "continue", "reason": "1 test failed in the last complete run (iteration 1)"}),
+        ("iteration-ended", {"outcome": "go-on", "reason": "1 of 2 tests fails"}),
+        ("iteration-started", {"number": 3, "phase": "GREEN"}),
+    ]
+    board, rows = Board(), [typed]
+    for kind, data in told:
+        happening = Happening(kind=kind, at="", data=data)
+        board = board.after(happening)
+        rows.append(render_line(happening))
+    progress = Progress(
+        doing="agent",
+        phase="GREEN",
+        number=3,
+        seconds=38.0,
+        limit=1200.0,
+        spent=157.0,
+        lines=(
+            "test_signs fails: a comma is kept.",
+            "I split at everything that is no letter or digit.",
+            "Edit slug.py",
+        ),
+    )
+    live = render_screen(board, progress, width=79)
+    rows += ["", f"\x1b[1m{live[0]}\x1b[0m", *live[1:]]
+    return _draw_terminal(rows, "A drive in its third iteration: what happened, and below it what the agent does now")
+
+
+def _draw_terminal(rows: list[str], title: str) -> str:
     width = round(80 * _WIDE + 2 * _MARGIN)
     height = _BAR + _HIGH * len(rows) + _MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         ' role="img" aria-labelledby="title">',
-        '<title id="title">A green run with an exit signal; the panel says that Gate 1 is closed, because one green run'
-        " is not enough, and what to type next</title>",
+        f'<title id="title">{escape(title)}</title>',
         f'<rect width="{width}" height="{height}" rx="10" fill="#12171d"/>',
         *(f'<circle cx="{20 + 18 * index}" cy="18" r="5.5" fill="#38424d"/>' for index in range(3)),
         '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="13"'
@@ -186,7 +236,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 #: Drawn without a browser, and compared by a test.
-DRAWN = {"panel.svg": draw_panel, "flow.svg": draw_flow}
+DRAWN = {"panel.svg": draw_panel, "flow.svg": draw_flow, "drive.svg": draw_drive}
 
 
 def shoot_report(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """An agent that was written down: what it does to the code, and what it says."""
 
+import subprocess
 from pathlib import Path
 
 HASTY = """\
@@ -35,12 +36,20 @@ def slug(title):
 '''
 
 
-def answer():
-    """Do what the agent does in this turn, and return what it prints."""
+def main():
+    """Do what the agent does in this turn, and print what it says."""
     code = Path("slug.py")
     if not Path("advice.txt").exists():
-        return HASTY
-    if code.read_text() != RIGHT:
+        with code.open("a") as stream:
+            stream.write("# tried again\n")
+        print(HASTY)
+    elif code.read_text() != RIGHT:
         code.write_text(RIGHT)
-        return HELPED
-    return HONEST
+        print(HELPED)
+    else:
+        subprocess.run(["phase-gate", "signal", "--reason", "both tests pass"], check=False, stdout=subprocess.DEVNULL)
+        print(HONEST)
+
+
+if __name__ == "__main__":
+    main()

@@ -27,6 +27,7 @@ DRIVEN = {
     "sharded-ci",
     "custom-rules",
     "custom-evidence",
+    "drive",
     "agent-loop",
     "documented-project",
     "task-list",
@@ -203,20 +204,39 @@ def test_custom_rules_close_on_a_skipped_test(example: Example) -> None:
     assert "- tests_skipped == 0" in said
 
 
+def test_drive(example: Example) -> None:
+    example.copy("drive")
+    said = example.type("phase-gate drive")
+    assert [row for row in said.splitlines() if row.startswith("iteration")] == [
+        "iteration 1: RED",
+        "iteration 2: GREEN",
+        "iteration 3: GREEN",
+    ]
+    assert "tests    1 of 2 tests fails" in said
+    assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in said
+    example.type("phase-gate report -o report.html")
+    assert "Iterations of the drive" in (example.root / "report.html").read_text(encoding="utf-8")
+
+
 def test_agent_loop(example: Example) -> None:
     example.copy("agent-loop")
-    said = example.type("python loop.py", ends_with=12)
-    assert said.splitlines() == ["turn 1: 10", "turn 2: 10", "turn 3: 10", "turn 4: 10", "turn 5: 12"]
-    assert "5 claims in a row that the exit gate blocked" in example.type("phase-gate breaker status", ends_with=12)
-    assert example.type("python loop.py", ends_with=12) == "turn 1: 12\n", "nobody has helped"
+    said = example.type("phase-gate drive", ends_with=12)
+    assert said.count("  claim    continue: 1 test failed") == 4
+    assert "drive ends: halted: the circuit is open" in said
+    example.type("phase-gate breaker status", ends_with=12)
+    assert "iteration" not in example.type("phase-gate drive --resume", ends_with=12).splitlines(), "nobody has helped"
 
     example.session.write("advice.txt", "signs have to be dropped\n")
     example.type("phase-gate breaker reset --reason 'it knows now that signs have to be dropped' --by ann")
-    assert example.type("python loop.py").splitlines() == ["turn 1: 10", "turn 2: 0"]
+    said = example.type("phase-gate drive --resume")
+    assert [row for row in said.splitlines() if row.startswith("iteration")] == [
+        "iteration 6: WORK",
+        "iteration 7: WORK",
+    ]
     assert example.status()["phase"] == "DONE"
     lines = json.loads(example.type("phase-gate history --events --json"))["events"]
     decisions = [line["decision"] for line in lines if line["kind"] == "claimed"]
-    assert decisions == [*["continue"] * 4, "halted", "halted", "continue", "complete"]
+    assert decisions == [*["continue"] * 4, "halted", "continue", "complete"]
 
 
 def test_task_list(example: Example) -> None:

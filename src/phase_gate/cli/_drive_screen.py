@@ -18,6 +18,7 @@ from phase_gate.gate.signals import Signal
 _PAUSE = 0.2
 #: Of a terminal that does not tell.
 _ROWS = 24
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _UP, _CLEAR_BELOW = "\x1b[{}A\r", "\x1b[J"
 
 
@@ -61,7 +62,7 @@ class LiveView:
             return
         rows = render_screen(self._board, progress, width=screen_width() - 1, rows=_screen_rows())
         self.clear()
-        draw("\n".join(rows) + "\n", sys.stdout)
+        draw("\n".join((f"{_BOLD}{rows[0]}{_PLAIN}", *rows[1:])) + "\n", sys.stdout)
         self._rows, self._drawn_at = len(rows), time.monotonic()
 
     def clear(self) -> None:

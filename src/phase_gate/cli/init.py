@@ -39,6 +39,11 @@ workflow: tdd                    # a shipped workflow, or the path of your own f
 #   until: cycle                 # cycle | phase: how far an agent has to come before it may stop
 #   stop_blocks: 3               # how often in a row it is held up while nothing is run and no file changes
 
+# drive:                         # phase-gate drive: let an agent work until it is done
+#   agent: claude                # or codex, gemini, copilot, or a command line
+#   budget: {iterations: 30, time: 4h}
+#   signal: ask                  # ask | agent: who gives the signal of Gate 2
+
 # phases:
 #   GREEN:
 #     condition: tests_skipped == 0     # holds in addition to the workflow's own condition

@@ -237,7 +237,8 @@ class _Iteration:
         if taken.signal is None:
             return None
         session.tell("answer", number=self.number, answer=taken.signal.answer, reason=taken.signal.reason)
-        return replace(taken.signal, by=taken.signal.by or session.client.name)
+        # Whatever name it gives: the record says that an agent did.
+        return replace(taken.signal, by=session.client.name)
 
     def _note(self, text: str) -> None:
         """Keep something for the next prompt."""

@@ -30,13 +30,13 @@ def _started(data: Mapping[str, Any]) -> str:
 
 
 def _agent(data: Mapping[str, Any]) -> str:
-    return f"  agent  {data['text']} after {show_duration(data['seconds'])}: {data['transcript']}"
+    return f"  agent    {data['text']} after {show_duration(data['seconds'])} ({data['transcript']})"
 
 
 def _tests(data: Mapping[str, Any]) -> str:
     if data["how"] != "ended":
-        return f"  tests  {data['how']} after {show_duration(data['seconds'])}: {data['log']}"
-    return f"  tests  {data['reason']} ({show_duration(data['seconds'])})"
+        return f"  tests    {data['how']} after {show_duration(data['seconds'])} ({data['log']})"
+    return f"  tests    {data['reason']} ({show_duration(data['seconds'])})"
 
 
 def _ended(data: Mapping[str, Any]) -> str:
@@ -49,11 +49,11 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "iteration-started": lambda data: f"iteration {data['number']}: {data['phase']}",
     "agent-ended": _agent,
     "tests-ended": _tests,
-    "claim-weighed": lambda data: f"  claim  {data['outcome']}: {data['reason']}",
-    "answer": lambda data: f"  signal {data['answer']}: {data['reason']}",
-    "waits": lambda data: f"  waits  {show_duration(data['seconds'])}: the client is busy",
-    "iteration-ended": lambda data: f"  verdict {data['reason']}" if data["outcome"] == "go-on" else "",
-    "note": lambda data: f"  note   {data['text']}",
+    "claim-weighed": lambda data: f"  claim    {data['outcome']}: {data['reason']}",
+    "answer": lambda data: f"  signal   {data['answer']}: {data['reason']}",
+    "waits": lambda data: f"  waits    {show_duration(data['seconds'])}: the client is busy",
+    "iteration-ended": lambda data: f"  verdict  {data['reason']}" if data["outcome"] == "go-on" else "",
+    "note": lambda data: f"  note     {data['text']}",
     "drive-ended": _ended,
 }
 
