@@ -40,7 +40,7 @@ def test_six_tasks_in_three_waves_with_two_jobs(team: Team) -> None:
     team.plan((1, 2), (3, 4), (5, 6), script=script, more=shared)
     rows = team.rows("--jobs", "2", code=0)
     assert set(team.statuses().values()) == {"APPROVED"}
-    assert rows[-1]["reason"] == "all 6 tasks are finished"
+    assert rows[-1]["reason"] == "all tasks are finished"
     (conflict,) = [row for row in rows if row["event"] == "conflict"]
     assert "shared.py" in conflict["reason"]
     assert team.failures(3) == ["VERIFY_FAILURE"]

@@ -10,7 +10,7 @@ from phase_gate.verification.model import Status
 from phase_gate.visible import count, show_rows
 from phase_gate.workflow.durations import show_duration
 
-#: Statuses whose reason is worth a line.
+#: Statuses that are worth a line.
 _SAID = frozenset(map(str, (Status.APPROVED, Status.FAILED, Status.REJECTED, Status.BLOCKED)))
 
 
@@ -38,8 +38,9 @@ def _agent(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _step(data: Mapping[str, Any]) -> tuple[str, ...]:
     # While it goes on, the next line says what follows.
-    reason = f": {data['reason']}" if data["status"] in _SAID else ""
-    return (f"{data['task']}: attempt {data['attempt']}: {data['status']}{reason}",)
+    if data["status"] not in _SAID:
+        return ()
+    return (f"{data['task']}: attempt {data['attempt']}: {data['status']}: {data['reason']}",)
 
 
 def _task(data: Mapping[str, Any]) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ class _List:
             if why := overview.halted(wave):
                 return Decision(outcome=Outcome.HALTED, reason=why), resume_command(wave)
         if not left and not self.parked:
-            return Decision(outcome=Outcome.DONE, reason=f"all {len(rows)} tasks are finished"), ""
+            return Decision(outcome=Outcome.DONE, reason="all tasks are finished"), ""
         if self.parked:
             task, reason = next(iter(self.parked.items()))
             more = f" (and {len(self.parked) - 1} more)" if len(self.parked) > 1 else ""

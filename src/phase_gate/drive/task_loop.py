@@ -73,6 +73,9 @@ def _look(session: ListSession, task: str, *, again: bool) -> Decision | None:
         dependency = find_dependency(verification, board.overview)
         if dependency.task and not dependency.is_complete:
             return Decision(outcome=Outcome.GO_ON, reason=dependency.task)
+        row = board.overview.row(dependency.task)
+        if row is not None and row.last_step_at > verification.last_step_at:
+            return None  # it was done meanwhile
         return Decision(outcome=Outcome.PERSON, reason=f"blocked: {_error(verification)}; {dependency.way}")
     return None
 
