@@ -147,6 +147,12 @@ SEEN: dict[str, tuple[str, int, str, Ending]] = {
         "ERROR: unexpected status 529 <unknown status code>: Our servers are currently overloaded.",
         Ending(kind="busy", said="unexpected status 529 <unknown status code>: Our servers are currently overloaded."),
     ),
+    "codex-outside-of-git": (
+        "codex",
+        1,
+        "Not inside a trusted directory and --skip-git-repo-check was not specified.",
+        Ending(kind="untrusted", said="Not inside a trusted directory and --skip-git-repo-check was not specified."),
+    ),
     "codex-garbage": (
         "codex",
         1,

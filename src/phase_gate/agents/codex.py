@@ -44,6 +44,7 @@ AGENT = Agent(
     trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
     # In words, and as the last event of `--json`.
     signs=(
+        Sign("untrusted", r"^Not inside a trusted directory"),
         Sign("no-login", rf'{_ERROR}(?P<said>unexpected status 401 [^"]*|Missing environment variable[^"]*)'),
         Sign("no-credit", rf'{_ERROR}(?P<said>unexpected status 402 [^"]*|Quota exceeded[^"]*)'),
         Sign(
