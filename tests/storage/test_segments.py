@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from phase_gate.storage import segments
 from phase_gate.storage.adoption import adopt_key
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
-from tests.storage.stores import begin, declare, open_store
+from tests.storage.stores import BEGIN, begin, declare, open_store
 
 NAMES = [f"fact-{number}" for number in range(40)]
 
@@ -186,3 +187,92 @@ def test_packed_ledger_is_adopted_whole(store: TaskStore) -> None:
     assert told(keyed)[:-1] == before
     declare(keyed, "more")
     assert told(keyed)[-1] == ("fact-declared", "more")
+
+
+# --- objects that nothing names any more
+
+
+def _keep_old(store: TaskStore, document: object, *, days: int = 40) -> str:
+    name = store.objects.keep(document)
+    file = store.folder / "objects" / f"{name}.z"
+    at = file.stat().st_mtime - days * 86_400
+    os.utime(file, (at, at))
+    return name
+
+
+def _name(store: TaskStore, *names: str) -> None:
+    with store.transaction() as change:
+        change.record(*(Event(kind="rewound", data={"why": name}) for name in names))
+
+
+def _end_cycle(store: TaskStore) -> None:
+    with store.transaction() as change:
+        change.record(Event(kind="phase-exited", data={"next": "DONE"}), *BEGIN)
+
+
+def _pack(store: TaskStore) -> None:
+    before = len(files_of(store)) if (store.folder / "packed").exists() else 0
+    while not (store.folder / "packed").exists() or len(files_of(store)) < before + 2:
+        declare(store, "another")
+
+
+def test_object_that_only_earlier_cycles_name_goes_after_a_time(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state"))
+    inside = _keep_old(store, {"inner": 1})
+    named = {
+        "old": _keep_old(store, {"a": 1}),
+        "young": _keep_old(store, {"b": 1}, days=20),
+        "old-and-named-by-a-later-one": inside,
+    }
+    _name(store, *named.values())
+    _end_cycle(store)
+    present = _keep_old(store, {"names": inside})
+    _name(store, present)
+    _pack(open_store(tmp_path / "state", ledger_size=2))
+    fresh = open_store(tmp_path / "state")
+    assert not fresh.objects.has(named["old"])
+    assert fresh.objects.has(named["young"])
+    assert fresh.objects.load(present) == {"names": inside}
+    assert fresh.objects.has(inside)
+    assert fresh.may_lack(named["old"])
+    assert not fresh.may_lack(present)
+    assert len(told(fresh)) == fresh.look().serial
+
+
+def test_object_of_the_present_cycle_stays_however_long_it_takes(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state", ledger_size=2))
+    name = _keep_old(store, {"a": 1}, days=400)
+    _name(store, name)
+    _pack(store)
+    _pack(store)
+    assert b'"kind":"cycle-began"' not in store.ledger_file.read_bytes()
+    assert open_store(tmp_path / "state").objects.has(name)
+
+
+def test_nothing_goes_while_an_object_is_damaged(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state", ledger_size=2))
+    old = _keep_old(store, {"a": 1})
+    _end_cycle(store)
+    damaged = _keep_old(store, {"b": 1})
+    (store.folder / "objects" / f"{damaged}.z").write_bytes(b"no object")
+    _name(store, damaged)
+    _pack(store)
+    assert open_store(tmp_path / "state").objects.has(old)
+
+
+def test_old_object_that_is_stored_again_is_young(tmp_path: Path) -> None:
+    store = begin(open_store(tmp_path / "state", ledger_size=2))
+    name = _keep_old(store, {"a": 1})
+    _end_cycle(store)
+    other = open_store(tmp_path / "state", ledger_size=2)
+    assert other.objects.keep({"a": 1}) == name  # a run that has not ended: no line names it yet
+    _pack(store)
+    assert open_store(tmp_path / "state").objects.has(name)
+
+
+def test_objects_may_be_kept_for_ever(tmp_path: Path) -> None:
+    store = begin(TaskStore(tmp_path / "state", task="default", ledger_size=2, keep_objects=0))
+    old = _keep_old(store, {"a": 1})
+    _end_cycle(store)
+    _pack(store)
+    assert store.objects.has(old)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import zlib
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from phase_gate.storage.files import (
     exists,
     make_folder,
     read_bytes,
+    remove_file,
     set_aside,
     sync_folder,
     write_atomically,
@@ -27,6 +29,7 @@ from phase_gate.storage.ledger import REPAIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from phase_gate.gate.freeze import Frozen
@@ -40,8 +43,12 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 
 class ObjectStore:
-    def __init__(self, folder: Path, files: FileSystem) -> None:
-        self._folder, self._files = folder, files
+    def __init__(self, folder: Path, files: FileSystem, *, kept_for: float = 0) -> None:
+        """Take the objects in that folder.
+
+        :param kept_for: seconds after which one that nothing names any more is removed; 0: never.
+        """
+        self._folder, self._files, self._kept_for = folder, files, kept_for
         #: Documents are read once in a process and never changed.
         self._loaded: dict[str, Any] = {}
         self._inventories: dict[str, Inventory] = {}
@@ -52,7 +59,8 @@ class ObjectStore:
         data = json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
         name = sha256(data).hexdigest()
         path = self._path(name)
-        if not exists(path, self._files):
+        if not exists(path, self._files) or self._is_old(name, share=0.5):
+            # An old one is written anew: a process that looks for old ones must not take it for one.
             make_folder(self._files, self._folder)
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
         elif not self._is_synced:
@@ -60,6 +68,28 @@ class ObjectStore:
             sync_folder(self._files, self._folder)
         self._is_synced = True
         return name
+
+    def remove_old(self, named: Iterable[str]) -> None:
+        """Remove the objects that are old, and that neither these names nor the objects behind them lead to.
+
+        Raises StateError for one that can't be read: what it names is not known then, and nothing is removed.
+        """
+        if not self._kept_for:
+            return
+        there = {name.removesuffix(".z") for name in self._files.list_folder(self._folder) if name.endswith(".z")}
+        wanted = there.intersection(named)
+        new = wanted
+        while new:
+            new = {each for name in new for each in find_names(self._unpack(name)) if each in there}
+            new -= wanted
+            wanted |= new
+        for name in sorted(there - wanted):
+            if self._is_old(name):
+                remove_file(self._path(name), self._files)
+
+    def _is_old(self, name: str, *, share: float = 1.0) -> bool:
+        at = self.kept_at(name) if self._kept_for else None
+        return at is not None and time.time() - at > self._kept_for * share
 
     def set_damaged_aside(self) -> None:
         """Rename those that are not what their names say: else the same content would never be stored again."""
@@ -95,12 +125,18 @@ class ObjectStore:
         for name, known in self._inventories.items():
             # Mostly the very same objects inside, where comparing is a look at each file's identity.
             if known == inventory:
-                return name
+                return self.keep(inventory_to_json(inventory)) if self._is_old(name, share=0.5) else name
         name = self.keep(inventory_to_json(inventory))
         self._inventories[name] = inventory
         return name
 
     def _read(self, name: str) -> Any:
+        try:
+            return json.loads(self._unpack(name))
+        except (ValueError, RecursionError) as error:
+            raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
+
+    def _unpack(self, name: str) -> bytes:
         if not _NAME.fullmatch(name):
             raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
         packed = read_bytes(self._path(name), self._files)
@@ -110,8 +146,8 @@ class ObjectStore:
             data = zlib.decompressobj().decompress(packed, MAX_SIZE)
             if sha256(data).hexdigest() != name:
                 raise ValueError("it is another one")
-            return json.loads(data)
-        except (zlib.error, ValueError, RecursionError) as error:
+            return data
+        except (zlib.error, ValueError) as error:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 
     def kept_at(self, name: str) -> float | None:
@@ -126,3 +162,8 @@ class ObjectStore:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.z"
+
+
+def find_names(data: bytes) -> list[str]:
+    """Return what may be names of objects in a text."""
+    return [name.decode() for name in re.findall(rb"[0-9a-f]{64}", data)]

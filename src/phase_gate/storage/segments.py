@@ -32,6 +32,8 @@ FOLDER = "packed"
 PIECE = 4 * 1024 * 1024
 #: More than any segment has; a few kilobytes that unpack to more are made to fill the memory.
 MAX_SIZE = 64 * PIECE
+#: Rows with which a cycle, or a verify task, begins.
+_BEGAN = (b'"kind":"cycle-began"', b'"kind":"task-taken"')
 #: Once in hundreds of runs: size over speed.
 _LEVEL = 9
 
@@ -79,14 +81,14 @@ class Packed:
     """The segments of one task."""
 
     def __init__(self, folder: Path, files: FileSystem) -> None:
-        self._folder, self._files = folder / FOLDER, files
+        self.folder, self._files = folder / FOLDER, files
 
     def content(self, file: str) -> bytes:
         """Return what a segment holds. Raises TamperedError if it is gone or damaged."""
         place = f"{FOLDER}/{file}"
         if "/" in file or "\\" in file or not file.endswith(".z"):
             raise TamperedError(f"{file[:40]!a} can't be a segment's name", remedy=REPAIR)
-        packed = read_bytes(self._folder / file, self._files)
+        packed = read_bytes(self.folder / file, self._files)
         if packed is None:
             raise TamperedError(f"{place} is gone", remedy=REPAIR)
         try:
@@ -129,6 +131,18 @@ class Packed:
             following = read_before(first, key, name=f"{FOLDER}/{following.file}")
         return found[::-1]
 
+    def since_began(self, content: bytes, key: bytes | None) -> Iterator[bytes]:
+        """Yield the rows since the present cycle or verify task began, those of the newest file first."""
+        while True:
+            began = max(content.rfind(row) for row in _BEGAN)
+            yield content[content.rfind(b"\n", 0, began) + 1 :] if began > 0 else content
+            if began > 0:
+                return
+            before = read_before(content[: content.find(b"\n") + 1], key, name="ledger.jsonl")
+            if before is None:
+                return
+            content = self.content(before.file)
+
     def recover(self, key: bytes | None) -> Iterator[Line]:
         """Yield the lines of the oldest segments, as far as they are there and follow each other.
 
@@ -136,7 +150,7 @@ class Packed:
         """
         found: dict[str, Before | None] = {}
         try:
-            names = self._files.list_folder(self._folder)
+            names = self._files.list_folder(self.folder)
         except FileNotFoundError:
             return
         for file in sorted(names):
@@ -173,8 +187,8 @@ class Packed:
                 piece = content[cut:end]
                 last = json.loads(piece[piece.rstrip(b"\n").rfind(b"\n") + 1 :])
                 file = f"{last['seq']:012d}-{last['hash'][:16]}.z"
-                make_folder(self._files, self._folder)
-                write_atomically(self._files, self._folder / file, zlib.compress(prefix + piece, _LEVEL))
+                make_folder(self._files, self.folder)
+                write_atomically(self._files, self.folder / file, zlib.compress(prefix + piece, _LEVEL))
                 named = Before(
                     file=file, seq=last["seq"], head=last["hash"], lineage=lineage, key_check=key_check, size=0
                 )

@@ -36,7 +36,7 @@ from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.opening import Opened, Opener
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
+from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,13 +93,16 @@ class TaskStore:
         own_folders: tuple[Path, ...] = (),
         state_folder: Path | None = None,
         ledger_size: int = DEFAULT_LEDGER_SIZE,
+        keep_objects: float = DEFAULT_KEEP_OBJECTS,
     ) -> None:
         """Take the files in that folder.
 
         :param own_folders: may not be links.
         :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
         :param ledger_size: KiB of the ledger's file beyond which its older lines are packed; 0: never.
+        :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
         """
+        self._keep_objects = keep_objects
         self.folder, self.task = folder, task
         self._own_folders, self._state_folder = own_folders, state_folder or folder
         self.files = files
@@ -113,7 +116,7 @@ class TaskStore:
     def objects(self) -> ObjectStore:
         from phase_gate.storage.objects import ObjectStore
 
-        return ObjectStore(self.folder / "objects", self.files)
+        return ObjectStore(self.folder / "objects", self.files, kept_for=self._keep_objects * 86_400)
 
     @functools.cached_property
     def packed(self) -> Packed:
@@ -170,6 +173,7 @@ class TaskStore:
             own_folders=self._own_folders,
             state_folder=self._state_folder,
             ledger_size=self._ledger_size // 1024,
+            keep_objects=self._keep_objects,
         )
 
     def key_check(self, lineage: str) -> str | None:
@@ -271,6 +275,10 @@ class TaskStore:
             raise TamperedError("its files are gone, and it was not finished", remedy="bring its folder back")
         return None
 
+    def may_lack(self, name: str) -> bool:
+        """Tell whether an object is not there, and need not be: older ones go once their lines are packed."""
+        return not self.objects.has(name) and exists(self.packed.folder, self.files)
+
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object that the state names is gone or damaged."""
         known = state.snapshots
@@ -371,6 +379,8 @@ class TaskStore:
             moved = 0 if instead_of is not None else self._pack(change.opened)
             change.opened = replace(change.opened, size=size - moved, stat=self._opener.ledger_stat())
             self._write_state(change.opened, document, last_start=opened.size + last.start - moved)
+            if moved:
+                self._remove_old_objects(change.opened)
         except StorageError:
             # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
             # is not there any more would be in the way.
@@ -398,6 +408,16 @@ class TaskStore:
         # In one step. What was before it, and what is written later, does not depend on whether this comes to be.
         write_atomically(self.files, self.ledger_file, made[0])
         return made[1]
+
+    def _remove_old_objects(self, opened: Opened) -> None:
+        """Remove the objects that only lines of earlier cycles name, once they are old. With best effort."""
+        from phase_gate.storage.objects import find_names
+
+        with contextlib.suppress(StateError, OSError):
+            content = read_bytes(self.ledger_file, self.files) or b""
+            texts = self.packed.since_began(content, self._opener.key_for(opened.key_check))
+            state = read_bytes(self.state_file, self.files) or b""
+            self.objects.remove_old(name for text in (state, *texts) for name in find_names(text))
 
     def _write_state(self, opened: Opened, document: dict[str, Any], *, last_start: int) -> None:
         stored = {

@@ -42,6 +42,9 @@ DEFAULT_LOCK_TIMEOUT = 10.0
 #: KiB: about 160 runs, which are read in a tenth of a second where a state has to be made anew.
 DEFAULT_LEDGER_SIZE = 1024
 
+#: Days: longer than most people look back at a cycle.
+DEFAULT_KEEP_OBJECTS = 30.0
+
 #: What documents are called unless the project says otherwise; they are no part of the tested tree.
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
@@ -313,6 +316,8 @@ class Configuration(Value):
     lock_timeout: float = DEFAULT_LOCK_TIMEOUT
     #: KiB beyond which a ledger's older lines are packed; 0: never.
     ledger_size: int = DEFAULT_LEDGER_SIZE
+    #: Days after which stored objects that only earlier cycles name are removed; 0: never.
+    keep_objects: float = DEFAULT_KEEP_OBJECTS
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
     #: What we run ourselves, for evidence.

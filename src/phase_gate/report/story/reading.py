@@ -25,6 +25,8 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
     def load(name: str) -> Any:
         try:
+            if store.may_lack(name):
+                return None  # of an earlier cycle, and no longer kept
             return store.objects.load(name)
         except StateError as error:
             damaged.append(error)
