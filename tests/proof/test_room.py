@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import namespace
-from phase_gate.proof.copied import remove_left_rooms, room_folder
+from phase_gate.proof.copied import copy_project, remove_left_rooms, room_folder
 from phase_gate.proof.model import Kind
 from phase_gate.proof.room import NoRoomError, Room, run_in_room
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
@@ -230,3 +230,60 @@ def test_folders_that_may_not_be_written_are_laid_out_too() -> None:
         assert (root / "lib" / "calc.py").read_text(encoding="utf-8") == ADD
         assert (root / "lib").stat().st_mode & 0o777 == 0o555, "tests see it as it was"
         (root / "lib").chmod(0o755)
+
+
+def test_links_lead_to_what_lies_in_the_room(tmp_path: Path, kind: Kind) -> None:
+    root, outside = tmp_path / "project", tmp_path / "outside"
+    # As the strict mode of an editable install has it, and folders of data that are links.
+    write(root, {"test_calc.py": TEST_ADD, "src/calc.py": WRONG, "build/links/other.txt": "", "data/one.txt": "1"})
+    write(outside, {"two.txt": "2"})
+    (root / "build" / "links" / "calc.py").symlink_to(root / "src" / "calc.py")
+    (root / "near").symlink_to("data")
+    (root / "far").symlink_to(Path("..", "outside"))
+    test = (
+        "import sys\n\nsys.path.insert(0, 'build/links')\nfrom calc import add\n\n\ndef test_add():\n"
+        "    assert add(int(open('near/one.txt').read()), int(open('far/two.txt').read())) == 3\n"
+    )
+    write(root, {"test_calc.py": test})
+    assert enter(root, kind, **{"src/calc": ADD}) == {"test_calc.py::test_add": True}
+    write(root, {"src/calc.py": ADD})
+    assert enter(root, kind, **{"src/calc": WRONG}) == {"test_calc.py::test_add": False}
+
+
+def test_a_link_to_the_project_itself_is_seen_though_the_room_is_gone(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    test = (
+        f"import os, sys\n\nos.symlink({str(root / 'lib')!r}, 'made')\nsys.path.insert(0, 'made')\n"
+        "from calc import add\n\n\ndef test_add():\n    pass\n"
+    )
+    write(root, {"test_calc.py": test, "lib/calc.py": ADD})
+    run = run_in_room(Room(root=root), ("test_calc.py",), timeout=240, kind="copied")
+    assert run.problem == "lib/calc.py was imported from the project itself, not from the room"
+
+
+@pytest.mark.parametrize(
+    ("module", "is_stray"), [("shop.calc", True), ("other.calc", False), ("other.shop.calc", False)]
+)
+def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind, module: str, is_stray: bool) -> None:
+    root, site = tmp_path / "project", tmp_path / "site-packages"
+    write(site, {f"{module.replace('.', '/')}.py": ADD})
+    test = f"import sys\n\nsys.path.insert(0, {str(site)!r})\n{TEST_ADD}".replace("calc", module)
+    write(root, {"test_calc.py": test, "lib/shop/__init__.py": "", "lib/shop/calc.py": ADD})
+    room = Room(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
+    run = run_in_room(room, ("test_calc.py",), timeout=240, kind=kind)
+    said = "lib/shop/calc.py was imported from an installed copy of it, not from the room"
+    assert run.problem == (said if is_stray else "")
+
+
+def test_content_is_shared_where_the_file_system_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def share(target: int, request: int, source: int) -> None:
+        assert request == 0x40049409
+        os.write(target, os.read(source, 100) + b" shared")
+
+    write(tmp_path / "project", {"data.txt": "data", "run.sh": "run"})
+    (tmp_path / "project" / "run.sh").chmod(0o755)
+    copy_project(tmp_path / "project", tmp_path / "copied")
+    monkeypatch.setattr("fcntl.ioctl", share)
+    copy_project(tmp_path / "project", tmp_path / "shared")
+    assert [(tmp_path / name / "data.txt").read_text() for name in ("copied", "shared")] == ["data", "data shared"]
+    assert (tmp_path / "copied" / "run.sh").stat().st_mode & 0o777 == 0o755

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,12 +89,48 @@ def copy_project(root: Path, target: Path) -> None:
         ]
         below = os.path.join(target, os.path.relpath(folder, top))
         os.makedirs(below, exist_ok=True)
-        for name in files:
-            full = os.path.join(folder, name)
-            if name == ".git" or not (os.path.isfile(full) or os.path.islink(full)):
+        for name in (*files, *folders):
+            full, copied = os.path.join(folder, name), os.path.join(below, name)
+            if name == ".git":
                 continue
-            shutil.copy2(full, os.path.join(below, name), follow_symlinks=False)
+            if os.path.islink(full):
+                os.symlink(_point_inside(full, top, str(target)), copied)
+            elif os.path.isfile(full):
+                _copy_file(full, copied)
     _point_at_repository(os.path.join(top, ".git"), target)
+
+
+def _point_inside(link: str, top: str, target: str) -> str:
+    """Return where the copy of a link points: what lies in the project is meant to be that of the room."""
+    written, real = os.readlink(link), os.path.realpath(link)
+    if real != top and not real.startswith(top + os.sep):
+        return real
+    return written if not os.path.isabs(written) else os.path.normpath(os.path.join(target, os.path.relpath(real, top)))
+
+
+#: Has a file share its content with another until one of the two is written.
+_CLONE = 0x40049409
+
+
+def _copy_file(source: str, target: str) -> None:
+    """Copy a file; where the file system can, without its content."""
+    if not _clone(source, target):
+        shutil.copyfile(source, target)
+    shutil.copystat(source, target)
+
+
+def _clone(source: str, target: str) -> bool:
+    """Tell whether the file system could; systems other than Linux are not asked."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import fcntl
+
+    try:
+        with open(source, "rb") as given, open(target, "wb") as made:
+            fcntl.ioctl(made.fileno(), _CLONE, given.fileno())
+    except OSError:
+        return False
+    return True
 
 
 def _point_at_repository(repository: str, target: Path) -> None:

@@ -192,7 +192,8 @@ class RoomReporter:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-        self._send("ended", status=int(exitstatus), modules=sorted(files - {""}))
+        # Behind links, and as long as the room is there.
+        self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))
 
 
 def _last_line(report: pytest.TestReport) -> str:

@@ -19,8 +19,8 @@ from phase_gate.proof import namespace
 from phase_gate.proof.conversation import Conversation, Heard, start
 from phase_gate.proof.copied import copy_project, place_in, remove_left_rooms, room_folder
 from phase_gate.proof.model import Kind, Report, Reports, RoomRun
+from phase_gate.proof.origins import find_stray, import_roots
 from phase_gate.proof.reporter import VARIABLE
-from phase_gate.storage.ownership import is_in_environment
 from phase_gate.values import Value, field, replace
 
 #: What must not reach the tests in a room: they are no run of any task.
@@ -98,8 +98,7 @@ def run_in_room(
         timeout=timeout,
     )
     visited = visit_room(room, visit, kind=kind)
-    run = _read_answers(visited)
-    return run if visited.kind == "mounted" else _judge_origins(run, room.root)
+    return _judge_origins(_read_answers(visited), room, visited.folder)
 
 
 #: Every target has its say: the first one that fails, or can't be imported, ends nothing.
@@ -248,27 +247,10 @@ def _furnish(room: Room, folder: Path) -> None:
         raise NoRoomError(f"the project could not be copied: {error}") from error
 
 
-def _judge_origins(run: RoomRun, root: Path) -> RoomRun:
+def _judge_origins(run: RoomRun, room: Room, folder: str) -> RoomRun:
     """Return the run, as nothing that can be believed if a module of the project came from elsewhere."""
-    top = os.path.realpath(root)
-    strays = [
-        file
-        for file in map(os.path.realpath, run.modules)
-        if file.startswith(top + os.sep) and not is_in_environment(file, top)
-    ]
-    if not strays or run.problem:
-        return run
-    shown = os.path.relpath(strays[0], top)
-    return replace(run, problem=f"{shown} was imported from the project itself, not from the room")
-
-
-def import_roots(root: Path) -> list[str]:
-    """Return the folders of the project that Python looks for modules in, from the root."""
-    top = os.path.realpath(root)
-    found = [os.path.realpath(each or os.getcwd()) for each in sys.path]
-    inside = [each for each in found if each.startswith(top + os.sep) and not is_in_environment(each + os.sep, top)]
-    inside += [os.path.join(top, name) for name in ("src",) if os.path.isdir(os.path.join(top, name))]
-    return [os.path.relpath(each, top) for each in dict.fromkeys(each for each in inside if os.path.isdir(each))]
+    stray = "" if run.problem else find_stray(run.modules, room.root, folder, {*room.contents, *room.left_out})
+    return replace(run, problem=f"{stray}, not from the room") if stray else run
 
 
 def _read_answers(visited: Visited) -> RoomRun:
