@@ -124,4 +124,4 @@ def _screen_rows() -> int:
         lines = os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
     except (OSError, ValueError):
         lines = _ROWS
-    return max(4, min(12, lines - 2))
+    return max(5, min(13, lines - 2))

@@ -35,6 +35,10 @@ class Tail:
     def flush(self) -> None:
         """Nothing waits."""
 
+    def clear(self) -> None:
+        """Forget it: another command begins."""
+        self._data = b""
+
     def lines(self, most: int) -> list[str]:
         """Return the last lines that say something; of events, what they tell."""
         rows = self._data.decode("utf-8", "replace").replace("\r", "\n").splitlines()

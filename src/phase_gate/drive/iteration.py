@@ -165,6 +165,7 @@ class _Iteration:
         session, settings = self.session, self.session.settings
         left = max(1.0, settings.budget.seconds - self.spent)
         timeout = min(settings.time_limit, left)
+        session.tail.clear()
         agent = run_agent(
             session.client,
             self._file("prompt.md"),
@@ -257,6 +258,7 @@ class _Iteration:
             return ran
         limit = session.settings.test_time_limit
         log = self._file("tests.log")
+        session.tail.clear()
         suite = run_suite(
             session.project,
             phase,

@@ -23,6 +23,7 @@ def ask_person(session: DriveSession, seen: Seen, decision: Decision) -> Signal 
     waits = decision.outcome is Outcome.PERSON and seen.gate_1_open and not seen.outside
     if ask is None or not waits or session.interrupts.is_asked_to_end:
         return None
+    call_person(session, decision.reason)  # who may be in another room
     signal = ask(Question(phase=seen.phase, task=session.project.task, reason=decision.reason))
     return None if signal is None else replace(signal, by=signal.by or who_am_i(session.environment))
 

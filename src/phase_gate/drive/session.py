@@ -49,6 +49,8 @@ class DriveSession:
         self.tail = Tail()
         #: What there is to say to the agent in its next prompt.
         self.notes: tuple[str, ...] = ()
+        #: What a person was called for last: once is enough.
+        self.called_for = ""
         #: The run that we made last; another one in the state is not ours.
         self.last_run: str | None = None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.drive.happenings import Happening, Progress
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.durations import show_duration
 
@@ -66,14 +66,25 @@ class Board(Value):
     seconds: float = 0.0
     gate_1: str = "not measured yet"
     reason: str = ""
+    #: Who gives the signal, and what was answered in this iteration.
+    giver: str = "a person"
+    gate_2: str = ""
 
     def after(self, happening: Happening) -> Board:
         """Return the board after a happening."""
-        from phase_gate.values import replace
-
         data = happening.data
         if happening.kind == "drive-started":
-            return replace(self, agent=" ".join(data["agent"]), iterations=data["iterations"], seconds=data["seconds"])
+            return replace(
+                self,
+                agent=" ".join(data["agent"]),
+                iterations=data["iterations"],
+                seconds=data["seconds"],
+                giver="a person" if data["signal"] == "ask" else "the agent",
+            )
+        if happening.kind == "iteration-started":
+            return replace(self, gate_2="")
+        if happening.kind == "answer":
+            return replace(self, gate_2=data["answer"])
         if happening.kind == "tests-ended":
             is_open = data["status"] in ("waiting", "open")
             return replace(self, gate_1="open" if is_open else "closed", reason=data["reason"])
@@ -95,8 +106,9 @@ def render_screen(board: Board, progress: Progress, *, width: int, rows: int = 1
     shown = [
         title,
         f"Gate 1  {board.gate_1}" + (f": {board.reason}" if board.reason else ""),
+        f"Gate 2  {board.gate_2 or f'absent: {board.giver} gives the signal'}",
         f"{doing}  ({board.agent})" if progress.doing == "agent" else doing,
-        *(f"  | {line}" for line in progress.lines[max(0, len(progress.lines) - rows + 4) :]),
+        *(f"  | {line}" for line in progress.lines[max(0, len(progress.lines) - rows + 5) :]),
         keys,
     ]
     return [_cut(show_line(row), width) for row in shown]
