@@ -20,7 +20,7 @@ from tests.support import Sample
 CLAUSES = {"DG": 22, "CG": 17, "VG": 39, "SE": 13, "PG": 21, "DC": 7}
 
 #: Clauses that nobody has taken up yet.
-LATER = frozenset({"VG-36"})
+LATER: frozenset[str] = frozenset()
 
 #: Families of which every clause has a test.
 FINISHED = ("DG", "DC", "CG", "SE", "VG", "PG")
@@ -52,7 +52,7 @@ def test_the_list_has_every_clause() -> None:
     criteria = load_criteria()
     expected = [f"{prefix}-{number:02}" for prefix, count in CLAUSES.items() for number in range(1, count + 1)]
     assert sorted({*criteria, *LATER}) == sorted(expected)
-    assert len(criteria) == 118
+    assert len(criteria) == 119
     assert LATER.isdisjoint(criteria)
 
 
