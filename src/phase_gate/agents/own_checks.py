@@ -1,6 +1,7 @@
 """Whether a client would run our hooks here: its own check is asked, where it has one.
 
-That a hook answers says nothing about that: most clients pass over a hook that they do not trust, without a word.
+That a hook answers says nothing about that: most clients pass over a hook that they do not trust, without a word. These
+checks run nothing that a project brings along, no hook, helper or server: that was tried.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def ask_claude(program: str, root: Path, commands: frozenset[str], environment: 
     for place in _claude_settings(root, environment):
         if _read(place).get("disableAllHooks") is True:
             return OwnCheck(would_run=False, says=f"disableAllHooks is set in {_shown(place, root)}")
-    said = _run((program, "doctor"), root, environment)
+    # It looks for updates and policies otherwise.
+    quiet = {**environment, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    said = _run((program, "doctor"), root, quiet)
     if said is None:
         return OwnCheck(would_run=None, says="claude doctor did not answer")
     ours = str(root / ".claude" / "settings.json")
