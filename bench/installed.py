@@ -124,13 +124,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {**kept, "PYTHONHASHSEED": "0", "COLUMNS": "80", "XDG_STATE_HOME": str(folder / ".user-state"), **more}
 
 
-def run(command: Sequence[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command; a closed gate is as good an end as an open one."""
+def run(command: Sequence[str], folder: Path, *, given: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command; a closed gate is as good an end as an open one.
+
+    :param given: what stands on its standard input.
+    """
     done = subprocess.run(
         command,
         cwd=folder,
         env=environment(folder, **more),
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         text=True,
         check=False,
@@ -139,10 +142,10 @@ def run(command: Sequence[str], folder: Path, **more: str) -> subprocess.Complet
     return done
 
 
-def count(command: Sequence[str], folder: Path, **more: str) -> int:
+def count(command: Sequence[str], folder: Path, *, given: str = "", **more: str) -> int:
     """Return the instructions of one process, without those that it starts."""
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    found = re.search(r"I +refs: +([\d,]+)", run([*tool, *command], folder, **more).stderr)
+    found = re.search(r"I +refs: +([\d,]+)", run([*tool, *command], folder, given=given, **more).stderr)
     assert found is not None
     return int(found.group(1).replace(",", ""))
 

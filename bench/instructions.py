@@ -7,13 +7,14 @@ has them in the order of the table.
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from bench.installed import Environments, build_wheels, count, count_all, count_parts, memory, run
-from bench.suites import write_suite
+from bench.suites import write_suite, write_tree
 
 _QUIET = ("-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider")
 _ACTIVE = ("--phase=green", "--phase-exit=tests")
@@ -49,6 +50,18 @@ class Kit:
             if kind == "watched":
                 (place / "conftest.py").write_text(_WATCHED, encoding="utf-8")
             commit(place)
+        return place
+
+    def project(self, files: int) -> Path:
+        """Return a project with so many files, with a task in it whose tree is known."""
+        place = self._folder / f"files-{files}"
+        if not place.exists():
+            write_suite(place, 1)
+            write_tree(place, files)
+            warm_up(self.command("ours", *_ACTIVE), place)
+            # A file that was written just now is looked at again and again.
+            time.sleep(2.5)
+            warm_up([self.environments.python("ours"), "-m", "phase_gate.cli", "check"], place)
         return place
 
     def command(self, kind: str, *words: str, workers: bool = False) -> list[str]:
@@ -195,6 +208,76 @@ def most_memory(kit: Kit) -> Iterable[Row]:
 
 
 Measure = Callable[[Kit], Iterable[Row]]
+#: Sizes of the projects that commands look at, and how many times the start of an interpreter they may take there.
+_PROJECTS = {10: 3.0, 1_000: 3.5, 10_000: 3.5}
+#: What agents ask all the time, with what they say.
+_ASKED = {
+    "check": "",
+    "status": "",
+    "hook stop": '{"hook_event_name": "Stop", "session_id": "s"}',
+    "hook pre-tool": '{"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "new.py"}}',
+}
+
+
+def commands(kit: Kit) -> Iterable[Row]:
+    """What a question costs, beside an interpreter that does nothing, in projects of several sizes."""
+    python = kit.environments.python("ours")
+    gate = str(Path(python).with_name("phase-gate"))
+    for files, goal in _PROJECTS.items():
+        folder = kit.project(files)
+        bare = count([python, "-c", "pass"], folder)
+        for name, given in _ASKED.items():
+            ours = count([gate, *name.split()], folder, given=given)
+            yield Row(
+                f"`{name}` in {files:,} files",
+                _millions(bare),
+                "",
+                f"{ours / bare:.2f} times",
+                f"{goal:g} times",
+                ours / bare <= goal,
+            )
+
+
+#: Runs that came before, and the bytes that each may take once its lines are packed.
+_RUNS, _BYTES = 10_000, 2048
+#: Records the last run so many times more, without waiting for the disk.
+_AGE = """\
+import os, sys
+from pathlib import Path
+from phase_gate.project import Project
+from phase_gate.storage.files import FileSystem
+from phase_gate.values import replace
+
+FileSystem.fsync = FileSystem.fsync_folder = lambda self, place: None
+store = Project.find(Path.cwd(), environment=dict(os.environ)).store("bench")
+events = [line.event for line in store.lines()]
+first = max(number for number, event in enumerate(events) if event.kind == "run-started")
+for number in range(int(sys.argv[1])):
+    for part in (events[first : first + 1], events[first + 1 :]):
+        with store.transaction() as change:
+            for event in part:
+                known = {"run": f"{number:016x}"} if "run" in event.data else {}
+                change.record(replace(event, data={**event.data, **known}, at=""))
+"""
+
+
+def growth(kit: Kit) -> Iterable[Row]:
+    """What a run costs, and what it leaves, after very many others."""
+    folder, command = kit.suite(20, "old"), kit.command("ours", *_ACTIVE)
+    warm_up(command, folder)
+    young, size = count(command, folder), _size_of(folder / ".phase-gate")
+    run([kit.environments.python("ours"), "-c", _AGE, str(_RUNS)], folder)
+    each = (_size_of(folder / ".phase-gate") - size) / _RUNS
+    warm_up(command, folder)
+    old = count(command, folder)
+    yield Row(f"a run after {_RUNS:,} others", _millions(young), "", f"{old / young:.3f}", "1.01", old / young <= 1.01)
+    yield Row("bytes that a run leaves", "", "", f"{each:,.0f}", f"{_BYTES:,}", each <= _BYTES)
+
+
+def _size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 MEASURES: dict[str, Measure] = {
     "not-used": not_used,
     "one-test": one_test,
@@ -203,6 +286,8 @@ MEASURES: dict[str, Measure] = {
     "watched": watched,
     "workers": workers,
     "memory": most_memory,
+    "commands": commands,
+    "growth": growth,
 }
 #: What differs from one interpreter to the next.
 _EVERYWHERE = ("not-used", "one-test")
