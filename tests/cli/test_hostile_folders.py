@@ -31,7 +31,7 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "history": ((), ("--events",), ("--calibration",)),
     "report": ((),),
     "agent prompt": ((),),
-    "verify": tuple((name,) for name in ("bundle", "status", "stats", "failures", "feedback", "result")),
+    "verify": tuple((name,) for name in ("prompt", "bundle", "status", "stats", "failures", "feedback", "result")),
     "pipeline vote": ((),),
     "pipeline request": (("list",),),
     "pipeline recover": ((),),
@@ -51,10 +51,10 @@ LOOKS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 ACTS = frozenset(
     (
         *("demo", "signal", "claim", "withdraw", "declare", "advance", "rewind", "pipeline snapshot", "waive", "force"),
-        *("baseline", "prove", "ci combine"),
+        *("baseline", "prove", "ci combine", "drive"),
     )
 )
-VERIFY_ACTS = frozenset({"start", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"})
+VERIFY_ACTS = frozenset({"start", "drive", "executor", "run", "review", "commit", "abandon", "resume", "skip", "force"})
 
 ALL = tuple((*name.split(), *words) for name, calls in LOOKS.items() for words in calls)
 #: One for each way in which git is asked.

@@ -80,6 +80,16 @@ def test_a_phase_without_tests_is_judged_without_a_run(track: Begin) -> None:
     assert "tests-ended" not in [row["event"] for row in rows]
 
 
+def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None:
+    driven = track("done").plan(answer("it passes"), answer("written"), signal="agent", until="NOTES")
+    settings = json.loads((driven.root / "phase-gate.yaml").read_text())
+    driven.sample.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
+    rows = driven.rows(code=0)
+    assert [row["phase"] for row in rows if row["event"] == "iteration-started"] == ["GREEN", "NOTES"]
+    assert driven.state()["cycle"] == 2
+    assert driven.drive("--resume").has("the last drive of this task came to its end")
+
+
 # --- claims, cheats, stubbornness
 
 

@@ -303,6 +303,9 @@ class _Iteration:
 
     def _show(self, doing: str, seconds: float, limit: float) -> None:
         session = self.session
+        if session.interrupts.is_asked_to_end and not session.has_told_end:
+            session.has_told_end = True
+            session.note("ends after this iteration; Ctrl-C again ends it at once")
         session.watchers.progress(
             Progress(
                 doing=doing,

@@ -49,6 +49,8 @@ class DriveSession:
         self.tail = Tail()
         #: What there is to say to the agent in its next prompt.
         self.notes: tuple[str, ...] = ()
+        #: The user was told that the first Ctrl-C was heard.
+        self.has_told_end = False
         #: What a person was called for last: once is enough.
         self.called_for = ""
         #: The run that we made last; another one in the state is not ours.

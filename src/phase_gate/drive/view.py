@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate.drive.happenings import Happening, Progress
 from phase_gate.values import Value, replace
-from phase_gate.visible import show_line
+from phase_gate.visible import count, show_line
 from phase_gate.workflow.durations import show_duration
 
 _DOING = {"agent": "agent works", "tests": "tests run", "waits": "client is busy: waits"}
@@ -23,10 +23,10 @@ def render_line(happening: Happening) -> str:
 
 
 def _started(data: Mapping[str, Any]) -> str:
-    budget = f"at most {data['iterations']} iterations, {show_duration(data['seconds'])}"
-    done = f"; {data['done']} iterations and {show_duration(data['spent'])} are spent" if data["resumed"] else ""
+    budget = f"at most {count(data['iterations'], 'iteration')}, {show_duration(data['seconds'])}"
+    spent = f"; spent: {count(data['done'], 'iteration')}, {show_duration(data['spent'])}" if data["resumed"] else ""
     verb = "resumes" if data["resumed"] else "begins"
-    return f"drive {verb}: {' '.join(data['agent'])} ({budget}; signal: {data['signal']}{done})"
+    return f"drive {verb}: {' '.join(data['agent'])} ({budget}; signal: {data['signal']}{spent})"
 
 
 def _agent(data: Mapping[str, Any]) -> str:
@@ -40,7 +40,7 @@ def _tests(data: Mapping[str, Any]) -> str:
 
 
 def _ended(data: Mapping[str, Any]) -> str:
-    spent = f"{data['iterations']} iterations, {show_duration(data['seconds'])}"
+    spent = f"{count(data['iterations'], 'iteration')}, {show_duration(data['seconds'])}"
     return f"drive ends: {data['outcome']}: {data['reason']} ({spent})"
 
 
