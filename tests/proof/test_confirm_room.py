@@ -15,7 +15,7 @@ import pytest
 from tests.proof.cheat import INI, MENDS, RED, TEST, TEST_FILE
 from tests.proof.stories import ADD
 from tests.proof.test_room import has_ended
-from tests.support import OURS, Sample
+from tests.support import OURS, Ran, Sample
 
 pytestmark = pytest.mark.processes
 
@@ -32,6 +32,12 @@ import phase_gate.evidence.gathering as gathering
 unproven = sys.modules["unproven"] = types.ModuleType("unproven")
 unproven.prove = lambda *given, **named: None
 gathering.PROVER = "unproven"
+"""
+#: Nothing is compared with its bytecode.
+BLIND = """\
+import phase_gate.recording.tamper.bytecode as bytecode
+
+bytecode.BytecodeWitness.look = lambda *given, **named: iter(())
 """
 COPIES = "import phase_gate.proof.room as room\n\nroom._refused.add('mounted')\n"
 
@@ -134,6 +140,46 @@ def test_a_new_file_that_mends_the_unit_is_refused_by_the_run(sample: Sample) ->
     assert last_run(sample)["metrics"]["suite_failing"] == 1
     assert sample.gate("check").code == 10
     assert "two-outcomes" not in sample.gate("explain").out
+
+
+def test_a_late_conftest_that_mends_the_unit_is_refused_by_the_run(sample: Sample) -> None:
+    late = {"tests/later/conftest.py": MENDS, "tests/later/test_late.py": LATE}
+    step(sample).write({"calc.py": RED["calc.py"], **late})
+    ran = sample.pytest_process(*CONFIRM, "--exit-signal=done")
+    refused_in_the_room(sample, ran)
+
+
+def test_bytecode_of_other_code_is_refused_by_the_run_without_being_recognised(sample: Sample) -> None:
+    step(sample)
+    compile_unchecked(sample)
+    sample.write(calc=RED["calc.py"])
+    begin_with(sample, BLIND)
+    words = ("-m", "pytest", *OURS, *CONFIRM, "--exit-signal=done")
+    refused_in_the_room(sample, sample.process(sys.executable, *words))
+
+
+def refused_in_the_room(sample: Sample, ran: Ran) -> None:
+    """The run outside is green, the one in the room is not."""
+    assert ran.code == 1, ran.out + ran.err
+    assert [run["metrics"]["suite_failing"] for run in sample.runs()[-2:]] == [0, 1]
+    ran.has("1 test fails in the room, where only the frozen tests and the sources")
+    assert sample.gate("check").code == 10
+
+
+def compile_unchecked(sample: Sample) -> None:
+    """Have bytecode made that Python never compares with its source."""
+    words = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", "calc.py")
+    assert sample.process(sys.executable, *words).code == 0
+
+
+def test_bytecode_of_the_code_itself_and_a_conftest_of_newer_tests_are_confirmed(unproven: Sample) -> None:
+    gives = "import pytest\n\n\n@pytest.fixture\ndef four():\n    return 4\n"
+    late = "import calc\n\n\ndef test_late(four):\n    assert calc.add(2, 2) == four\n"
+    step(unproven, tests__later__conftest=gives, tests__later__test_late=late)
+    compile_unchecked(unproven)
+    ran = unproven.pytest_process(*CONFIRM, "--exit-signal=done")
+    assert ran.code == 0, ran.out + ran.err
+    ran.has("Run      in the room with the frozen tests (1), beside it 1 newer", "GREEN has exited")
 
 
 def test_a_newer_test_that_fails_closes(sample: Sample) -> None:
