@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.agents.agent import Document, ToolCall
-from phase_gate.agents.shell_writes import Kind, find_writes, patched_paths
 from phase_gate.agents.write_rules import Write
 from phase_gate.storage.root import relative_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.agents.shell_writes import Kind
 
 #: Names without `_` and in lower case.
 _SHELLS = frozenset(
@@ -54,8 +56,12 @@ def find_file_writes(call: ToolCall, *, root: Path, start: Path) -> list[Write]:
 
 
 def _by_shell(given: Document, *, root: Path, folder: Path) -> Iterator[Write]:
+    from phase_gate.agents.shell_writes import find_writes
+
     command = given.get("command", given.get("cmd", ""))
     if isinstance(command, list):
+        import shlex
+
         command = shlex.join(map(str, command))
     inside = given.get("workdir") or given.get("dir_path") or given.get("directory")
     if isinstance(inside, str):
@@ -72,6 +78,8 @@ def _by_shell(given: Document, *, root: Path, folder: Path) -> Iterator[Write]:
 
 def _by_editor(given: Document, *, root: Path, folder: Path) -> Iterator[Write]:
     for text in (value for value in given.values() if isinstance(value, str) and "*** Begin Patch" in value):
+        from phase_gate.agents.shell_writes import patched_paths
+
         for name in patched_paths(text):
             yield from (Write(path=path, before=_read(root / path)) for path in _names(name, root, folder))
     for name, parts in _edits(given):

@@ -46,7 +46,10 @@ from phase_gate.workflow.conditions.tree import (
     strip_negations,
     substitute,
 )
-from phase_gate.workflow.metrics import MetricType, MetricValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.metrics import MetricType, MetricValue
 
 __all__ = [
     "MAX_CLAUSES",

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from math import isfinite
 
 from phase_gate.errors import ConditionError
 from phase_gate.values import NamedTuple
-from phase_gate.workflow.metrics import MetricValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.metrics import MetricValue
 
 #: In characters: any 64-bit integer and any float written out in full has fewer.
 MAX_NUMBER_LENGTH = 30
@@ -23,7 +27,7 @@ NO_ARITHMETIC = (
 )
 
 _SPACE = " \t\r\n"
-_TOKEN = re.compile(
+_TOKEN = (
     r"(?P<space>[ \t\r\n]+)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<number>-?[0-9](?:[eE][+-][0-9]|[0-9A-Za-z_.])*)"  # wide, so that 0x1F and 1.2.3 are one wrong number
@@ -44,6 +48,12 @@ _WRONG_CHARACTERS = {
     "'": ("this text has no end", "close it with ' in the same line, and write a line break as \\n"),
     **dict.fromkeys("+-*/%", NO_ARITHMETIC),
 }
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    # Rules that were read before are stored with their conditions: most processes parse none.
+    return re.compile(_TOKEN)
 
 
 class Token(NamedTuple):
@@ -68,7 +78,7 @@ def error_at(source: str, offset: int, problem: str, remedy: str) -> ConditionEr
 
 def is_name(text: str) -> bool:
     """Whether a condition can speak of something by that name."""
-    match = _TOKEN.fullmatch(text)
+    match = _tokens().fullmatch(text)
     return match is not None and match.lastgroup == "name" and text.lower() not in _WORDS
 
 
@@ -76,7 +86,7 @@ def tokenize(source: str) -> Iterator[Token]:
     """Yield the tokens one by one, so that the first fault in the text is the one that is told; the last is `end`."""
     offset, end = 0, len(source.rstrip(_SPACE))
     while offset < end:
-        match = _TOKEN.match(source, offset)
+        match = _tokens().match(source, offset)
         if match is None:
             raise _wrong_character(source, offset)
         kind, text = match.lastgroup or "", match.group()

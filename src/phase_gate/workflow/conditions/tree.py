@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from phase_gate.errors import ConditionError
 from phase_gate.values import Literal, NamedTuple
 from phase_gate.workflow.conditions.tokens import error_at, is_name
-from phase_gate.workflow.metrics import MetricType, MetricValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.metrics import MetricType, MetricValue
 
 Word = Literal["AND", "OR", "NOT"]
 
