@@ -158,6 +158,14 @@ def test_a_base_that_keeps_pytest_from_starting_is_named(tmp_path: Path) -> None
     assert "no_such" in why
 
 
+def test_an_option_that_pytest_does_not_know_is_named(tmp_path: Path) -> None:
+    begin(tmp_path, {"pytest.ini": "[pytest]\naddopts = --no-such\n", "calc.py": WRONG})
+    write(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD})
+    ((verdict, why),) = answers(prove(tmp_path)).values()
+    assert verdict == "unknown"
+    assert why.endswith("pytest ended too early: pytest: error: unrecognized arguments: --no-such"), why
+
+
 def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> None:
     begin(tmp_path, {"calc.py": WRONG})
     commit(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD})

@@ -296,9 +296,13 @@ def _read_answers(visited: Visited) -> RoomRun:
 
 
 def _last_line(output: str) -> str:
-    """Return what a process said last, for a sentence; empty if it said nothing."""
+    """Return what a process said last, for a sentence; empty if it said nothing.
+
+    pytest says what was wrong with its options first, and then which settings it read.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return f": {lines[-1][:200]}" if lines else ""
+    said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
+    return f": {said[-1][:200]}" if said else ""
 
 
 def _add_report(reports: dict[str, Report], answer: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from phase_gate.gate.findings import Finding
 from phase_gate.gate.inventory import Inventory
 from phase_gate.recording.reasons import parse_file
-from phase_gate.source.oddities import Pair, asked_pairs, find_oddities
+from phase_gate.source.answers import Pair, asked_pairs
+from phase_gate.source.oddities import find_oddities
 
 #: Files of one step that are looked at; a step that writes more is no step.
 _AT_MOST = 50
@@ -32,11 +33,12 @@ def look_for_oddities(
         tests = (parse_file(str(root / path)) for path in inventory.files if path.endswith(".py"))
         return frozenset(pair for tree in tests if tree is not None for pair in asked_pairs(tree))
 
+    modules = {Path(path).stem for path in inventory.files}
     return tuple(
         Finding(slug=odd.slug, tier="advisory", file=path, line=odd.line, detail=odd.detail)
         for path in sorted(fresh)
         if (source := parse_file(str(root / path))) is not None
-        for odd in find_oddities(source, asked)
+        for odd in find_oddities(source, asked, modules)
     )
 
 
