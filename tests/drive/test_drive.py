@@ -80,6 +80,14 @@ def test_a_phase_without_tests_is_judged_without_a_run(track: Begin) -> None:
     assert "tests-ended" not in [row["event"] for row in rows]
 
 
+def test_a_fact_that_the_agent_declares_is_judged(track: Begin) -> None:
+    declares = f"{sys.executable} -m phase_gate.cli declare refactoring_complete=true --reason tidy"
+    driven = track("refactor").plan({"say": "I look around.\n"}, {"run": [declares]}, until="REFACTOR")
+    rows = driven.rows(code=13)
+    assert rows[-1]["reason"] == "Gate 1 of REFACTOR is open: a person gives the signal of Gate 2"
+    assert driven.turns() == 2
+
+
 def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None:
     driven = track("done").plan(answer("it passes"), answer("written"), signal="agent", until="NOTES")
     settings = json.loads((driven.root / "phase-gate.yaml").read_text())

@@ -34,7 +34,7 @@ from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomi
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.durations import show_duration
-from phase_gate.workflow.names import NONCE_VARIABLE
+from phase_gate.workflow.names import DONE, NONCE_VARIABLE
 
 #: Lines of the agent's output that a view is given.
 _SHOWN = 8
@@ -297,7 +297,7 @@ class _Iteration:
         return (
             last is not None
             and last.id == self.session.last_run
-            and progress_of(task)[0] == self._before[0]
+            and progress_of(task) == self._before
             and task.standing().status in settled
         )
 
@@ -362,7 +362,7 @@ class _Iteration:
 
     def _has_begun(self, state: State) -> bool:
         """Tell whether the cycle that is done is the one of this drive, and not the one before it."""
-        return self._before[1] != "DONE" or state.cycle != self._before[3]
+        return self._before.phase != DONE or state.cycle != self._before.cycle
 
     def _find_late_change(self, state: State, standing: Standing) -> str:
         if state.is_done and not standing.is_open and self._has_begun(state):

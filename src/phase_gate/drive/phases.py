@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.session import DriveSession
+from phase_gate.gate.state import Fact
 from phase_gate.task import Task
+from phase_gate.values import Value
 from phase_gate.workflow.model import Phase, Workflow
 
 
@@ -26,7 +28,17 @@ def phase_of_work(task: Task) -> tuple[Workflow, Phase]:
     return workflow, workflow.first
 
 
-def progress_of(task: Task) -> tuple[str, str | None, bool, int, int]:
-    """Return what an agent that works changes."""
+class Mark(Value):
+    """What an agent that works changes."""
+
+    tree: str
+    phase: str | None
+    exited: bool
+    cycle: int
+    facts: tuple[Fact, ...]
+
+
+def progress_of(task: Task) -> Mark:
+    """Return how far the work has come; the same twice: nothing was done."""
     state = task.state
-    return task.tree.digest, state.phase, state.exited, state.cycle, len(state.facts)
+    return Mark(tree=task.tree.digest, phase=state.phase, exited=state.exited, cycle=state.cycle, facts=state.facts)
