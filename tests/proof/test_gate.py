@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -173,3 +178,21 @@ def test_rooms_can_be_kept(sample: Sample) -> None:
     assert not (rooms / "without-the-change" / "calc.py").exists()
     assert (rooms / "with-the-change" / "calc.py").read_text(encoding="utf-8") == CALC
     assert sample.gate("prove", "--keep-room", "rooms").code == 13
+
+
+def test_a_terminal_is_told_what_takes_long(sample: Sample) -> None:
+    waits = "import time\n\nimport calc\n\n\ndef test_add():\n    right = calc.add(1, 2) == 3\n"
+    tests = f"{waits}    time.sleep(0 if right else 1.5)\n    assert right\n"
+    green(sample, tests, CALC, calc="def add(a, b):\n    return 0\n")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "phase_gate.cli", "prove"]
+    with subprocess.Popen(command, cwd=sample.root, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as terminal:
+            while part := terminal.read(1000):
+                said += part
+    assert process.returncode == 0
+    assert b"proof: the targets without the change" in said
+    # Without a terminal nothing is said.
+    assert sample.gate("prove").err == ""

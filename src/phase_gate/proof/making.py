@@ -7,12 +7,14 @@ sources; every target has to pass. Then the negative control, in `negative`.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import math
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
@@ -26,6 +28,9 @@ from phase_gate.proof.rooms import Rooms, Trial, name_laid_in
 from phase_gate.values import replace
 
 Show = Callable[[str], None]
+
+#: Seconds that a proof may take before it says what it does.
+_PATIENCE = 1.0
 
 
 def key_of(trial: Trial) -> str:
@@ -124,17 +129,25 @@ class Experiment:
 
     # --- the three runs
 
-    def _tell(self, text: str) -> None:
-        if time.monotonic() - self._began > 1:  # only to a user who waits
-            self._show(text)
+    @contextlib.contextmanager
+    def _told(self, text: str) -> Iterator[None]:
+        """Say what is being done, to a user who waits."""
+        timer = threading.Timer(max(0.0, self._began + _PATIENCE - time.monotonic()), self._show, (text,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def run(self) -> Proof:
         trial = self._trial
         controls: tuple[RoomRun, ...] = ()
         if trial.has_control:
-            controls = (self.enter(self.rooms.control(), trial.targets),)
-        self._tell("proof: the targets with the change")
-        room, treatments = self._treat()
+            with self._told("proof: the targets without the change"):
+                controls = (self.enter(self.rooms.control(), trial.targets),)
+        with self._told("proof: the targets with the change"):
+            room, treatments = self._treat()
         targets = self._judge(controls, treatments)
         doubted = [each.id for each in targets if each.verdict in DISPROVEN]
         if doubted:
@@ -148,11 +161,11 @@ class Experiment:
         is_disproven = any(each.verdict in DISPROVEN for each in targets)
         # A gate that is closed already needs no further runs; a pull request is told everything at once.
         if trial.has_present_tests or not is_disproven:
-            self._tell("proof: the targets with emptied functions")
             checked = trial.frozen | trial.sources_with_tests
-            targets, functions = find_vacuous(
-                targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, checked
-            )
+            with self._told("proof: the targets with emptied functions"):
+                targets, functions = find_vacuous(
+                    targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, checked
+                )
         return Proof(
             targets=targets,
             functions=functions,
