@@ -1,6 +1,6 @@
 """Hooks that others may implement, in a conftest, a pytest plugin, or an installed package.
 
-The specifications are always registered, so an implementation does no harm where `--phase` is not given.
+The specifications are registered with the first implementation, which does no harm where `--phase` is not given.
 """
 
 from __future__ import annotations

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from phase_gate.recording.controller import Controller
 
 _controller_key: pytest.StashKey[Controller] = pytest.StashKey()
+#: What others may implement.
+HOOKS = (
+    "pytest_phase_gate_metrics",
+    "pytest_phase_gate_guards",
+    "pytest_phase_gate_workflows",
+    "pytest_phase_gate_evaluated",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,10 +85,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--phase-baseline", metavar="REV", help=argparse.SUPPRESS)
 
 
-def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    from phase_gate import hookspecs
+def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
+    # Seldom one implements our hooks, and to specify them takes as long as all the rest of this module.
+    callers = vars(manager.hook)
+    for name in HOOKS:
+        if name in callers and not callers[name].has_spec():
+            from phase_gate import hookspecs
 
-    pluginmanager.add_hookspecs(hookspecs)
+            manager.add_hookspecs(hookspecs)
+            return
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -89,9 +101,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
         # Before the project's code runs: what pytest and Python consist of, and whether a signal lies there.
-        from phase_gate.recording.early import take_start_snapshot
+        from phase_gate.recording import look_ahead
 
-        take_start_snapshot(early_config)
+        look_ahead(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:

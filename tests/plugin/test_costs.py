@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from phase_gate import hookspecs, plugin
 from phase_gate.storage.opening import Opener
 from tests.plugin.looking import last_run, state_of
-from tests.support import LOADED, Sample
+from tests.support import LOADED, OURS, Sample
 
 FILES, TESTS = 20, 5
 #: What reads, hashes or parses a source, by the name that modules have it under.
@@ -122,3 +125,49 @@ def test_what_is_written_while_the_tests_run_is_read_before_the_run_is_judged(
     sample.pytest("--phase=green", "-q")
     assert openings["open"] == 2 + 1 + 1, "the run's two, the other writer's, and one more because of that"
     assert [fact.name for fact in state_of(sample).facts] == ["said"]
+
+
+# --- what is imported: a module costs more than to run most of them
+
+SEEN = """\
+import sys
+
+
+def pytest_unconfigure():
+    ours = sorted(name for name in sys.modules if name.partition(".")[0] == "phase_gate")
+    print("seen:", *ours, *({"yaml", "filelock", "sysconfig", "tomllib"} & sys.modules.keys()))
+"""
+
+
+def seen_by(sample: Sample, *words: str) -> set[str]:
+    ran = sample.process(sys.executable, "-m", "pytest", *OURS, "-p", "seen", "-s", *words)
+    return set(next(line for line in ran.out.splitlines() if line.startswith("seen:")).split()[1:])
+
+
+def test_a_green_run_imports_no_parser_and_no_page(sample: Sample) -> None:
+    sample.write(test_it="def test_it():\n    pass\n", seen=SEEN)
+    sample.environment.setenv("PYTHONPATH", str(sample.root), prepend=os.pathsep)
+    seen_by(sample, "--phase=green")
+    seen = seen_by(sample, "--phase=green")
+    assert not seen & {"yaml", "filelock", "tomllib", "phase_gate.rules.files", "phase_gate.report.markdown"}
+    assert not {name for name in seen if name.startswith(("phase_gate.report.html", "phase_gate.verification"))}
+    assert len(seen) <= 152, "a module more costs each run about a million instructions"
+
+
+TOLD = "def pytest_phase_gate_evaluated(evaluation):\n    print(evaluation['phase'], 'told')\n"
+
+
+def test_hooks_are_specified_with_their_first_implementation(sample: Sample) -> None:
+    sample.write(
+        {
+            "pytest.ini": "[pytest]\naddopts = --strict-markers --strict-config\n",
+            "inner/conftest.py": TOLD,
+            "inner/test_it.py": "def test_it():\n    pass\n",
+        }
+    )
+    assert sample.pytest("-q").code == 0, "one that comes with collection is no unknown hook"
+    assert "GREEN told" in sample.pytest("--phase=green", "-q", "-s").out
+
+
+def test_the_entry_module_names_every_hook() -> None:
+    assert set(plugin.HOOKS) == {name for name in vars(hookspecs) if name.startswith("pytest_phase_gate_")}

@@ -134,3 +134,35 @@ def test_test_code_is_watched_by_every_word(
 
 def test_a_long_line_takes_no_long_time() -> None:
     assert not reaches_in(b"setattr(" * 20_000 + b"from pytest import " * 10_000, lambda: False)
+
+
+# --- hooks that act only while tests are collected: each test is looked at once, and watched only if it was touched
+
+COLLECTING = {
+    "sorts": "def pytest_collection_modifyitems(items):\n    items.sort(key=lambda item: item.name)\n",
+    "marks": "def pytest_itemcollected(item):\n    item.add_marker('usefixtures')\n",
+    "looks": "def pytest_collection_finish(session):\n    print(len(session.items))\n",
+}
+TOUCHING = {
+    "another-object": "def pytest_collection_modifyitems(items):\n    items[0].obj = lambda: None\n",
+    "in-disguise": "import functools\n\n\ndef pytest_collection_modifyitems(items):\n"
+    "    items[0].obj = functools.wraps(items[0].obj)(lambda: None)\n",
+    "in-its-module": "def pytest_collection_modifyitems(items):\n    items[0].module.test_it = lambda: None\n",
+    "another-kind": "def pytest_collection_modifyitems(items):\n"
+    "    items[0].__class__ = type('Quiet', (type(items[0]),), {})\n",
+    "while-it-runs": "def pytest_runtest_setup(item):\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("conftest", COLLECTING.values(), ids=COLLECTING)
+def test_a_hook_of_collection_makes_no_test_slower(sample: Sample, watches: list[object], conftest: str) -> None:
+    sample.write(conftest=conftest, test_it="def test_it():\n    pass\n")
+    assert sample.pytest("--phase=green", "-q").code in (0, 10)
+    assert not watches
+
+
+@pytest.mark.parametrize("conftest", TOUCHING.values(), ids=TOUCHING)
+def test_what_a_hook_of_collection_touched_is_watched(sample: Sample, watches: list[object], conftest: str) -> None:
+    sample.write(conftest=conftest, test_it="def test_it():\n    assert 1\n")
+    sample.pytest("--phase=green", "-q")
+    assert watches

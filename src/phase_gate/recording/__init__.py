@@ -15,7 +15,22 @@ if TYPE_CHECKING:
     from phase_gate.recording.controller import Controller
     from phase_gate.recording.tamper.own_work import OwnWork
 
-__all__ = ["start"]
+__all__ = ["look_ahead", "start"]
+
+
+def look_ahead(config: pytest.Config) -> None:
+    """Keep how everything is, and load what the session needs of us, before the project's code can change it."""
+    from phase_gate.recording.loading import load_ahead
+
+    # On a worker next to nothing is needed. A session that a test starts there finds the rest when it begins.
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    load_ahead("worker" if is_worker else "controller")
+    from phase_gate.recording.early import early_signal, take_start_snapshot
+
+    snapshot = take_start_snapshot(config)
+    if not is_worker:
+        early_signal(config)
+    snapshot.patches.keep_own()
 
 
 def start(config: pytest.Config) -> Controller | None:

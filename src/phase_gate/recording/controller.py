@@ -15,7 +15,7 @@ from phase_gate.gate.runs import Kind
 from phase_gate.gate.standing import exit_status_for
 from phase_gate.recording.announce import add_to_junit, announce_to_ci, line_writer, progress_writer, screen_width
 from phase_gate.recording.closing import write_end
-from phase_gate.recording.early import own_work, start_snapshot
+from phase_gate.recording.early import early_signal, own_work, start_snapshot
 from phase_gate.recording.extensions import announce_evaluation
 from phase_gate.recording.frozen.meaning import written_since
 from phase_gate.recording.options import Options
@@ -58,7 +58,7 @@ class Controller(SessionRecorder):
             confirming=options.confirming,
             confirms=options.confirms != "no",
             arguments=tuple(map(str, config.invocation_params.args)),
-            signal=early.signal,
+            signal=early_signal(config),
             run=early.origin.run,
             reports=options.written,
         )

@@ -26,8 +26,6 @@ class StartSnapshot(Value, kw_only=False):
     """Taken once a process, before any conftest is loaded."""
 
     patches: Patches
-    #: The signal that lies there; None if none does.
-    signal: SignalFile | None
     at: float
     origin: Origin
     own_work: OwnWork
@@ -39,16 +37,18 @@ class StartSnapshot(Value, kw_only=False):
 LINE_VARIABLE = "PHASE_GATE_PIECE"
 
 _key: pytest.StashKey[StartSnapshot] = pytest.StashKey()
+_signal_key: pytest.StashKey[SignalFile | None] = pytest.StashKey()
 
 
-def take_start_snapshot(config: pytest.Config) -> None:
+def take_start_snapshot(config: pytest.Config) -> StartSnapshot:
     """Take the snapshot, and keep it with the configuration."""
     line = None
     if LINE_VARIABLE in os.environ:
         from phase_gate.recording.line import Line
 
         line = Line.take(LINE_VARIABLE)
-    config.stash[_key] = StartSnapshot(Patches(), _signal(config), time.time(), Origin(), OwnWork(), line)
+    snapshot = config.stash[_key] = StartSnapshot(Patches(), time.time(), Origin(), OwnWork(), line)
+    return snapshot
 
 
 def start_snapshot(config: pytest.Config) -> StartSnapshot:
@@ -56,6 +56,13 @@ def start_snapshot(config: pytest.Config) -> StartSnapshot:
     if _key not in config.stash:
         take_start_snapshot(config)
     return config.stash[_key]
+
+
+def early_signal(config: pytest.Config) -> SignalFile | None:
+    """Return the signal that lay there when this was first asked, before the project's code runs; None if none did."""
+    if _signal_key not in config.stash:
+        config.stash[_signal_key] = _signal(config)
+    return config.stash[_signal_key]
 
 
 def own_work(config: pytest.Config) -> OwnWork:

@@ -95,7 +95,7 @@ def gather_metrics(
 
 def announce_evaluation(config: pytest.Config, evaluation: Evaluation) -> list[str]:
     """Show the verdict to those who want to know; return what went wrong there."""
-    if not config.pluginmanager.hook.pytest_phase_gate_evaluated.get_hookimpls():
+    if not hasattr(config.pluginmanager.hook, "pytest_phase_gate_evaluated"):
         return []
     document = evaluation_to_json(evaluation)
     return [
@@ -132,7 +132,8 @@ def _strictly(config: pytest.Config, hook: str) -> Iterator[tuple[str, Any]]:
 
 
 def _each(config: pytest.Config, hook: str, **arguments: object) -> Iterator[tuple[str, Any, Exception | None]]:
-    for implementation in getattr(config.pluginmanager.hook, hook).get_hookimpls():
+    caller = getattr(config.pluginmanager.hook, hook, None)  # there with the first implementation
+    for implementation in () if caller is None else caller.get_hookimpls():
         plugin = str(implementation.plugin_name)
         try:
             result = implementation.function(*(arguments[name] for name in implementation.argnames))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.project import Project
-from phase_gate.storage.ownership import is_in_environment
+from phase_gate.storage.ownership import is_in_environment, real_path
 from phase_gate.storage.root import relative_id
 from phase_gate.workflow.decisive import name_rules
 from phase_gate.workflow.model import Workflow
@@ -96,6 +96,6 @@ def _plugins_in(config: pytest.Config, root: Path) -> Iterator[tuple[str, object
         file = getattr(plugin, "__file__", None)
         if not isinstance(file, str) or os.path.basename(file) == "conftest.py":
             continue
-        path = os.path.realpath(file)
+        path = real_path(file)
         if path.startswith(top + os.sep) and not is_in_environment(path, top):
             yield name, plugin, path

@@ -9,8 +9,8 @@ import functools
 import importlib
 import os
 import re
+import site
 import sys
-import sysconfig
 from functools import cache
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
@@ -108,8 +108,12 @@ def _is_in_environment(folder: str, root: str) -> bool:
 #: What wraps a function, and the attribute under which it has it.
 _INNER = ("__func__", "func", "fget", "__wrapped__")
 _OURS = os.path.realpath(os.path.dirname(importlib.import_module("phase_gate").__file__ or "")) + os.sep
-_ENVIRONMENT = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
-_PATHS = {name: os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items()}
+_ENVIRONMENTS = tuple(f"{os.sep}{name}{os.sep}" for name in _ENVIRONMENT_PARTS)
+#: Where Python lies, and where it looks for what is installed; `sysconfig` would read all that Python was built with.
+_STDLIB = os.path.realpath(os.path.dirname(os.__file__)) + os.sep
+_PACKAGES = tuple(os.path.realpath(path) + os.sep for path in site.getsitepackages())
+#: As the interpreter spells what it imports of Python and of us: most modules, and no link of a project's.
+_SPELLED = (os.path.dirname(os.__file__) + os.sep, _STDLIB, _OURS)
 
 
 def files_of(value: object) -> set[str]:
@@ -146,15 +150,32 @@ def _inner(value: object) -> list[object]:
     return [own[name] for name in _INNER if name in own]
 
 
+def _is_spelled_out(file: str) -> bool:
+    """Tell, without asking the disk, whether a file came with Python or with us."""
+    return file.startswith(_SPELLED) and "-packages" not in file.removeprefix(_OURS)
+
+
 def is_distributed(path: str) -> bool:
     """Tell whether a file lies where distributions are installed; for a path without links."""
-    return bool(_ENVIRONMENT.search(path)) or path.startswith((_PATHS["purelib"], _PATHS["platlib"]))
+    return any(part in path for part in _ENVIRONMENTS) or path.startswith(_PACKAGES)
 
 
 def is_installed(file: str) -> bool:
     """Tell whether a file belongs to an installed distribution, to this plugin, or came with Python."""
-    path = os.path.realpath(file)
-    return is_distributed(path) or path.startswith((_PATHS["stdlib"], _OURS))
+    path = real_path(file)
+    return is_distributed(path) or path.startswith((_STDLIB, _OURS))
+
+
+#: Folders stay where they are while a process runs, and the disk is asked for each part of a path.
+_real_folder = cache(os.path.realpath)
+
+
+def real_path(file: str) -> str:
+    """Return the path of a file without links; of the files of one folder only the first one's way is looked at."""
+    folder, name = os.path.split(file)
+    if not os.path.isabs(folder) or os.path.islink(file):
+        return os.path.realpath(file)
+    return os.path.join(_real_folder(folder), name)
 
 
 def _file_of_module(kind: type) -> str:
@@ -198,11 +219,11 @@ class Ownership:
 
         A link that leads outside is imported from here all the same. What it leads to below the root, the file is.
         """
-        if not self.is_below(file) and not self.is_projects(file):
+        if not self.is_below(file) and (_is_spelled_out(file) or not self.is_projects(file)):
             return ""
         path = self._real_path(file)
         inside = path.startswith(self.root + os.sep)
-        if path.startswith((_OURS, _PATHS["stdlib"])) or is_in_environment(path if inside else file, self.root):
+        if path.startswith((_OURS, _STDLIB)) or is_in_environment(path if inside else file, self.root):
             return ""
         if not inside and is_distributed(path):
             return ""

@@ -10,7 +10,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
 
@@ -22,10 +22,24 @@ from phase_gate.recording.early import start_snapshot
 from phase_gate.recording.frozen.meaning import find_test_folders
 from phase_gate.recording.settings import take_testpaths
 from phase_gate.recording.tamper.execution import find_exchanged
-from phase_gate.recording.tamper.result_watch import ResultWatch, TestCode, defined_function, test_codes, unwrapped_code
+from phase_gate.recording.tamper.result_watch import (
+    ResultWatch,
+    TestCode,
+    code_of,
+    defined_function,
+    test_codes,
+    unwrapped_code,
+)
 from phase_gate.storage.ownership import Ownership, files_of
 
-#: Hooks through which a result can be changed; with a foreign implementation of one we look at every test.
+#: Hooks through which what runs can be changed, when tests are collected: each test is looked at once, then.
+_COLLECTION_HOOKS = frozenset(
+    (
+        *("pytest_collection_modifyitems", "pytest_collection_finish", "pytest_itemcollected", "pytest_collect_file"),
+        *("pytest_pycollect_makeitem", "pytest_pycollect_makemodule", "pytest_make_collect_report"),
+    )
+)
+#: Hooks through which a result can be changed; with a foreign implementation of one of the others we watch every test.
 RESULT_HOOKS = (
     "pytest_runtest_makereport",
     "pytest_runtest_logreport",
@@ -48,13 +62,13 @@ RESULT_HOOKS = (
     "pytest_handlecrashitem",
 )
 #: Words of code that reaches into pytest: what it does may be undone by the time we look, so each test is watched.
-_REACHES_IN = re.compile(
+_REACHES_IN = (
     rb"\b_pytest\b|pluggy|phase_gate|pluginmanager|TestReport|CallInfo|runtest|pyfunc|__code__|\.node\b"
     rb"|pytest\.(?:Function|Item|Session|Module|Class)\b|unittest\.(?:TestCase|case)\.\w+ *="
 )
 #: The same in a source that is no part of the tests. Many look at `__code__`, have nodes, or plugins of their own: only
 #: words count that an honest source has no use for, such as writing to what others only read.
-_REACHES_OVER = re.compile(
+_REACHES_OVER = (
     rb"\b_pytest\b|pluggy\._|phase_gate|_hookimpls|_hookexec|pyfuncitem|\.runtest\b|request\.node\b"
     rb"|__code__ *=[^=]|setattr\([^\n]{0,200}__code__"
     rb"|\bpytest\.(?:Function|Item|Session|Module|Class|TestReport|CallInfo)\b"
@@ -66,7 +80,7 @@ _HINTS = (
     *(b"_pytest", b"pluggy", b"phase_gate", b"pluginmanager", b"TestReport", b"CallInfo", b"runtest", b"pyfunc"),
     *(b"__code__", b".node", b"pytest.", b"unittest.", b"_hook", b"from pytest"),
 )
-_USES_PYTEST = re.compile(rb"^[ \t\f]*+(?:import|from) +pytest\b", re.M)
+_USES_PYTEST = rb"(?m)^[ \t\f]*+(?:import|from) +pytest\b"
 #: Methods of a test that decide about its outcome.
 _DECISIVE = frozenset({"runtest", "setup", "teardown", "ihook", "_getobj", "_getinstance", "repr_failure", "_request"})
 _GUARD = "outcomes-genuine"
@@ -79,9 +93,11 @@ def reaches_in(source: bytes, is_test_code: Callable[[], bool] = lambda: True) -
     """
     if not any(hint in source for hint in _HINTS):
         return False
-    if _REACHES_OVER.search(source) is not None:
+    if re.search(_REACHES_OVER, source) is not None:
         return True
-    return _REACHES_IN.search(source) is not None and (_USES_PYTEST.search(source) is not None or is_test_code())
+    return re.search(_REACHES_IN, source) is not None and (
+        re.search(_USES_PYTEST, source) is not None or is_test_code()
+    )
 
 
 class OutcomeWitness:
@@ -98,7 +114,7 @@ class OutcomeWitness:
         self._session: pytest.Session | None = None
         self._watch: ResultWatch | None = None
         self._test_files: frozenset[str] | None = None
-        self._guarded: dict[str, tuple[object, int]] = {}
+        self._guarded: dict[str, tuple[object, list[str]]] = {}
         #: Foreign implementations of result-changing hooks, as `file: hook`.
         self.foreign_hooks: tuple[str, ...] = ()
         if sys.flags.optimize:
@@ -109,7 +125,7 @@ class OutcomeWitness:
         manager = self._config.pluginmanager
         for name, plugin in plugins.items():
             manager.register(plugin, name)
-            self._guarded[name] = (plugin, len(manager.get_hookcallers(plugin) or ()))
+            self._guarded[name] = (plugin, list(_callers(manager, plugin)))
 
     def doubts(self) -> tuple[Finding, ...]:
         """Return what was found, after a last look."""
@@ -117,8 +133,8 @@ class OutcomeWitness:
         for file in find_exchanged(self.ownership, since=self._early.at):
             self._doubt("code-exchanged", "the code that ran is not the code that lies there", file)
         manager = self._config.pluginmanager
-        for name, (plugin, hooks) in self._guarded.items():
-            if manager.get_plugin(name) is not plugin or len(manager.get_hookcallers(plugin) or ()) != hooks:
+        for name, (plugin, callers) in self._guarded.items():
+            if manager.get_plugin(name) is not plugin or list(_callers(manager, plugin)) != callers:
                 self._doubt("plugin-removed", "this part of phase-gate was taken out of the session", name)
         if self._watch is not None:
             for test, slug, detail in self._watch.found:
@@ -160,11 +176,23 @@ class OutcomeWitness:
             files |= files_of(implementation.plugin)
             yield from (self.ownership.shown(file) for file in files if self.ownership.is_foreign(file))
 
-    def _see_foreign(self) -> bool:
-        self.foreign_hooks = tuple(
-            f"{name}: {hook}" for hook in RESULT_HOOKS for name in sorted(set(self._foreign(hook)))
-        )
-        return bool(self.foreign_hooks) or self._reaches_in()
+    def _see_foreign(self, items: list[pytest.Item]) -> bool:
+        """Tell whether code of the project could change a result while tests run."""
+        found = {hook: sorted(set(self._foreign(hook))) for hook in RESULT_HOOKS}
+        self.foreign_hooks = tuple(f"{name}: {hook}" for hook, names in found.items() for name in names)
+        if any(names for hook, names in found.items() if hook not in _COLLECTION_HOOKS) or self._reaches_in():
+            return True
+        # What is collected may be another kind of test than pytest's, which decides about its result itself.
+        if not self.foreign_hooks or not all(map(_is_pytests, set(map(type, items)))):
+            return bool(self.foreign_hooks)
+        return any(map(self._is_exchanged, items))
+
+    def _is_exchanged(self, item: pytest.Item) -> bool:
+        """Tell whether a test is not, wrapped or not, what its module had under its name before the project's hooks."""
+        defined, before = code_of(defined_function(item)), self._codes.get(item.nodeid)
+        if before is not None and before.outer is not defined:
+            return True
+        return isinstance(item, pytest.Function) and (defined is None or code_of(item.obj) is not defined)
 
     def _reaches_in(self) -> bool:
         """Tell whether a loaded module of the project has words of code that reaches into pytest."""
@@ -220,8 +248,10 @@ class OutcomeWitness:
         self._session = session
         with self._early.own_work as work:
             self._look_at_internals()
-            if self._see_foreign():
+            if self._see_foreign(session.items):
                 self._begin_watch(session)
+            elif self.foreign_hooks:
+                self._look_at_objects(session.items)
             work.settle()
 
     def _begin_watch(self, session: pytest.Session) -> None:
@@ -236,6 +266,7 @@ class OutcomeWitness:
 
     def _look_at_objects(self, items: list[pytest.Item]) -> None:
         """Does each test run what its module defines under its name?"""
+        sources: dict[Path, Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
         for item in items:
             for name in _DECISIVE & vars(item).keys():
                 files = self.ownership.projects_files(vars(item)[name]) if name != "_request" else []
@@ -246,17 +277,42 @@ class OutcomeWitness:
             defined, running = unwrapped_code(defined_function(item)), unwrapped_code(item.obj)
             if defined is not None and running is not None and defined is not running:
                 self._doubt("test-replaced", "runs other code than its module defines", item.nodeid)
-            elif running is not None and not _is_in_source(item, running):
+                continue
+            if running is None:
+                continue
+            if item.path not in sources:
+                sources[item.path] = _functions_in(item.path)
+            if not _is_in_source(item, running, sources[item.path]):
                 self._doubt("test-replaced", f"runs code from {self.ownership.shown(running.co_filename)}", item.nodeid)
 
 
-def _is_in_source(item: pytest.Function, code: CodeType) -> bool:
-    """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
-    from phase_gate.recording.reasons import parse_file
-    from phase_gate.source.checks import find_function
+def _callers(manager: pytest.PytestPluginManager, plugin: object) -> Iterator[str]:
+    """Yield the hooks that call a part of this plugin."""
+    for name in dir(plugin):
+        caller = getattr(manager.hook, name, None) if name.startswith("pytest_") else None
+        if caller is not None and any(each.plugin is plugin for each in caller.get_hookimpls()):
+            yield name
 
-    tree = parse_file(str(item.path))
-    found = None if tree is None else find_function(tree, bare_name(item.nodeid.partition("::")[2]))
+
+def _is_pytests(kind: type) -> bool:
+    """Tell whether it is the very class that pytest has under that name: a name is easily borrowed."""
+    own = kind.__module__.startswith("_pytest.")
+    return own and getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+
+
+def _functions_in(path: Path) -> Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    from phase_gate.recording.reasons import parse_file
+    from phase_gate.source.checks import find_functions
+
+    tree = parse_file(str(path))
+    return {} if tree is None else find_functions(tree)
+
+
+def _is_in_source(
+    item: pytest.Function, code: CodeType, functions: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
+) -> bool:
+    """Tell whether a test's code is at its place in the file, if the source shows it plainly."""
+    found = functions.get(bare_name(item.nodeid.partition("::")[2]))
     if found is None or not all("mark" in _dotted(mark) for mark in found.decorator_list):
         return True  # not there, or under a decorator that might stand in for it
     first = min((found.lineno, *(mark.lineno for mark in found.decorator_list)))

@@ -10,7 +10,8 @@ import builtins
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import chain, compress, repeat
 from operator import attrgetter, is_
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import pluggy
 import pytest
 
-from phase_gate.storage.ownership import Ownership, files_of, is_distributed
+from phase_gate.storage.ownership import Ownership, files_of, is_distributed, real_path
 
 #: Modules that make, carry or judge outcomes.
 _MODULES = [
@@ -75,41 +76,73 @@ _FREE_BUILTINS = frozenset(
     ]
 )
 #: Written out in pytest although its class could have it generated: code without a file is not its own.
-_WRITTEN_OUT = frozenset({"_pytest.runner.CallInfo.__init__"})
+_WRITTEN_OUT = {"_pytest.runner.CallInfo": ("__init__",)}
 _hookexec = getattr(pluggy.PluginManager, "_hookexec", None)
-_code = attrgetter("__code__")
+_code, _module = attrgetter("__code__"), attrgetter("__module__")
 
 _METHODS = frozenset({classmethod, staticmethod})
 
 
+class _Space:
+    """One dictionary as it was: of a module or a class."""
+
+    __slots__ = ("file", "now", "owner", "path", "values")
+
+    def __init__(self, path: str, owner: Any, file: str) -> None:
+        self.path, self.owner, self.file = path, owner, file
+        self.now = owner.__dict__
+        self.values: dict[str, Any] = self.now.copy()
+
+
 class _Kept:
-    """The values of one dictionary, in order, and the code of its functions."""
+    """Some of these, with the code of their functions.
 
-    __slots__ = ("codes", "functions", "names", "values")
+    Thousands of values are compared at every look: by their ids, list against list, without a step of Python for each.
+    What the ids stand for is kept, so no other object can get one of them.
+    """
 
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names, self.values = list(names), list(names.values())
-        self.functions = [each for each in self.values if type(each) is FunctionType]
-        inner = (each.__func__ for each in self.values if type(each) in _METHODS)
-        self.functions += [each for each in inner if type(each) is FunctionType]
-        self.codes = list(map(_code, self.functions))
+    def __init__(self, spaces: list[_Space]) -> None:
+        self.spaces = spaces
+        self._ids = list(map(id, chain.from_iterable([space.values.values() for space in spaces])))
+        self.values = list(chain.from_iterable([space.values.values() for space in spaces]))
+        self.kinds = list(map(type, self.values))
+        self._functions = self.of_kinds({FunctionType})
+        inner = [each.__func__ for each in self.of_kinds(_METHODS)]
+        self._functions += [each for each in inner if type(each) is FunctionType]
+        self._codes = list(map(_code, self._functions))
+        self._code_ids = list(map(id, self._codes))
 
-    def is_same(self, names: Any) -> bool:
-        return (
-            len(self.values) == len(names)
-            and all(map(is_, self.values, names.values()))
-            and all(map(is_, self.codes, map(_code, self.functions)))
-        )
+    def of_kinds(self, kinds: Set[type]) -> list[Any]:
+        return list(compress(self.values, map(kinds.__contains__, self.kinds)))
 
-    def changes(self, names: Any) -> Iterator[str]:
+    def places(self, kinds: Set[type]) -> Iterator[tuple[_Space, str, Any]]:
+        """Yield values of these kinds, and where they stand."""
+        spaces = chain.from_iterable(map(repeat, self.spaces, [len(space.values) for space in self.spaces]))
+        names = chain.from_iterable([space.values for space in self.spaces])
+        return compress(zip(spaces, names, self.values, strict=True), map(kinds.__contains__, self.kinds))
+
+    def is_same(self) -> bool:
+        now = chain.from_iterable([space.now.values() for space in self.spaces])
+        return list(map(id, now)) == self._ids and list(map(id, map(_code, self._functions))) == self._code_ids
+
+    def changes(self) -> Iterator[tuple[_Space, set[str]]]:
         """Yield the names that have another value, are new, or are gone."""
-        before = dict(zip(self.names, self.values, strict=True))
-        yield from (name for name in {**before, **names} if before.get(name, _NONE) is not names.get(name, _NONE))
-        other = {id(f) for f, code in zip(self.functions, self.codes, strict=True) if f.__code__ is not code}
-        yield from (name for name, value in before.items() if id(getattr(value, "__func__", value)) in other)
-
-    def had(self, name: str) -> object:
-        return self.values[self.names.index(name)] if name in self.names else _NONE
+        if self.is_same():
+            return
+        pairs = zip(self._functions, self._codes, strict=True)
+        other = {id(function) for function, code in pairs if function.__code__ is not code}
+        for space in self.spaces:
+            before, now = space.values, space.now
+            changed: set[str] = set()
+            if len(before) != len(now) or not all(map(is_, before.values(), now.values())):
+                names = dict(now)
+                changed |= {
+                    name for name in {**before, **names} if before.get(name, _NONE) is not names.get(name, _NONE)
+                }
+            if other:
+                changed |= {name for name, each in before.items() if id(getattr(each, "__func__", each)) in other}
+            if changed:
+                yield space, changed
 
 
 _NONE = object()
@@ -123,32 +156,33 @@ class Patches:
 
     def __init__(self) -> None:
         self._modules: dict[str, ModuleType] = {}
-        self._kept: dict[str, tuple[object, _Kept]] = {}
+        self._kept: list[_Kept] = []
         #: Suspects of the first sight: functions that are not of their module's file.
         self._suspects: dict[str, object] = {}
-        for name in _MODULES:
-            self._keep_module(name)
+        self._keep(_MODULES)
         self._builtins = {name: value for name, value in vars(builtins).items() if name not in _FREE_BUILTINS}
 
-    def _keep_module(self, name: str) -> None:
-        module = sys.modules.get(name)
-        if not isinstance(module, ModuleType) or name in self._modules:
-            return
-        self._modules[name] = module
-        self._keep(name, module, getattr(module, "__file__", None) or "")
-        for key, value in list(vars(module).items()):
-            if isinstance(value, type) and value.__module__ == name:
-                self._keep(f"{name}.{key}", value, module.__file__ or "")
+    def keep_own(self) -> None:
+        """Keep this plugin's own parts, too: before the project's code runs, so that they are what they are."""
+        self._keep(_own_modules(), may_be_suspect=False)
 
-    def _keep(self, path: str, owner: Any, file: str) -> None:
-        kept = _Kept(dict(vars(owner)))
-        self._kept[path] = (owner, kept)
-        for name, value in zip(kept.names, kept.values, strict=True):
-            kind = type(value)
-            if kind in _PLAIN or (kind is FunctionType and value.__code__.co_filename == file):
-                continue  # most of them: not worth a call
-            if _is_suspect(value, file) or f"{path}.{name}" in _WRITTEN_OUT:
-                self._suspects[f"{path}.{name}"] = value
+    def _keep(self, names: Iterable[str], *, may_be_suspect: bool = True) -> None:
+        spaces: list[_Space] = []
+        for name in names:
+            module = sys.modules.get(name)
+            if name in self._modules or not isinstance(module, ModuleType):
+                continue
+            self._modules[name] = module
+            file = getattr(module, "__file__", None) or ""
+            space = _Space(name, module, file)
+            spaces.append(space)
+            for key, value in space.values.items():
+                if isinstance(value, type) and value.__module__ == name:
+                    spaces.append(_Space(f"{name}.{key}", value, file))
+        if spaces:
+            self._kept.append(_Kept(spaces))
+            if may_be_suspect:
+                self._suspects |= _find_suspects(self._kept[-1])
 
     def look(
         self, ownership: Ownership, config: pytest.Config, left: Mapping[str, object]
@@ -157,10 +191,7 @@ class Patches:
 
         :param left: what names had that were put back for the time of this look.
         """
-        for name in [name for name in sys.modules if name.startswith(OWN_PACKAGES)]:
-            self._keep_module(name)
-        for name in _MODULES:
-            self._keep_module(name)
+        self._keep((*_own_modules(), *_MODULES))
         for name, module in self._modules.items():
             now = left.get(f"sys.modules.{name}", sys.modules.get(name))
             if now is not module:
@@ -169,9 +200,9 @@ class Patches:
         self._suspects = {path: value for path, value in self._suspects.items() if _is_alien(path, value, ownership)}
         for path, value in self._suspects.items():
             yield path, _whose(value, ownership)
-        for path, (owner, kept) in self._kept.items():
-            if not kept.is_same(vars(owner)):
-                yield from _judge_changes(path, owner, kept, ownership)
+        for kept in self._kept:
+            for space, changed in kept.changes():
+                yield from _judge_changes(space, changed, ownership)
         for name, value in self._builtins.items():
             now = left.get(f"builtins.{name}", vars(builtins).get(name))
             if now is not value and _is_replaced(value, now, ownership):
@@ -179,11 +210,35 @@ class Patches:
         yield from _look_at_objects(config, ownership)
 
 
+def _own_modules() -> list[str]:
+    return [name for name in sys.modules if name.startswith(OWN_PACKAGES)]
+
+
+def _find_suspects(kept: _Kept) -> dict[str, object]:
+    """Return, by dotted name, what needs a second look at where it comes from."""
+    kinds = set(kept.kinds) - _PLAIN
+    classes = {kind for kind in kinds if issubclass(kind, type)}
+    # Of most kinds one look tells it for all of them.
+    others = {kind for kind in kinds - classes if kind in _JUDGED_BY_FILE or not _is_trusted_kind(kind)}
+    if any(map(_is_untrusted, set(map(_module, kept.of_kinds(classes))))):
+        others |= classes
+    found = {
+        f"{space.path}.{name}": value
+        for space, name, value in kept.places(others)
+        if not (type(value) is FunctionType and value.__code__.co_filename == space.file)
+        and _is_suspect(value, space.file)
+    }
+    by_path = {space.path: space.values for space in kept.spaces if space.path in _WRITTEN_OUT}
+    return found | {f"{path}.{name}": values[name] for path, values in by_path.items() for name in _WRITTEN_OUT[path]}
+
+
 #: Whose classes and objects need no second look; what they hold is looked at where it is defined.
 _TRUSTED = sys.stdlib_module_names | {"_pytest", "pytest", "pluggy", "phase_gate", "xdist", "execnet"}
 #: Values that decide nothing by themselves.
 _PLAIN = frozenset({str, int, bool, type(None), tuple, dict, ModuleType, MemberDescriptorType, WrapperDescriptorType})
 _HOLDERS = (property, functools.partial, functools.cached_property)
+#: The same value is none in one file and one in another.
+_JUDGED_BY_FILE = frozenset({FunctionType, classmethod, staticmethod, property})
 
 
 def _is_suspect(value: Any, file: str) -> bool:
@@ -202,16 +257,23 @@ def _is_suspect(value: Any, file: str) -> bool:
         return bool(made_in != "<string>" or value.__globals__.get("__file__") != file)
     if kind is property:
         return type(value.fget) is FunctionType and value.fget.__code__.co_filename != file
-    module = value.__module__ if isinstance(value, type) else kind.__module__
-    return kind in _HOLDERS or module == "unittest.mock" or str(module).partition(".")[0] not in _TRUSTED
+    return _is_untrusted(value.__module__) if isinstance(value, type) else not _is_trusted_kind(kind)
 
 
-def _judge_changes(path: str, owner: Any, kept: _Kept, ownership: Ownership) -> Iterator[tuple[str, str]]:
-    for name in sorted(set(kept.changes(vars(owner)))):
-        before, now = kept.had(name), vars(owner).get(name, _NONE)
+def _is_trusted_kind(kind: type) -> bool:
+    return kind not in _HOLDERS and not _is_untrusted(kind.__module__)
+
+
+def _is_untrusted(module: object) -> bool:
+    return module == "unittest.mock" or str(module).partition(".")[0] not in _TRUSTED
+
+
+def _judge_changes(space: _Space, changed: set[str], ownership: Ownership) -> Iterator[tuple[str, str]]:
+    for name in sorted(changed):
+        before, now = space.values.get(name, _NONE), space.now.get(name, _NONE)
         is_code = isinstance(before, (FunctionType, classmethod, staticmethod, property, type)) or callable(before)
         if _is_replaced(before, now, ownership) if is_code else bool(ownership.projects_files(now)):
-            yield f"{path}.{name}", _whose(now, ownership)
+            yield f"{space.path}.{name}", _whose(now, ownership)
 
 
 def _is_replaced(before: object, now: object, ownership: Ownership) -> bool:
@@ -224,17 +286,13 @@ def _is_replaced(before: object, now: object, ownership: Ownership) -> bool:
     return not any(_is_of_another(file) for file in files_of(now))
 
 
-#: For the files of pytest, which stay where they are: asking the disk anew for each change took a tenth of a short run.
-_real_path = functools.cache(os.path.realpath)
-
-
 def _is_of_another(file: str) -> bool:
     """Tell whether an installed distribution has the file, and it is none of those that are looked at.
 
     One part of pytest may change another: its `legacypath` does. A part that decides about outcomes never does.
     """
-    path = os.path.realpath(file)
-    looked_at = {_real_path(sys.modules[name].__file__ or "") for name in _MODULES if name in sys.modules}
+    path = real_path(file)
+    looked_at = {real_path(sys.modules[name].__file__ or "") for name in _MODULES if name in sys.modules}
     is_elsewhere = os.path.isfile(path) and path not in looked_at and not path.startswith(_OURS)
     return is_elsewhere and (path.startswith(_PYTEST) or is_distributed(path))
 
@@ -244,7 +302,9 @@ def _is_alien(path: str, value: object, ownership: Ownership) -> bool:
         return True
     inner = getattr(value, "__func__", value)
     code: CodeType | None = getattr(inner, "__code__", None)
-    return path in _WRITTEN_OUT and code is not None and not os.path.exists(code.co_filename)
+    owner, _, name = path.rpartition(".")
+    is_written_out = name in _WRITTEN_OUT.get(owner, ())
+    return is_written_out and code is not None and not os.path.exists(code.co_filename)
 
 
 def _whose(value: object, ownership: Ownership) -> str:

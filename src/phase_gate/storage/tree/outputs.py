@@ -7,7 +7,6 @@ configuration are never outputs, whatever they are called; only an environment, 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
@@ -31,16 +30,31 @@ _BUILT = frozenset(("build", "dist", "_build"))
 _TEST_FOLDERS = frozenset(("test", "tests"))
 
 #: What interpreters, editors and desktops leave beside a file.
-_LEFTOVERS = re.compile(r".*\.(?:pyc|pyo|swp|swo)|.*~|\.#.*|#.*|\.DS_Store|Thumbs\.db|desktop\.ini", re.S).fullmatch
-#: What coverage and pytest's plugins keep for themselves, and our own shards, wherever a job was handed them.
-_RECORDS = re.compile(
-    r"\.coverage(?:\..*)?|.*\.py,cover|\.testmondata.*|\.report\.json|\.dmypy\.json|.*\.shard\.gz", re.S
-).fullmatch
-#: Reports and logs.
-_REPORTS = re.compile(
-    r"coverage\.(?:xml|json|lcov)|lcov\.info|junit(?:[-_.].*)?\.xml|TEST-.*\.xml|nosetests\.xml|.*\.log|nohup\.out",
-    re.S,
-).fullmatch
+_LEFTOVERS = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
+#: What coverage and pytest's plugins keep for themselves.
+_RECORDS = frozenset((".coverage", ".report.json", ".dmypy.json"))
+_REPORTS = frozenset(
+    (
+        *("coverage.xml", "coverage.json", "coverage.lcov", "lcov.info", "junit.xml", "nosetests.xml"),
+        "nohup.out",
+    )
+)
+
+
+def _is_leftover(name: str) -> bool:
+    return name.endswith((".pyc", ".pyo", ".swp", ".swo", "~")) or name.startswith((".#", "#")) or name in _LEFTOVERS
+
+
+def _is_record(name: str) -> bool:
+    # Our own shards, too, wherever a job was handed them.
+    ends = (".py,cover", ".shard.gz")
+    return name in _RECORDS or name.startswith((".coverage.", ".testmondata")) or name.endswith(ends)
+
+
+def _is_report(name: str) -> bool:
+    if name in _REPORTS or name.endswith(".log"):
+        return True
+    return name.startswith(("junit-", "junit_", "junit.", "TEST-")) and name.endswith(".xml")
 
 
 def is_source(path: str) -> bool:
@@ -52,7 +66,7 @@ def is_output(path: str) -> bool:
     """Tell whether a file is a tool's output by its name, tracked or not."""
     folder, _, name = path.rpartition("/")
     is_in_tools, is_in_tests = _look_at_folder(folder)
-    if not (is_in_tools or _LEFTOVERS(name) or _RECORDS(name) or (not is_in_tests and _REPORTS(name))):
+    if not (is_in_tools or _is_leftover(name) or _is_record(name) or (not is_in_tests and _is_report(name))):
         return False
     return not is_source(path)
 
@@ -63,7 +77,7 @@ def is_no_data(path: str) -> bool:
     A log may well be what a test compares with.
     """
     folder, _, name = path.rpartition("/")
-    return not _CACHES.isdisjoint(folder.split("/")) or _LEFTOVERS(name) is not None or _RECORDS(name) is not None
+    return not _CACHES.isdisjoint(folder.split("/")) or _is_leftover(name) or _is_record(name)
 
 
 @lru_cache(maxsize=4096)
