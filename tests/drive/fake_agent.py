@@ -5,6 +5,7 @@ of turns; the last one is played again and again. A turn may have:
 
     write    {path: text}: files that it writes
     run      list of command lines that it runs, whatever they end with
+    vote     {key: value} for the file of a vote
     answer   {key: value} for the answer file, with the nonce of the prompt unless another one is given
     say      what it prints; `err`: on standard error
     spawn    starts a child that outlives it and appends to `spawned.txt`
@@ -36,6 +37,10 @@ def main() -> int:
         Path(path).write_text(text, encoding="utf-8")
     for command in turn.get("run", ()):
         subprocess.run(command, shell=True, check=False, stdout=sys.stderr)
+    if "vote" in turn:
+        file = re.search(r"^`(.*vote-.*\.yaml)`:$", prompt, re.MULTILINE)
+        assert file, prompt
+        Path(file[1]).write_text(json.dumps({"by": "me", **turn["vote"]}), encoding="utf-8")
     if "answer" in turn:
         answer_in(prompt, turn["answer"])
     if turn.get("spawn"):

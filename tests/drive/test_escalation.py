@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -23,11 +24,11 @@ QUESTION = "retry, skip or investigate: "
 class Terminal:
     """A drive at a terminal, and somebody who reads and types."""
 
-    def __init__(self, team: Team, *options: str) -> None:
+    def __init__(self, root: Path, *words: str) -> None:
         self._controller, person = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "phase_gate.cli", "verify", "drive", *options],
-            cwd=team.root,
+            [sys.executable, "-m", "phase_gate.cli", *words],
+            cwd=root,
             stdin=person,
             stdout=person,
             stderr=person,
@@ -36,9 +37,9 @@ class Terminal:
         os.close(person)
         self.shown = ""
 
-    def answers(self, typed: str) -> str:
+    def answers(self, typed: str, *, to: str = QUESTION) -> str:
         """Wait for the question, and type; return what was shown before it."""
-        before = self._read_until(QUESTION)
+        before = self._read_until(to)
         os.write(self._controller, f"{typed}\n".encode())
         return before
 
@@ -68,7 +69,7 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
         (1, 2),
         script={1: {"executor": [fails, fails, fails, works(1)]}, 2: {"executor": [fails]}},
     )
-    terminal = Terminal(team)
+    terminal = Terminal(team.root, "verify", "drive")
     assert "it failed 3 times" in terminal.answers("investigate")
     said = terminal.answers("retry the service is up again")
     assert "attempt 3, step 1: EXECUTION_FAILURE: the agent failed with 3" in said
@@ -84,7 +85,7 @@ def test_a_person_answers_at_the_terminal(team: Team) -> None:
 
 def test_no_answer_leaves_it_for_later(team: Team) -> None:
     team.plan((1,), script={1: {"executor": [{"report": {"status": "failure", "error": "no"}}]}})
-    terminal = Terminal(team)
+    terminal = Terminal(team.root, "verify", "drive")
     terminal.answers("")
     assert terminal.end() == 13
     assert team.status(1) == "FAILED"

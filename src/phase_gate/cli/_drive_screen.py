@@ -83,6 +83,13 @@ class LiveView:
             return Signal(answer="not-done", reason=rest or "a person says so")
         return Signal(answer="done", reason=typed)
 
+    def guide(self, question: Question) -> str | None:
+        """Ask what has to be done differently where a pipeline is stuck."""
+        self.clear()
+        say(f"{question.reason}.")
+        say("  Type what has to be done differently; or nothing, to end the drive here.")
+        return ask_line("go on, and: ") or None
+
 
 # --- a line that a person types
 

@@ -7,9 +7,9 @@ import sys
 
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._plugin import require_plugin
-from phase_gate.drive.clients import find_client
 from phase_gate.drive.loop import DriveEnded, Order, drive_task, read_goal
 from phase_gate.drive.model import find_drive
+from phase_gate.drive.roles import find_roles
 from phase_gate.drive.session import Watchers
 from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
 from phase_gate.storage.store import now
@@ -74,7 +74,10 @@ def _read_order(call: Call, task: Task) -> Order:
         names = ", ".join(each.name.lower() for each in workflow.phases)
         raise UsageError(f"workflow {workflow.name} has no phase {settings.until!r}", remedy=f"use one of: {names}")
     return Order(
-        client=find_client(settings.agent, call.environment), settings=settings, goal=goal, resumes=past is not None
+        roles=find_roles(settings, workflow, call.environment),
+        settings=settings,
+        goal=goal,
+        resumes=past is not None,
     )
 
 
@@ -134,7 +137,9 @@ def _choose_watchers(call: Call) -> Watchers:
         plain = PlainLines()
         return Watchers(tell=plain.tell)
     view = LiveView()
-    return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)
+    if not call.interactive:
+        return Watchers(tell=view.tell, progress=view.progress)
+    return Watchers(tell=view.tell, progress=view.progress, ask=view.ask, guide=view.guide)
 
 
 def _answer(ended: DriveEnded) -> Answer:

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from phase_gate.cli._answer import Answer, Call
-from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.pipeline.begin import require_pipeline
-from phase_gate.pipeline.order import rules_of
-from phase_gate.pipeline.provider import commit_of, tree_of
-from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.root import place_below
-from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.pipeline.snapshots import write_snapshot
 from phase_gate.visible import count, show_rows
-from phase_gate.workflow.model import SNAPSHOT
 from phase_gate.workflow.names import look_command
 
 
@@ -25,31 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> Answer:
     task = call.task()
-    pipeline = require_pipeline(task)
-    project, state, rules = task.project, task.state, rules_of(task.rules)
-    wanted = [each for each in rules.artifacts.values() if each.schema == SNAPSHOT]
-    if not wanted:
-        raise NotAllowedError(
-            f"workflow {state.workflow} has no artifact with `schema: {SNAPSHOT}`", remedy="there is nothing to write"
-        )
-    path = call.arguments.output or wanted[0].path
-    if any(character in path for character in "*?["):
-        raise UsageError(f"{path} is a pattern, no file", remedy="name the file: --output FILE")
-    if not compile_globs([wanted[0].path])(path):
-        raise UsageError(f"{path} is not where {wanted[0].name} is looked for", remedy=f"use {wanted[0].path}")
-    files = project.take_tree(new_data=False).files
-    document = {
-        "tree": tree_of(files, rules),
-        "files": len(files),
-        "commit": commit_of(str(project.root)),
-        "task": state.task,
-        "cycle": state.cycle,
-        "phase": state.phase,
-        "attempt": pipeline.attempts.get(state.phase or "", 0),
-        "at": now(),
-    }
-    target = place_below(project.root, path, setting=f"artifact {wanted[0].name}")
-    make_folder(REAL, target.parent)
-    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
-    said = f"{path}: {count(len(files), 'file')}, as they are now"
-    return Answer(text=show_rows((said, f"  next: {look_command(state.task)}")), document={"file": path, **document})
+    done = write_snapshot(task, call.arguments.output)
+    said = f"{done.path}: {count(done.document['files'], 'file')}, as they are now"
+    rows = (said, f"  next: {look_command(task.state.task)}")
+    return Answer(text=show_rows(rows), document={"file": done.path, **done.document})

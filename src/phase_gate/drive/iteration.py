@@ -12,12 +12,13 @@ from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.agent_process import AgentEnded, run_agent
 from phase_gate.drive.answers import find_outside, give_answer, take_answer, waiting_signal
-from phase_gate.drive.chain import Decision, Seen, decide
+from phase_gate.drive.chain import Decision, Outcome, Seen, decide
 from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.happenings import Progress
 from phase_gate.drive.model import Iteration, OpenIteration
 from phase_gate.drive.people import ask_person
 from phase_gate.drive.phases import enter_phase, phase_of_work, progress_of
+from phase_gate.drive.pipelines import begin_recovery, complete_phase, prepare_phase, tell_needs, tests_of_recovery
 from phase_gate.drive.prompting import Situation, write_prompt
 from phase_gate.drive.session import DriveSession
 from phase_gate.drive.suite import run_suite
@@ -68,6 +69,7 @@ class _Iteration:
         self.session = session
         self.task = enter_phase(session, session.task())
         self.workflow, self.phase = phase_of_work(self.task)
+        session.client = session.roles.choose(self.workflow, self.phase)
         drive = session.drive(self.task)
         self.drive_id, self.number = drive.id, drive.number + 1
         self.spent, self.idle = drive.seconds, drive.idle
@@ -88,6 +90,7 @@ class _Iteration:
         make_folder(REAL, store.drive_folder)
         make_folder(REAL, store.drive_folder / self.drive_id)
         remove_file(store.answer_file)
+        prepare_phase(session, self.task, self.phase)
         write_atomically(REAL, self._file("prompt.md"), self._prompt().encode(), durable=False)
         self._signal_before = waiting_signal(self.task)
         row = OpenIteration(
@@ -130,6 +133,7 @@ class _Iteration:
                 output=_read_text(log) if is_here else "",
                 output_file=session.relative(log),
                 notes=session.notes,
+                needs=tell_needs(self.task, self.phase),
                 signal=session.settings.signal,
                 answer_file=session.relative(self.task.store.answer_file),
                 nonce=self.nonce,
@@ -215,6 +219,9 @@ class _Iteration:
         if outside or ran.waits or ending.is_for_people or ran.agent.how == "not-started":
             return replace(ran, decision=self._decide(ran))
         self.task = session.task()
+        answer, trouble = self._complete(answer)
+        if trouble:
+            return replace(ran, decision=Decision(outcome=Outcome.PERSON, reason=trouble))
         ran = self._run_tests(ran, answer)
         if session.is_cut_off():
             return replace(ran, decision=self._decide(ran))
@@ -223,7 +230,19 @@ class _Iteration:
         ran = replace(ran, claim=claim)
         if answer is not None:
             self._note(give_answer(session, answer))
+        self._note(begin_recovery(session, session.task(), self.phase))
         return replace(ran, decision=self._decide(ran, asks=True))
+
+    def _complete(self, answer: Signal | None) -> tuple[Signal | None, str]:
+        """Add what a phase of a pipeline needs; return the signal if it is time for it, and why a person is needed."""
+        done = complete_phase(self.session, self.task, self.phase, self.drive_id, self.number)
+        self._notes += done.notes
+        self.task = self.session.task()
+        if answer is not None and answer.answer == "done" and not done.is_agreed:
+            # A plan that is not agreed on is written anew: it is no gate that failed.
+            self._note("your signal waits until the reviewers agree")
+            answer = None
+        return answer, done.trouble
 
     def _record_agent(self, agent: AgentEnded) -> None:
         """Record that the agent is at work no more: signals are taken again."""
@@ -249,7 +268,8 @@ class _Iteration:
     def _run_tests(self, ran: Ran, answer: Signal | None) -> Ran:
         session, task = self.session, self.task
         _, phase = phase_of_work(task)
-        if phase.tests == "none":
+        takes_tests = phase.tests != "none" or tests_of_recovery(task, phase)
+        if not takes_tests:
             if answer is None:
                 advance(task, template=False, show=session.note)
             return ran
@@ -289,6 +309,8 @@ class _Iteration:
             raise StorageError("the run could not be recorded", remedy=f"read {session.relative(log)}")
         if suite.how == "timed-out":
             self._notes.append(f"the tests did not end within {show_duration(limit)}")
+        if phase.tests == "none" and answer is None:
+            advance(session.task(), template=False, show=session.note)
         return replace(ran, suite=suite)
 
     def _is_tested(self, task: Task) -> bool:

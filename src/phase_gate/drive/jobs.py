@@ -16,6 +16,7 @@ from typing import Any
 from phase_gate.codec import from_json, to_json
 from phase_gate.drive.chain import Decision, Outcome
 from phase_gate.drive.list_session import OWNER, ListHappening, ListSession
+from phase_gate.drive.loop import hide_keys
 from phase_gate.drive.task_list import ListOrder, Pool, TaskEnd
 from phase_gate.drive.task_loop import drive_one
 from phase_gate.drive.worktrees import Conflict, Worktrees
@@ -273,6 +274,7 @@ def open_pool(session: ListSession, order: ListOrder) -> Pool:
 
 def drive_job(session: ListSession, task: str, *, again: bool) -> Decision:
     """Drive one task for a pool, which does all that comes after."""
+    hide_keys(session.project)
     with session.interrupts:
         decision = drive_one(session, task, again=again)
     session.tell("job-ended", task=task, outcome=str(decision.outcome), reason=decision.reason)

@@ -10,14 +10,15 @@ from datetime import datetime
 from phase_gate.codec import to_json
 from phase_gate.drive.answers import give_answer
 from phase_gate.drive.chain import Decision, Outcome, Seen, decide
-from phase_gate.drive.clients import Client, choose_environment
+from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.iteration import run_iteration
 from phase_gate.drive.model import DriveState, Iteration, find_drive
-from phase_gate.drive.people import ask_person, call_person
+from phase_gate.drive.people import ask_person, call_person, guide
+from phase_gate.drive.roles import Roles
 from phase_gate.drive.session import DriveSession, Watchers
 from phase_gate.errors import ForeignRootError, NotAllowedError, PhaseGateError
 from phase_gate.evidence.process.tree import end_marked, hide_environment
-from phase_gate.gate.parts import PIPELINE, VERIFICATION
+from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.storage.lock import RunLock
@@ -44,7 +45,7 @@ class DriveEnded(Value):
 class Order(Value):
     """What is to be driven, and how."""
 
-    client: Client
+    roles: Roles
     settings: DriveSettings
     #: What is to be built; empty where that was not told.
     goal: str = ""
@@ -57,13 +58,12 @@ def drive_task(project: Project, order: Order, watchers: Watchers) -> DriveEnded
     Raises PhaseGateError where it may not begin, or where the state can't be trusted any more.
     """
     refuse_foreign_folder(project)
-    if len(choose_environment(None, project.environment)) < len(project.environment):
-        hide_environment()
+    hide_keys(project)
     store = project.store("phase-gate drive")
     store.make_folder()
     lock = _take_lock(store)
     try:
-        session = DriveSession(project, order.client, order.settings, order.goal, watchers)
+        session = DriveSession(project, order.roles, order.settings, order.goal, watchers)
         with session.interrupts:
             _begin(session, order)
             return _drive(session)
@@ -74,7 +74,7 @@ def drive_task(project: Project, order: Order, watchers: Watchers) -> DriveEnded
 def _drive(session: DriveSession) -> DriveEnded:
     try:
         decision = _first_look(session)
-        while not decision.ends:
+        while not decision.ends or guide(session, decision):
             decision = run_iteration(session)
     except BaseException as error:
         reason = error.problem if isinstance(error, PhaseGateError) else type(error).__name__
@@ -97,6 +97,12 @@ def _drive(session: DriveSession) -> DriveEnded:
         next_command=ended.next_command,
     )
     return ended
+
+
+def hide_keys(project: Project) -> None:
+    """Keep what no agent is given out of what an agent could read of our own process."""
+    if len(choose_environment(None, project.environment)) < len(project.environment):
+        hide_environment()
 
 
 def refuse_foreign_folder(project: Project) -> None:
@@ -140,7 +146,7 @@ def _begin(session: DriveSession, order: Order) -> None:
         kind="drive-started",
         data={
             "id": secrets.token_hex(4),
-            "agent": list(order.client.words),
+            "agent": list(order.roles.usual.words),
             "settings": to_json(order.settings),
             "goal": goal,
             "resumed": order.resumes,
@@ -160,7 +166,7 @@ def _begin(session: DriveSession, order: Order) -> None:
         drive=drive.id,
         task=session.project.task,
         root=str(session.project.root),
-        agent=list(order.client.words),
+        agent=list(order.roles.usual.words),
         signal=order.settings.signal,
         iterations=order.settings.budget.iterations,
         seconds=order.settings.budget.seconds,
@@ -183,10 +189,6 @@ def _refuse_features(task: Task) -> None:
         raise NotAllowedError(
             f"{name} is a verify task: executor, verify command and reviewer decide about it",
             remedy=f"phase-gate verify status --task {name}",
-        )
-    if PIPELINE in task.state.parts or task.project.workflow().pipeline is not None:
-        raise NotAllowedError(
-            "a pipeline has several roles, and a drive has one agent", remedy="phase-gate advance, role by role"
         )
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from phase_gate.drive.chain import Decision, Outcome, Seen
 from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.session import DriveSession, Question
+from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.process.run import run_process
 from phase_gate.evidence.process.tree import Interrupts
+from phase_gate.gate.overrides import Person
 from phase_gate.gate.signals import Signal
+from phase_gate.pipeline.begin import resume_with_guidance
 from phase_gate.project import Project, who_am_i
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.values import replace
@@ -26,6 +29,23 @@ def ask_person(session: DriveSession, seen: Seen, decision: Decision) -> Signal 
     call_person(session, decision.reason)  # who may be in another room
     signal = ask(Question(phase=seen.phase, task=session.project.task, reason=decision.reason))
     return None if signal is None else replace(signal, by=signal.by or who_am_i(session.environment))
+
+
+def guide(session: DriveSession, decision: Decision) -> bool:
+    """Ask how to go on where a pipeline is stuck; tell whether it goes on."""
+    task, ask = session.task(), session.watchers.guide
+    if ask is None or decision.outcome is not Outcome.HALTED or not task.state.is_stuck:
+        return False
+    said = ask(Question(phase=str(task.state.phase), task=session.project.task, reason=decision.reason))
+    if not said:
+        return False
+    person = Person(by=who_am_i(session.environment), reason=said, is_at_terminal=True)
+    try:
+        resume_with_guidance(task, person)
+    except (NotAllowedError, UsageError) as error:
+        session.note(f"{error.problem}: {error.remedy}")
+        return False
+    return True
 
 
 def call_person(session: DriveSession, reason: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.decisions.advancing import advance
+from phase_gate.drive.pipelines import progress_in
 from phase_gate.drive.session import DriveSession
 from phase_gate.gate.state import Fact
 from phase_gate.task import Task
@@ -13,7 +14,11 @@ from phase_gate.workflow.model import Phase, Workflow
 def enter_phase(session: DriveSession, task: Task) -> Task:
     """Enter the phase that follows, where the present one has exited: the agent works in a phase that has begun."""
     state = task.state
-    if state.phase is None or state.is_done or state.is_stuck or not state.exited:
+    if state.phase is None or state.is_done:
+        workflow = task.project.workflow()
+        if workflow.pipeline is None or workflow.first.tests != "none":
+            return task  # its first run begins it
+    elif state.is_stuck or not state.exited:
         return task
     advance(task, template=False, show=session.note)
     return session.task()
@@ -36,9 +41,18 @@ class Mark(Value):
     exited: bool
     cycle: int
     facts: tuple[Fact, ...]
+    #: The documents of a pipeline.
+    documents: str
 
 
 def progress_of(task: Task) -> Mark:
     """Return how far the work has come; the same twice: nothing was done."""
     state = task.state
-    return Mark(tree=task.tree.digest, phase=state.phase, exited=state.exited, cycle=state.cycle, facts=state.facts)
+    return Mark(
+        tree=task.tree.digest,
+        phase=state.phase,
+        exited=state.exited,
+        cycle=state.cycle,
+        facts=state.facts,
+        documents=progress_in(task),
+    )

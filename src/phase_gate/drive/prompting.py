@@ -40,13 +40,15 @@ class Situation(Value):
     output_file: str = ""
     #: What there is to say about the last answer of the agent: how it ended, what became of its claim and its signal.
     notes: tuple[str, ...] = ()
+    #: What a phase of a pipeline asks for.
+    needs: tuple[str, ...] = ()
     signal: DriveSignal = "ask"
     answer_file: str = ""
     nonce: str = ""
 
 
 def write_prompt(situation: Situation) -> str:
-    rows = [*_tell_goal(situation), *_tell_standing(situation)]
+    rows = [*_tell_goal(situation), *_tell_needs(situation), *_tell_standing(situation)]
     rules = render_prompt(
         situation.workflow, situation.phase, "exit", task=situation.task, gate_2=_tell_gate_2(situation)
     )
@@ -63,6 +65,16 @@ def _tell_goal(situation: Situation) -> Iterator[str]:
         yield ""
         yield show_text(situation.goal.strip())
         yield ""
+
+
+def _tell_needs(situation: Situation) -> Iterator[str]:
+    if not situation.needs:
+        return
+    yield f"# What {situation.phase.name} asks for"
+    yield ""
+    yield from (f"- {show_line(row)}" for row in situation.needs)
+    yield "Files that were missing lie there to be filled in. Snapshots are made and votes asked for when you stop."
+    yield ""
 
 
 def _tell_standing(situation: Situation) -> Iterator[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.drive.agent_process import Tail
-from phase_gate.drive.clients import Client
 from phase_gate.drive.happenings import Happening, Kind, Progress
 from phase_gate.drive.model import DriveState, find_drive
+from phase_gate.drive.roles import Roles
 from phase_gate.evidence.process.output import hidden_in
 from phase_gate.evidence.process.tree import PatientInterrupts
 from phase_gate.gate.signals import Signal
@@ -35,15 +35,17 @@ class Watchers(Value):
     progress: Callable[[Progress], None] = lambda progress: None
     #: Returns the person's signal; None: no answer, so the drive ends and waits. Without it no person is there.
     ask: Callable[[Question], Signal | None] | None = None
+    #: Returns what a person says where a pipeline is stuck; None: no answer.
+    guide: Callable[[Question], str | None] | None = None
 
 
 class DriveSession:
     """A drive while it goes on. Its state is in the ledger; this has what dies with the process."""
 
-    def __init__(
-        self, project: Project, client: Client, settings: DriveSettings, goal: str, watchers: Watchers
-    ) -> None:
-        self.project, self.client, self.settings, self.goal = project, client, settings, goal
+    def __init__(self, project: Project, roles: Roles, settings: DriveSettings, goal: str, watchers: Watchers) -> None:
+        self.project, self.roles, self.settings, self.goal = project, roles, settings, goal
+        #: Who works in the present phase.
+        self.client = roles.usual
         self.watchers = watchers
         self.interrupts = PatientInterrupts()
         self.tail = Tail()
@@ -84,6 +86,14 @@ class DriveSession:
     def relative(self, path: Path) -> str:
         root = self.project.root
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+    def show_votes(self, seconds: float, limit: float, number: int) -> None:
+        """Show that voters are at work."""
+        is_ending = self.interrupts.is_asked_to_end
+        progress = Progress(
+            doing="agent", phase="votes", number=number, seconds=seconds, limit=limit, spent=0.0, is_ending=is_ending
+        )
+        self.watchers.progress(progress)
 
     def tell(self, kind: Kind, **data: Any) -> None:
         self.watchers.tell(Happening(kind=kind, at=now(), data=data))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from phase_gate.drive.chain import Decision, Outcome
 from phase_gate.drive.list_session import OWNER, Choice, Escalated, ListSession
-from phase_gate.drive.loop import refuse_foreign_folder
+from phase_gate.drive.loop import hide_keys, refuse_foreign_folder
 from phase_gate.drive.people import run_call
 from phase_gate.drive.task_loop import drive_one
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
@@ -91,6 +91,7 @@ def drive_list(
 ) -> ListEnded:
     """Drive the tasks to their end, or to what a person has to decide. One drive of lists a state folder."""
     refuse_foreign_folder(session.project)
+    hide_keys(session.project)
     lock = _take_lock(session)
     try:
         with session.interrupts:

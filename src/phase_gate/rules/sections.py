@@ -207,6 +207,7 @@ AGENT_PLACEHOLDERS = ("{prompt}", "{text}")
 #: What no agent is ever given.
 WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
 
+_ROLES = ("planner", "implementer", "auditor", "debugger")
 _SIGNALS: tuple[DriveSignal, ...] = get_args(DriveSignal)
 
 
@@ -217,6 +218,7 @@ def read_drive(fields: Fields | None) -> DriveSettings:
     goal_file = fields.text("goal_file", usual.goal_file)
     if goal_file:
         check_path(goal_file, fields.place("goal_file"), fields)
+    roles, voters = _read_roles(fields.mapping("roles", None))
     settings = DriveSettings(
         agent=fields.text_list("agent", usual.agent, or_one=True),
         time_limit=fields.duration("time_limit", usual.time_limit),
@@ -233,9 +235,28 @@ def read_drive(fields: Fields | None) -> DriveSettings:
         executor=fields.text_list("executor", usual.executor, or_one=True),
         reviewer=fields.text_list("reviewer", usual.reviewer, or_one=True),
         commit=fields.boolean("commit", usual.commit),
+        roles=roles,
+        voters=voters,
     )
     fields.finish()
     return settings
+
+
+def _read_roles(fields: Fields | None) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the commands of roles and phases, and those that vote."""
+    if fields is None:
+        return {}, ()
+    roles: dict[str, tuple[str, ...]] = {}
+    for name in list(fields):
+        if name == "voters":
+            continue
+        if name not in _ROLES and not name.isupper():
+            known = ", ".join((*_ROLES, "voters"))
+            fields.refuse_key(name, f"{name!r} is no role", f"use one of: {known}; or a phase, in capitals")
+        roles[name] = fields.text_list(name, or_one=True)
+    voters = fields.text_list("voters", ())
+    fields.finish()
+    return roles, voters
 
 
 def _read_budget(fields: Fields | None) -> DriveBudget:

@@ -304,6 +304,9 @@ class DriveSettings(Value):
     reviewer: tuple[str, ...] = ()
     #: Commit a verify task when it is approved.
     commit: bool = False
+    #: Who works in a pipeline, by role or phase, each like `agent`; and the commands that vote.
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    voters: tuple[str, ...] = ()
 
 
 class Configuration(Value):

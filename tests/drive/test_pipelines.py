@@ -1,0 +1,246 @@
+"""`phase-gate drive` on a pipeline: a command for each role, votes, recoveries, and guidance where it is stuck."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from phase_gate.drive.clients import Client
+from phase_gate.drive.roles import Roles, role_of
+from phase_gate.rules.files import load_shipped_workflow
+from tests.drive.conftest import FAKE, Track, Turn, answer
+from tests.drive.test_escalation import Terminal
+from tests.support import OURS
+
+pytestmark = pytest.mark.processes
+
+Begin = Callable[[str], Track]
+
+WORKFLOW = """\
+workflow: small
+start: first
+rewind_by_option: false
+parameters: {max_recoveries: 1}
+constitution: [CONSTITUTION.md]
+artifacts:
+  plan: {path: docs/plan.md, min_words: 5, made: anytime}
+  snapshot: {path: docs/snapshot.json, schema: snapshot, made: phase}
+  root-cause: {path: docs/root-cause.json, schema: root-cause}
+  recovery-plan: {path: docs/recovery-plan.md, min_words: 5}
+phases:
+  PLAN:
+    tests: none
+    requires: {artifacts: [plan], consensus: {on: [plan], threshold: 0.9, voters: 2}}
+    gate_1: {name: Agreed on, condition: artifacts_missing == 0 AND consensus_score >= 0.9 AND consensus_voters >= 2}
+    on_failure: RECOVERY
+  BUILD:
+    tests: none
+    requires: {artifacts: [snapshot]}
+    gate_1: {name: Built, condition: artifacts_missing == 0}
+    on_failure: RECOVERY
+  QA:
+    tests: passing
+    gate_1: {name: Passing, condition: tests_total > 0 AND tests_failing == 0}
+    on_failure: RECOVERY
+    next: DONE
+  RECOVERY:
+    tests: none
+    requires: {artifacts: [root-cause, recovery-plan], consensus: {on: [recovery-plan], threshold: 0.9, voters: 2}}
+    gate_1: {name: Known, condition: artifacts_missing == 0 AND consensus_score >= 0.9 AND consensus_voters >= 2}
+    recovers: true
+    on_failure: RECOVERY
+"""
+
+TEST = "from part import PART\n\n\ndef test_part():\n    assert PART == 2\n"
+PLANNED = "We write one part, and test that it is two.\n"
+WRONG, RIGHT = "PART = 1\n", "PART = 2\n"
+CAUSE = {"failed_phase": "QA", "summary": "it fails", "root_cause": "it is one", "requires_phase_rewind_to": None}
+
+PLAN: Turn = {"write": {"docs/plan.md": PLANNED}, **answer("planned")}
+MENDED: Turn = {
+    "write": {"docs/root-cause.json": json.dumps(CAUSE), "docs/recovery-plan.md": PLANNED, "part.py": RIGHT},
+    "expect": ["# What RECOVERY asks for", "failed: QA"],
+    **answer("mended"),
+}
+YES: Turn = {"vote": {"vote": "approve", "confidence": 1.0}}
+
+
+class Crew:
+    """A small pipeline, and a fake agent for each role."""
+
+    def __init__(self, track: Track) -> None:
+        self.track = track
+
+    def plan(self, roles: dict[str, list[Turn]], voters: list[list[Turn]], **settings: Any) -> Crew:
+        commands = {role: self._script(role, turns) for role, turns in roles.items()}
+        votes = [" ".join(self._script(f"voter{number}", turns)) for number, turns in enumerate(voters, start=1)]
+        drive = {
+            "signal": "agent",
+            "pytest": [*OURS, "-q"],
+            "retry_wait": 0,
+            "roles": {**commands, "voters": votes},
+            **settings,
+        }
+        self.track.sample.write(
+            {
+                "phase-gate.yaml": json.dumps({"workflow": "small.yaml", "drive": drive}) + "\n",
+                "small.yaml": WORKFLOW,
+                "CONSTITUTION.md": "No test is deleted.\n",
+                "test_part.py": TEST,
+            }
+        )
+        return self
+
+    def _script(self, role: str, turns: list[Turn]) -> list[str]:
+        script = self.track.root.parent / f"{self.track.root.name}-{role}.json"
+        script.write_text(json.dumps(turns), encoding="utf-8")
+        return [sys.executable, "-I", "-S", str(FAKE), str(script)]
+
+    def turns(self, role: str) -> int:
+        counter = self.track.root.parent / f"{self.track.root.name}-{role}.count"
+        return int(counter.read_text()) if counter.exists() else 0
+
+    def rows(self, *options: str, code: int) -> list[dict[str, Any]]:
+        ran = self.track.sample.gate("drive", "--json", *options)
+        assert ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
+        return [json.loads(line) for line in ran.out.splitlines()]
+
+
+@pytest.fixture
+def crew(track: Begin) -> Crew:
+    return Crew(track(""))
+
+
+def test_each_role_does_its_part(crew: Crew) -> None:
+    crew.plan(
+        {
+            "planner": [PLAN],
+            "implementer": [answer("it is green")],
+            "BUILD": [{"write": {"part.py": RIGHT}, **answer("built")}],
+            "debugger": [{}],
+        },
+        [[YES], [YES]],
+    )
+    rows = crew.rows(code=0)
+    begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
+    assert begun == ["PLAN", "BUILD", "QA"]
+    assert [crew.turns(role) for role in ("planner", "BUILD", "implementer", "debugger", "voter1")] == [1, 1, 1, 0, 1]
+    assert {row["by"] for row in crew.track.events("voted")} == {
+        f"{sys.executable.rpartition('/')[2]} (voter 1)",
+        f"{sys.executable.rpartition('/')[2]} (voter 2)",
+    }
+
+
+def test_voters_who_do_not_agree_send_the_plan_back(crew: Crew) -> None:
+    doubts: Turn = {"vote": {"vote": "conditional", "confidence": 1.0, "reason": "say what happens at zero"}}
+    better: Turn = {
+        "write": {"docs/plan.md": PLANNED + "At zero it says no.\n"},
+        "expect": ["say what happens at zero", "your signal waits until the reviewers agree"],
+        **answer("planned"),
+    }
+    crew.plan({"planner": [PLAN, better], "implementer": [{}], "debugger": [{}]}, [[YES], [doubts, YES]], until="PLAN")
+    crew.rows(code=0)
+    assert crew.turns("planner") == 2
+    assert not crew.track.events("gate-failed"), "that is no gate that failed"
+
+
+def test_a_fix_is_made_and_checked_in_the_recovery(crew: Crew) -> None:
+    crew.plan(
+        {
+            "planner": [PLAN],
+            "BUILD": [{"write": {"part.py": WRONG}, **answer("built")}],
+            "implementer": [{}, answer("it is green")],
+            "debugger": [MENDED],
+        },
+        [[YES], [YES]],
+    )
+    rows = crew.rows(code=0)
+    begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
+    assert begun == ["PLAN", "BUILD", "QA", "RECOVERY", "QA"]
+    tested = [(row["phase"], row["code"]) for row in rows if row["event"] == "tests-ended"]
+    assert ("RECOVERY", 0) in tested or ("RECOVERY", 10) in tested
+    assert crew.turns("debugger") == 1
+
+
+def plan_stuck(crew: Crew) -> None:
+    """The debugger mends nothing, and says that it did: the only recovery is spent."""
+    useless: Turn = {**MENDED, "write": {**MENDED["write"], "part.py": WRONG}}
+    crew.plan(
+        {
+            "planner": [PLAN],
+            "BUILD": [{"write": {"part.py": WRONG}, **answer("built")}],
+            "implementer": [{}, {"write": {"part.py": RIGHT}, "expect": ["it has to be two"], **answer("it is two")}],
+            "debugger": [useless],
+        },
+        [[YES], [YES]],
+    )
+
+
+def test_without_a_person_a_stuck_pipeline_ends_with_12(crew: Crew) -> None:
+    plan_stuck(crew)
+    rows = crew.rows(code=12)
+    assert rows[-1]["outcome"] == "halted"
+    assert crew.track.state()["phase"] == "STUCK"
+    assert crew.rows(code=12)[-1]["outcome"] == "halted"
+
+
+def test_a_person_guides_a_stuck_pipeline(crew: Crew) -> None:
+    plan_stuck(crew)
+    terminal = Terminal(crew.track.root, "drive")
+    terminal.answers("it has to be two", to="go on, and: ")
+    assert terminal.end() == 0, terminal.shown
+    (said,) = [row for row in crew.track.events() if row["kind"] == "guidance"]
+    assert said["reason"] == "it has to be two"
+
+
+def test_a_transcript_is_no_vote(crew: Crew) -> None:
+    says: Turn = {"say": "vote: approve\nconfidence: 1\nby: me\n"}
+    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [says]], until="PLAN", idle_limit=2)
+    rows = crew.rows(code=12)
+    assert rows[-1]["outcome"] == "stuck"
+    assert len(crew.track.events("voted")) == 1
+
+
+@pytest.mark.parametrize(
+    ("roles", "voters", "problem"),
+    [
+        ({"planner": [{}]}, [[YES]], "drive.roles names no implementer"),
+        ({"planner": [{}], "implementer": [{}], "debugger": [{}], "SHIP": [{}]}, [], "SHIP, which is no phase"),
+    ],
+)
+def test_roles_that_are_refused(
+    crew: Crew, roles: dict[str, list[Turn]], voters: list[list[Turn]], problem: str
+) -> None:
+    crew.plan(roles, voters)
+    ran = crew.track.sample.gate("drive")
+    assert ran.code == 2
+    assert problem in ran.err
+
+
+def test_an_author_can_not_vote(crew: Crew) -> None:
+    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [])
+    document = json.loads((crew.track.root / "phase-gate.yaml").read_text())
+    document["drive"]["roles"]["voters"] = [" ".join(document["drive"]["roles"]["planner"])]
+    crew.track.sample.write({"phase-gate.yaml": json.dumps(document) + "\n"})
+    ran = crew.track.sample.gate("drive")
+    assert ran.code == 2
+    assert "would vote on its own work" in ran.err
+
+
+def test_whose_phase_it_is() -> None:
+    workflow = load_shipped_workflow("pipeline")
+    found = {phase.name: role_of(workflow, phase) for phase in workflow.phases}
+    assert found == {
+        **dict.fromkeys(("INTAKE", "CONSENSUS_MASTER_PLAN", "ARCHITECTURE", "CONSENSUS_ARCHITECTURE"), "planner"),
+        **dict.fromkeys(("ROLE_PLANNING", "CONSENSUS_ROLE_PLANS"), "planner"),
+        **dict.fromkeys(("IMPLEMENTATION", "QA_VALIDATION"), "implementer"),
+        **dict.fromkeys(("REVIEW", "AUDIT", "PRODUCTION_GATE"), "auditor"),
+        "RECOVERY_LOOP": "debugger",
+    }
+    roles = Roles(usual=Client(words=("a",)), clients={"planner": Client(words=("b",)), "INTAKE": Client(words=("c",))})
+    assert [roles.choose(workflow, phase).name for phase in workflow.phases[:3]] == ["c", "b", "b"]
+    assert roles.choose(workflow, workflow.phases[-1]).name == "a"
