@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +13,8 @@ import pytest
 from phase_gate.proof import negative
 from phase_gate.proof.making import keep_words, key_of, make_proof
 from phase_gate.values import replace
-from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
+from tests.proof.twins import BUILD, EXTENSION
 
 pytestmark = pytest.mark.processes
 
@@ -102,6 +106,21 @@ def test_twins(name: str, tmp_path: Path) -> None:
     file = next(path for path in red if "test_calc" in path)
     proof = prove(tmp_path, red, green, [f"{file}::test_add"], structural=True)
     assert verdicts(proof) == {"test_add": "proven"}
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="builds a module in C")
+@pytest.mark.parametrize(("source", "verdict"), [("fast.c", "unknown"), ("notes.txt", "passes-without")])
+def test_a_module_that_was_built_again_says_nothing(tmp_path: Path, source: str, verdict: str) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    test = "def test_add():\n    import fast\n\n    assert fast.two() == 2\n"
+    red = {".gitignore": "*.so\n", "test_calc.py": test, source: "before"}
+    built = tmp_path.parent / f"{tmp_path.name}-built"
+    write(built, {"fast.c": EXTENSION})
+    subprocess.run([sys.executable, "-c", BUILD], cwd=built, check=True)
+    shutil.copytree(built, tmp_path, ignore=shutil.ignore_patterns("*.c"), dirs_exist_ok=True)
+    proof = prove(tmp_path, red, {source: "after"})
+    assert verdicts(proof) == {"test_add": verdict}
+    assert ("fast.c has changed: nothing is built in a room" in proof.targets[0].why) == (verdict == "unknown")
 
 
 def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:

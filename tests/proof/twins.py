@@ -189,7 +189,7 @@ def test_dotenv():
     name, _, value = pathlib.Path(__file__).parent.parent.joinpath(".env").read_text().strip().partition("=")
     assert (name, add(1, int(value))) == ("TWO", 3)
 """
-_EXTENSION = """\
+EXTENSION = """\
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 static PyObject *two(PyObject *self, PyObject *none) { return PyLong_FromLong(2); }
@@ -197,7 +197,7 @@ static PyMethodDef methods[] = {{"two", two, METH_NOARGS, ""}, {NULL, NULL, 0, N
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", "", -1, methods};
 PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&module); }
 """
-_BUILD = (
+BUILD = (
     "import subprocess, sysconfig; subprocess.run(['gcc', '-shared', '-fPIC', '-I', sysconfig.get_paths()['include'],"
     " 'fast.c', '-o', 'fast' + sysconfig.get_config_var('EXT_SUFFIX')], check=True)"
 )
@@ -295,11 +295,11 @@ TWINS: Mapping[str, Twin] = {
             "pytest.ini": INI,
             _FILE: TEST,
             "calc.py": f"import fast\n\n\n{WRONG}",
-            "fast.c": _EXTENSION,
+            "fast.c": EXTENSION,
             ".gitignore": "*.so\n",
         },
         green={"calc.py": "import fast\n\n\ndef add(a, b):\n    return a + b + fast.two() - 2\n"},
-        commands=(("{python}", "-c", _BUILD),),
+        commands=(("{python}", "-c", BUILD),),
         is_in_git=True,
     ),
     "a src layout": Twin(

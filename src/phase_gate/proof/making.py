@@ -19,6 +19,7 @@ from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.emptying import Function, find_changed
+from phase_gate.proof.excuses import excuse_built
 from phase_gate.proof.experiment import first_failure, judge_target, outcome_of
 from phase_gate.proof.keeping import LostError
 from phase_gate.proof.model import DISPROVEN, FunctionProof, Proof, RoomRun, TargetProof
@@ -166,7 +167,7 @@ class Experiment:
                 targets, functions = find_vacuous(
                     targets, self._functions, self._texts, self._before, treatments[0], room, self.enter, checked
                 )
-        return Proof(
+        proof = Proof(
             targets=targets,
             functions=functions,
             notes=tuple(self._notes),
@@ -175,6 +176,7 @@ class Experiment:
             has_control=trial.has_control,
             starts=self._starts,
         )
+        return excuse_built(proof, {path for run in controls for path in run.built}, self.rooms.changed)
 
     def _imported_outside(self, controls: tuple[RoomRun, ...]) -> tuple[str, ...]:
         outside = self._trial.outside

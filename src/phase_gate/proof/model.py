@@ -132,6 +132,8 @@ class RoomRun(Value):
     problem: str = ""
     #: Files that were imported.
     modules: tuple[str, ...] = ()
+    #: Those of them that were compiled, and lie in the project; from its root.
+    built: tuple[str, ...] = ()
     output: str = ""
     #: pytest ended before it collected anything: it did not start as it should.
     is_silent: bool = False

@@ -6,6 +6,7 @@ import os
 import posixpath
 import sys
 from collections.abc import Collection
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from phase_gate.storage.ownership import is_in_environment
@@ -30,6 +31,12 @@ def find_stray(modules: Collection[str], root: Path, folder: str, changed: Colle
             if any(len(name) >= least and f"/{path}".endswith(f"/{name}") for name in installed):
                 return f"{path} was imported from an installed copy of it"
     return ""
+
+
+def find_built(modules: Collection[str], folder: str) -> tuple[str, ...]:
+    """Return the compiled modules that lie in the room, from its folder."""
+    inside = (file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder))
+    return tuple(sorted(os.path.relpath(file, folder) for file in inside if file.endswith(tuple(EXTENSION_SUFFIXES))))
 
 
 def _tail_of(path: str, top: str) -> str:

@@ -19,7 +19,7 @@ from phase_gate.proof import namespace
 from phase_gate.proof.conversation import Conversation, Heard, start
 from phase_gate.proof.copied import copy_project, place_in, remove_left_rooms, room_folder
 from phase_gate.proof.model import Kind, Report, Reports, RoomRun
-from phase_gate.proof.origins import find_stray, import_roots
+from phase_gate.proof.origins import find_built, find_stray, import_roots
 from phase_gate.proof.reporter import VARIABLE
 from phase_gate.values import Value, field, replace
 
@@ -248,9 +248,13 @@ def _furnish(room: Room, folder: Path) -> None:
 
 
 def _judge_origins(run: RoomRun, room: Room, folder: str) -> RoomRun:
-    """Return the run, as nothing that can be believed if a module of the project came from elsewhere."""
+    """Return the run with what was built; as nothing that can be believed if a module came from elsewhere."""
     stray = "" if run.problem else find_stray(run.modules, room.root, folder, {*room.contents, *room.left_out})
-    return replace(run, problem=f"{stray}, not from the room") if stray else run
+    return replace(
+        run,
+        problem=f"{stray}, not from the room" if stray else run.problem,
+        built=find_built(run.modules, folder),
+    )
 
 
 def _read_answers(visited: Visited) -> RoomRun:
