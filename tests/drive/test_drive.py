@@ -185,6 +185,15 @@ def test_a_busy_client_is_waited_for_and_not_counted(track: Begin) -> None:
     assert "tests-ended" not in [row["event"] for row in rows[: [row["event"] for row in rows].index("waits")]]
 
 
+def test_what_failed_is_told_until_it_was_read(track: Begin) -> None:
+    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
+    failed = ["you said that it is done", "FAILED test_calc.py::test_add"]
+    turns = ({"write": {"calc.py": WRONG}, "say": DONE}, busy, {"expect": failed}, {"expect": failed[1:]})
+    driven = track("red-exited").plan(*turns)
+    driven.rows("--iterations", "3", code=10)
+    assert [row.get("code") for row in driven.iterations()] == [0, 1, 0, 0]
+
+
 def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"exit": 1, "say": "Invalid API key · Please run /login\n"},
