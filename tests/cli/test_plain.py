@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from phase_gate.cli import COMMANDS
 from phase_gate.cli._parser import parse
 from phase_gate.cli._plain import NotPlainError, read_plain
+from tests.storage.repositories import commit_all, git, write
+from tests.storage.stores import begin, open_store
 
 PLAIN = [
     "check",
@@ -73,26 +76,31 @@ def test_no_command_means_anything_else_to_it(name: str) -> None:
 HEAVY = ("argparse", "typing", "subprocess", "hashlib", "hmac", "dataclasses", "tempfile", "yaml", "pytest", "ast")
 
 
-@pytest.mark.parametrize("line", ["check", "status", "hook stop"])
+WRITE = '{"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "new.py", "content": ""}}'
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("line", ["check", "status", "hook stop", "hook pre-tool"])
 def test_loads_little(line: str, tmp_path: Path) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    root = tmp_path / "project"
+    write(root / "app.py", "x = 1\n")
+    git(root, "init", "-q")
+    commit_all(root)
+    begin(open_store(root / ".phase-gate"))
     code = (
-        "import sys; sys.argv[1:] = sys.argv[2:]; from phase_gate.cli import main; main(sys.argv[1:]);"
+        f"import sys; sys.path[:0] = {sys.path!r}; from phase_gate.cli import main; main(sys.argv[1:]);"
         f" print(sorted(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-S",
-            "-c",
-            f"sys = __import__('sys'); sys.path[:0] = {sys.path!r}; {code}",
-            "-",
-            *line.split(),
-        ],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    # The second look: the first one makes the fingerprint that is kept.
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", code, *line.split()],
+            cwd=root,
+            input=WRITE if line == "hook pre-tool" else "{}",
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "home")},
+        )
     assert done.stderr.splitlines()[-1] == "[]"
+    assert "internal" not in done.stdout + done.stderr
