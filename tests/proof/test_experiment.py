@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.state import NEW_STATE
+from phase_gate.proof.conversation import Heard
 from phase_gate.proof.experiment import is_objection, judge_target
 from phase_gate.proof.model import Proof, Report, Reports, RoomRun, TargetProof, Verdict
+from phase_gate.proof.room import Visited, _read_answers
 from phase_gate.proof.task import record_of
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
@@ -27,6 +29,10 @@ def room(**reports: Report) -> RoomRun:
         seconds=0.1,
         reports=Reports({names.get(name, f"{TARGET}[{name}]"): report for name, report in reports.items()}),
     )
+
+
+def late(**reports: Report) -> RoomRun:
+    return replace(room(**reports), problem="it took longer than 30 s", is_late=True)
 
 
 BROKEN = RoomRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s")
@@ -48,6 +54,14 @@ BROKEN = RoomRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s"
         pytest.param([BROKEN], [room(plain=PASSED)], "unknown", id="no-word-from-the-control"),
         pytest.param([room(plain=FAILED)], [BROKEN], "unknown", id="no-word-from-the-treatment"),
         pytest.param([room()], [room(plain=PASSED)], "unknown", id="it-did-not-run-without"),
+        pytest.param([room(plain=FAILED)], [late(plain=PASSED)], "proven", id="it-passed-before-the-time-was-over"),
+        pytest.param([late(plain=FAILED)], [room(plain=PASSED)], "proven", id="it-failed-before-the-time-was-over"),
+        pytest.param([room(plain=FAILED)], [late()], "unknown", id="it-did-not-end"),
+        pytest.param([late(plain=PASSED)], [room(plain=PASSED)], "unknown", id="what-did-not-end-disproves-nothing"),
+        pytest.param([room(plain=FAILED)], [late(plain=FAILED)], "unknown", id="with-the-change-neither"),
+        pytest.param(
+            [room(plain=FAILED)], [replace(late(plain=PASSED), kind="copied")], "unknown", id="origins-are-not-known"
+        ),
         pytest.param([room(plain=SKIPPED)], [room(plain=SKIPPED)], "skipped", id="skipped-here"),
         pytest.param([room(file=FAILED)], [room(plain=SKIPPED)], "skipped", id="skipped-in-a-file-of-new-code"),
         pytest.param([room(plain=FAILED)], [room(plain=SKIPPED)], "fails-with", id="the-change-skips-it"),
@@ -59,6 +73,19 @@ BROKEN = RoomRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s"
 def test_verdicts(controls: list[RoomRun], treatments: list[RoomRun], expected: Verdict) -> None:
     proof = judge_target(TARGET, tuple(controls), tuple(treatments), rows=(), is_structural=False)
     assert proof.verdict == expected
+
+
+def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
+    rows = [f"test_a.py::test_{name}" for name in ("a[1]", "a[2]", "b[1]", "b[2]", "c", "d")]
+    answers: list[dict[str, Any]] = [{"kind": "collected", "ids": rows}]
+    for test_id in ("test_a.py::test_a[1]", "test_a.py::test_a[2]", "test_a.py::test_b[1]", "test_a.py::test_c"):
+        said = {"outcome": "passed", "expected": False, "stage": "call"}
+        answers.append({"kind": "report", "id": test_id, **said})
+    heard = Heard(answers=tuple(answers), seconds=30.0, is_late=True)
+    run = _read_answers(Visited(kind="mounted", heard=heard, folder=""))
+    assert run.problem == "it took longer than 30 s"
+    # A row of one has not run, and the last one that spoke may have been at work still.
+    assert sorted(run.reports) == ["test_a.py::test_a[1]", "test_a.py::test_a[2]"]
 
 
 def test_rows_that_passed_in_red_are_left_out_of_the_control() -> None:

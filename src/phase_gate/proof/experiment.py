@@ -18,7 +18,8 @@ def outcome_of(target: str, run: RoomRun | None, rows: Collection[str] | None = 
 
     :param rows: the rows that count; where left out, all of them.
     """
-    if run is None or run.problem:
+    # What ended before the time was over counts; a copied room has not told then where its modules came from.
+    if run is None or (run.problem and not (run.is_late and run.kind == "mounted")):
         return "unknown"
     reports = list(reports_of(target, run.reports, rows))
     if not reports:
@@ -83,6 +84,9 @@ def judge_target(
         why = "it is skipped without the change"
     elif treatment == "unknown" or (has_control and control == "unknown"):
         verdict = "unknown"
+        why = _why_unknown(controls, treatments)
+    if verdict in DISPROVEN and any(run.is_late for run in (*controls, *treatments)):
+        verdict = "unknown"  # a run that did not end speaks against nothing
         why = _why_unknown(controls, treatments)
     without = first_failure(target, controls[0]) if controls else None
     return TargetProof(

@@ -111,6 +111,9 @@ class RoomReporter:
             items[:] = [item for item in items if self._bare_id(item) in self._wanted]
             config.hook.pytest_deselected(items=left)
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._send("collected", ids=[self._test_id(item.nodeid) for item in session.items])
+
     def _bare_id(self, item: pytest.Item) -> str:
         return bare_id(self._test_id(item.nodeid))
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from phase_gate.gate.inventory import bare_id
 from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.proof.conversation import Conversation, Heard, start
@@ -262,11 +263,14 @@ def _read_answers(visited: Visited) -> RoomRun:
     reports = Reports()
     reached: dict[str, frozenset[str]] = {}
     imported: set[str] = set()
+    collected: list[str] = []
     modules: tuple[str, ...] = ()
     has_ended, problem = False, ""
     for answer in heard.answers:
         if answer["kind"] == "reached":
             reached[answer["id"]] = frozenset(answer["names"])
+        elif answer["kind"] == "collected":
+            collected = answer["ids"]
         elif answer["kind"] == "imported":
             imported |= set(answer["names"])
         elif answer["kind"] == "ended":
@@ -283,6 +287,7 @@ def _read_answers(visited: Visited) -> RoomRun:
         raise KeyboardInterrupt
     if heard.is_late:
         problem = f"it took longer than {heard.seconds:.0f} s"
+        reports = _finished(reports, collected)
     elif not has_ended and not problem:
         problem = "pytest ended too early" + _last_line(heard.output)
     return RoomRun(
@@ -297,6 +302,13 @@ def _read_answers(visited: Visited) -> RoomRun:
         is_silent=not has_ended and not heard.is_late and not reports,
         is_late=heard.is_late,
     )
+
+
+def _finished(reports: Reports, collected: list[str]) -> Reports:
+    """Return the reports of functions whose rows have all ended; the last one may have been at work still."""
+    open_rows = [test_id for test_id in collected if test_id not in reports] + list(reports)[-1:]
+    unfinished = set(map(bare_id, open_rows))
+    return Reports({test_id: report for test_id, report in reports.items() if bare_id(test_id) not in unfinished})
 
 
 def _last_line(output: str) -> str:
