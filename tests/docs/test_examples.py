@@ -392,3 +392,14 @@ def _told(text: str) -> list[str]:
 def events(example: Example, kind: str) -> list[Mapping[str, Any]]:
     lines = json.loads(example.type("phase-gate history --events --json"))["events"]
     return [line for line in lines if line["kind"] == kind]
+
+
+def test_release_pipeline_with_agents(example: Example) -> None:
+    example.copy("release-pipeline")
+    example.type("git init -q && git add -A && git commit -q -m 'before the pipeline'")
+    said = example.type("phase-gate drive")
+    begun = [row.rpartition(": ")[2] for row in said.splitlines() if row.startswith("iteration ")]
+    assert begun[:2] == ["INTAKE", "CONSENSUS_MASTER_PLAN"]
+    assert begun[-6:] == ["QA_VALIDATION", "RECOVERY_LOOP", "QA_VALIDATION", "REVIEW", "AUDIT", "PRODUCTION_GATE"]
+    assert "drive ends: done" in said
+    assert example.status()["phase"] == "DONE"

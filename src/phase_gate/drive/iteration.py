@@ -144,7 +144,7 @@ class _Iteration(Turn):
             code=suite.code,
             seconds=self._suite_seconds,
             status=standing.status,
-            reason=standing.reason,
+            reason=standing.reason if phase.tests != "none" else f"pytest ended with {suite.code}",
             log=session.relative(log),
         )
         if suite.code == NOT_TRUSTED:
