@@ -194,6 +194,18 @@ def test_what_failed_is_told_until_it_was_read(track: Begin) -> None:
     assert [row.get("code") for row in driven.iterations()] == [0, 1, 0, 0]
 
 
+def test_a_run_that_did_not_count_is_told(track: Begin) -> None:
+    driven = track("").plan({"say": "nothing yet\n"}, {"expect": ["no test was collected"]})
+    driven.rows("--iterations", "2", code=10)
+    assert [row.get("code") for row in driven.iterations()] == [0, 0]
+
+
+def test_a_goal_that_can_not_be_read(track: Begin) -> None:
+    ran = track("").plan({}).drive("--goal-file", "nothing.md")
+    assert ran.code == 2
+    assert ran.has("nothing.md can't be read: No such file or directory [bad-usage]")
+
+
 def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"exit": 1, "say": "Invalid API key · Please run /login\n"},

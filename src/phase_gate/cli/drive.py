@@ -119,8 +119,9 @@ def _read_goal(call: Call, task: Task) -> str:
         with open(path, encoding="utf-8") as stream:
             text = stream.read(_MAX_GOAL + 1)
     except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
         raise UsageError(
-            f"{path.name} can't be read: {error}", remedy="name a text file that says what to build"
+            f"{path.name} can't be read: {why}", remedy="name a text file that says what to build"
         ) from None
     if len(text) > _MAX_GOAL:
         raise UsageError(f"{path.name} is longer than {_MAX_GOAL} characters", remedy="say it in fewer words")

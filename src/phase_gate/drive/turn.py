@@ -103,8 +103,11 @@ class Turn:
         session, state = self.session, self.task.state
         # Not of every iteration: nothing may have changed, or the client was busy.
         log = max(self._file("").parent.glob("*.tests.log"), default=self._file("tests.log"))
-        is_here = state.phase == self.phase.name and state.iteration > 0
-        evaluation = state.evaluation if is_here and state.evaluation is not None else None
+        last = state.last_run
+        is_here = state.phase == self.phase.name and (
+            state.iteration > 0 or (last is not None and last.phase == state.phase)
+        )
+        evaluation = state.evaluation if is_here and state.iteration > 0 else None
         text = write_prompt(
             Situation(
                 workflow=self.workflow,
