@@ -34,7 +34,7 @@ PROJECTS = (
     Project(name="cachetools", version="8.0.0", before="7.3.1"),
     Project(name="click", version="8.5.1", before="8.5.0"),
     Project(name="h11", version="0.16.0", before="0.15.0"),
-    Project(name="humanize", version="4.17.0", before="4.16.0", requires=("freezegun",)),
+    Project(name="humanize", version="4.17.0", before="4.16.0", requires=("freezegun", "pytest-codspeed")),
     Project(name="idna", version="3.20", before="3.19", requires=("hypothesis",)),
     Project(name="iniconfig", version="2.3.1", before="2.3.0"),
     Project(name="itsdangerous", version="2.2.0", before="2.1.2", requires=("freezegun",)),

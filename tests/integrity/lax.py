@@ -37,6 +37,8 @@ def _rules(*guards: str) -> Base:
 GUARDED = _rules("complete-run", "outcomes-genuine")
 #: The same without that guard.
 UNGUARDED = _rules("complete-run")
+#: With that guard and a proof.
+PROVEN = _rules("complete-run", "outcomes-genuine", "targets-proven")
 
 
 def under(base: Base, attempt: Attempt) -> Attempt:

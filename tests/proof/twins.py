@@ -261,6 +261,23 @@ _FINDER = (
 )
 
 TWINS: Mapping[str, Twin] = {
+    "testpaths names the package, whose tests lie in it": Twin(
+        red={
+            "pytest.ini": "[pytest]\npythonpath = .\ntestpaths = shop\n",
+            "shop/__init__.py": "",
+            "shop/calc.py": WRONG,
+            "shop/tests/test_calc.py": TEST.replace("from calc", "from shop.calc"),
+        },
+        green={"shop/calc.py": "from shop.adding import add\n", "shop/adding.py": ADD},
+    ),
+    "a source that git ignores is mended": Twin(
+        red={"pytest.ini": INI, _FILE: TEST, "calc.py": WRONG, ".gitignore": "calc.py\n"},
+        green={"calc.py": ADD},
+        is_in_git=True,
+    ),
+    "a source that git ignores is new": Twin(
+        red={"pytest.ini": INI, _FILE: TEST, ".gitignore": "calc.py\n"}, green={"calc.py": ADD}, is_in_git=True
+    ),
     "unittest": step(_UNITTEST, targets=3),
     "pytest-bdd": step(_BDD, files={"tests/sums.feature": _FEATURE}, plugins=("pytest_bdd.plugin",)),
     "pytest-asyncio": Twin(

@@ -34,6 +34,8 @@ class EvidenceContext(Value):
     list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []
     #: Returns path -> content id of the files that count, as they are now.
     files: Callable[[], Mapping[str, str]] = dict
+    #: Returns the same of files that runs have imported, and that git ignores.
+    beside: Callable[[], Mapping[str, str]] = dict
     #: Returns what the provider of that name remembered when its cycle or phase began; None if nothing is known.
     recall: Callable[[str], Any] = lambda name: None
     #: Returns the files that have tests, as far as the task knows.

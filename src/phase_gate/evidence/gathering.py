@@ -154,6 +154,7 @@ def context_of(
         show=show,
         list_files=project.list_files,
         files=lambda: task.tree.files,
+        beside=lambda: task.tree.beside,
         recall=lambda name: store.objects.load(remembered[name]) if name in remembered else None,
         known_tests=lambda: frozenset() if known is None else frozenset(store.objects.load_inventory(known).files),
     )

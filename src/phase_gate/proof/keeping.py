@@ -59,6 +59,11 @@ def keep_files(root: Path, files: Mapping[str, str]) -> Kept:
     return Kept(files=dict(files), commit=commit, contents=contents)
 
 
+def hidden_sources(files: Mapping[str, str], beside: Mapping[str, str]) -> dict[str, str]:
+    """Return the sources that runs have imported although git ignores them: a step may change these as well."""
+    return {path: content for path, content in beside.items() if path.endswith(".py") and path not in files}
+
+
 class LostError(Exception):
     """What was kept can't be read any more; says why."""
 

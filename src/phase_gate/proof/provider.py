@@ -7,7 +7,7 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
-from phase_gate.proof.keeping import keep_files
+from phase_gate.proof.keeping import hidden_sources, keep_files
 
 
 class ProofProvider(Provider):
@@ -19,7 +19,8 @@ class ProofProvider(Provider):
     def remember(self, context: EvidenceContext) -> Any:
         if context.configuration.proof.mode == "off":
             return None
-        return to_json(keep_files(context.root, context.files()))
+        files = context.files()
+        return to_json(keep_files(context.root, {**files, **hidden_sources(files, context.beside())}))
 
 
 PROVIDER = ProofProvider()

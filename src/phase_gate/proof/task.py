@@ -16,10 +16,11 @@ from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import is_objection
-from phase_gate.proof.keeping import Kept, LostError
+from phase_gate.proof.keeping import Kept, LostError, hidden_sources
 from phase_gate.proof.making import keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.proof.rooms import Rooms, Trial
+from phase_gate.storage.tree.beside import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
@@ -93,11 +94,12 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
     targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
     sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
     paths = {*frozen.inventory.files, *frozen.support} - sources
+    then = from_json(Kept, objects.load(remembered))
     return Trial(
         root=task.project.root,
         targets=tuple(targets),
-        then=from_json(Kept, objects.load(remembered)),
-        now=files,
+        then=then,
+        now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
         frozen=frozenset(paths),
         test_folders=find_test_folders(paths),
         red_rows=frozenset(red.get("bodies", ())),
@@ -109,6 +111,19 @@ def trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> 
         # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
         has_control=phase.name in _follows_red(task),
     )
+
+
+def _changed_beside(task: Task, files: Mapping[str, str], then: Kept, *, since: float | None) -> dict[str, str]:
+    """Return the sources that git ignores and that the step made or changed.
+
+    One that lay there in RED, and that no run imported yet, is no part of the step.
+    """
+    root = str(task.project.root)
+    return {
+        path: content
+        for path, content in hidden_sources(files, task.tree.beside).items()
+        if path in then.files or (since is not None and not changed_before(root, path, since))
+    }
 
 
 def find_rooms(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Rooms | str:

@@ -204,7 +204,8 @@ def make_record(
             beside=after.beside,
             changed=changed_sources(run.tree, after),
             changed_since=last_files.changed_since(run.store.folder, run.tree.files),
-            is_as_in_red=not in_first_phase and is_as_in_red(project, run.store.objects, looked, run.tree, began=began),
+            is_as_in_red=not in_first_phase
+            and is_as_in_red(project, run.store.objects, looked, run.tree, began=began, imported=tuple(after.beside)),
         ),
         inventory=inventory,
         audit=audit,
@@ -252,10 +253,19 @@ def missing_modules(run: RecordedRun) -> list[str]:
 # --- has anything changed since RED that a run could have read? If not, something else made the tests green
 
 
-def is_as_in_red(project: Project, objects: ObjectStore, state: State, tree: Tree, *, began: float) -> bool:
+def is_as_in_red(
+    project: Project,
+    objects: ObjectStore,
+    state: State,
+    tree: Tree,
+    *,
+    began: float,
+    imported: tuple[str, ...] = (),
+) -> bool:
     """Tell whether a run began on the very files that RED left: those of the tree, and all others that are not ignored.
 
     :param tree: as the run found it.
+    :param imported: files that the run imported although they are ignored.
     """
     if state.freeze.red_bodies is None or not state.freeze.red_exited:
         return False
@@ -272,7 +282,7 @@ def is_as_in_red(project: Project, objects: ObjectStore, state: State, tree: Tre
     if since is None:
         return False
     others = project.list_files(lambda path: path not in tree.files)
-    return not _are_written(project.root, others, since, began)
+    return not _are_written(project.root, (*others, *imported), since, began)
 
 
 def _are_written(root: Path, paths: Iterable[str], since: float, before: float) -> bool:

@@ -20,6 +20,8 @@ from phase_gate.values import Value
 
 #: Folders that hold tests and what they use, where `testpaths` does not say.
 _TEST_FOLDERS = frozenset({"test", "tests"})
+#: Folders of sources by name, which are among `testpaths` for the examples in them.
+_SOURCE_FOLDERS = frozenset({"src", "lib"})
 
 
 def take_meaning(
@@ -199,17 +201,39 @@ def support_files(
 
 
 def find_test_folders(testpaths: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
-    """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one."""
-    found = {folder for folder in testpaths if folder not in ("", ".") and not folder.startswith("..")}
-    if found:
-        return frozenset(found)
+    """Return the folders of tests: `testpaths`, else folders named test or tests. The root itself never is one.
+
+    Where `testpaths` names a package, or the folder of all sources, its tests lie in folders of their own in there, or
+    they are examples in the sources: the rest of it is what is tested.
+    """
+    wanted = {folder.rstrip("/") for folder in testpaths if folder not in ("", ".") and not folder.startswith("..")}
+    paths = list(paths)
+    if not wanted:
+        return frozenset(_named_folders(paths))
+    found: set[str] = set()
+    for folder in wanted:
+        inside = [path for path in paths if path.startswith(f"{folder}/")]
+        named = set() if _TEST_FOLDERS & set(folder.split("/")) else _named_folders(inside)
+        rest = [path for path in inside if not any(path.startswith(f"{each}/") for each in named)]
+        is_shared = bool(named) or folder.rpartition("/")[2] in _SOURCE_FOLDERS
+        found |= named if is_shared and not any(map(_is_named_test, rest)) else {folder}
+    return frozenset(found)
+
+
+def _named_folders(paths: Iterable[str]) -> set[str]:
+    found = set()
     for path in paths:
         parts = path.split("/")[:-1]
         for index, part in enumerate(parts):
             if part in _TEST_FOLDERS:
                 found.add("/".join(parts[: index + 1]))
                 break
-    return frozenset(found)
+    return found
+
+
+def _is_named_test(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
 
 def written_since(root: Path, began: float) -> Callable[[str], bool]:
