@@ -24,7 +24,7 @@ def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> N
     assert verdicts(proof) == {"test_add": "proven"}
     assert proof.targets[0].notices == ("calc.py::add",)
     assert [each.name for each in proof.unnoticed] == ["unused"]
-    assert proof.starts == 3
+    assert proof.starts == 4, "without the change, with it, without it again; then once with functions emptied"
 
 
 #: What was red, what came then, and what the proof says.
@@ -121,6 +121,15 @@ def test_a_module_that_was_built_again_says_nothing(tmp_path: Path, source: str,
     proof = prove(tmp_path, red, {source: "after"})
     assert verdicts(proof) == {"test_add": verdict}
     assert ("fast.c has changed: nothing is built in a room" in proof.targets[0].why) == (verdict == "unknown")
+
+
+def test_a_target_that_fails_only_the_first_time_is_unknown(tmp_path: Path) -> None:
+    mark = tmp_path / "outside" / "mark"
+    mark.parent.mkdir()
+    text = f"from pathlib import Path\n\n\ndef test_add():\n    mark = Path({str(mark)!r})\n    was = mark.exists()\n"
+    text += "    mark.touch()\n    assert was\n"
+    proof = prove(tmp_path / "project", {"test_calc.py": text, "calc.py": WRONG}, {"calc.py": ADD})
+    assert verdicts(proof) == {"test_add": "flaky"}
 
 
 def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:

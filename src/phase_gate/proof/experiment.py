@@ -58,7 +58,7 @@ def judge_target(
     is_structural: bool,
     has_control: bool = True,
 ) -> TargetProof:
-    """Return what both runs say about a target; each was made twice where the first said something against it.
+    """Return what both runs say about a target; each may have been made twice.
 
     :param rows: those that failed in RED.
     :param has_control: it was to be tried without the change, too.
@@ -126,7 +126,7 @@ def is_objection(target: TargetProof, *, required: bool) -> bool:
 
     "Checks nothing" closes only where the code was missing in RED: elsewhere the test has failed by its own check.
     """
-    if target.verdict in DISPROVEN:
+    if target.is_disproven:
         return True
     if target.verdict == "checks-nothing":
         return target.is_structural

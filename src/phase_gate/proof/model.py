@@ -50,6 +50,10 @@ class TargetProof(Value):
     #: The functions could be emptied, so that nothing noticed means something.
     was_tried: bool = False
 
+    @property
+    def is_disproven(self) -> bool:
+        return self.verdict in DISPROVEN
+
 
 class FunctionProof(Value):
     """A function that is new or changed, and which targets notice when it does nothing."""
