@@ -595,6 +595,27 @@ def test_another_state_folder_is_protected_too(begin: Begin, hook: Hook) -> None
     assert use(desk, hook, "Write", file_path="build/other.json", content="")[0] == "allow"
 
 
+@pytest.mark.parametrize(
+    ("named", "written", "verdict"),
+    [
+        ("tasks/t/drive/executor-0123456789abcdef.yaml", "tasks/t/drive/executor-0123456789abcdef.yaml", "allow"),
+        ("drive/0a/vote-0123456789abcdef.yaml", "drive/0a/vote-0123456789abcdef.yaml", "allow"),
+        ("tasks/t/drive/executor-0123456789abcdef.yaml", "tasks/t/drive/reviewer-0123456789abcdef.yaml", "deny"),
+        ("tasks/t/drive/executor-0123456789abcdef.yaml", "tasks/t/ledger.jsonl", "deny"),
+        ("tasks/t/ledger.jsonl", "tasks/t/ledger.jsonl", "deny"),
+        ("state.json", "state.json", "deny"),
+        ("", "drive/executor-0123456789abcdef.yaml", "deny"),
+    ],
+)
+def test_an_agent_may_answer_where_its_drive_says(
+    begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch, named: str, written: str, verdict: str
+) -> None:
+    desk = begin("green")
+    folder = desk.root / ".phase-gate"
+    monkeypatch.setenv("PHASE_GATE_ANSWER", str(folder / named) if named else "")
+    assert use(desk, hook, "Write", file_path=str(folder / written), content="x: 1")[0] == verdict
+
+
 def test_paths_of_a_shell_start_where_the_agent_is(begin: Begin, hook: Hook) -> None:
     desk = begin("green")
     (desk.root / "sub").mkdir()

@@ -22,7 +22,7 @@ from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.memory import memory_file
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
-from phase_gate.workflow.names import NONCE_VARIABLE
+from phase_gate.workflow.names import ANSWER_VARIABLE, NONCE_VARIABLE, is_answer_name
 from phase_gate.workflow.settings import AgentSettings
 
 TYPE_CHECKING = False
@@ -215,7 +215,7 @@ def _scene(call: Call, project: Project) -> WriteContext:
     task = call.task(project)
     state = task.state
     is_driven = NONCE_VARIABLE in call.environment and task.store.is_driven()
-    answer_file = relative_id(task.store.answer_file, project.root) if is_driven else ""
+    answer_file = relative_id(task.store.answer_file, project.root) if is_driven else _own_answer(call, project)
     if state.phase is None or state.is_done:
         return WriteContext(state_folder=state_folder, answer_file=answer_file)
     workflow = task.rules
@@ -237,6 +237,17 @@ def _scene(call: Call, project: Project) -> WriteContext:
         rules=(FILE_NAME, *own),
         hook_files=SETTINGS_FILES,
     )
+
+
+def _own_answer(call: Call, project: Project) -> str:
+    """Return the file that the drive of a list, or of a vote, has named to this agent; empty: none."""
+    path = Path(call.environment.get(ANSWER_VARIABLE, ""))
+    in_drive = "drive" in (path.parent.name, path.parent.parent.name)
+    if not in_drive or not is_answer_name(path.name):
+        return ""
+    from phase_gate.storage.root import relative_id
+
+    return relative_id(path, project.root)
 
 
 def _fault(error: Exception) -> PhaseGateError:

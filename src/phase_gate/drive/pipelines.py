@@ -25,6 +25,7 @@ from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.model import SNAPSHOT, Phase, requires_of
+from phase_gate.workflow.names import ANSWER_VARIABLE
 
 #: Characters of a document that a voter is shown.
 _SHOWN = 40_000
@@ -119,7 +120,7 @@ def _ask_voters(session: DriveSession, task: Task, standing: VoteStanding, drive
         Asked(
             words=tuple(each.client.fill(each.prompt)),
             root=str(session.project.root),
-            environment=chosen,
+            environment={**chosen, ANSWER_VARIABLE: str(each.answer)},
             secrets=dict(session.environment),
             log=str(each.log),
             timeout=limit,

@@ -32,6 +32,7 @@ from phase_gate.verification.rules import seconds_between
 from phase_gate.verification.run import Display, run_verify
 from phase_gate.verification.start import begin
 from phase_gate.visible import show_line
+from phase_gate.workflow.names import ANSWER_VARIABLE
 
 #: Our folder in a checkout whose state lies elsewhere.
 _OWN = ".phase-gate"
@@ -155,6 +156,7 @@ def _play(
     serial = current.store.look().serial
     environment = choose_environment(session.settings.env, session.project.environment)
     environment[MARK] = session.project.environment[MARK]  # by it a later drive finds what this one left
+    environment[ANSWER_VARIABLE] = str(answer)
     agent = run_agent(
         client,
         prompt,
