@@ -100,6 +100,10 @@ drive:
   until: green
   idle_limit: 2
   retry_wait: 0
+  executor: claude
+  reviewer: [codex, exec]
+  commit: true
+  roles: {planner: claude, REVIEW: [my-agent, -r], voters: [gemini, codex exec]}
 """
 
 
@@ -153,6 +157,11 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         until="GREEN",
         idle_limit=2,
         retry_wait=0.0,
+        executor=("claude",),
+        reviewer=("codex", "exec"),
+        commit=True,
+        roles={"planner": ("claude",), "REVIEW": ("my-agent", "-r")},
+        voters=("gemini", "codex exec"),
     )
     assert loaded.overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
     assert loaded.overlay.guards == {
@@ -249,6 +258,7 @@ WRONG_STRUCTURE = [
     pytest.param("drive: {time_limit: soon}", "1:21", "has to be a span of time", "20m", id="no-span-of-time"),
     pytest.param("drive: {budget: {iterations: 0}}", "1:30", "can't be 0", "1 or more", id="a-budget-of-nothing"),
     pytest.param("drive: {budget: {money: 3}}", "1:18", "unknown key 'money'", "iterations", id="a-budget-of-money"),
+    pytest.param("drive: {roles: {boss: claude}}", "1:17", "'boss' is no role", "planner", id="no-role"),
     pytest.param("drive: {env: [PHASE_GATE_KEY]}", "1:15", "never reaches an agent", "take it out", id="the-key"),
     pytest.param("agents: {until: dawn}", "1:17", "agents.until can't be 'dawn'", "cycle", id="until-another-time"),
     pytest.param("agents: {untill: phase}", "1:10", "unknown key 'untill' in agents", "until", id="unknown-for-agents"),
