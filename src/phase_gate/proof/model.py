@@ -93,6 +93,10 @@ class Proof(Value):
         """The functions that were emptied, and no target noticed."""
         return tuple(each for each in self.functions if not each.noticed_by and not each.left_out)
 
+    def is_called(self, function: FunctionProof) -> bool:
+        """Tell whether a target calls a function, as far as that can be seen: not what its child processes call."""
+        return any(f"{function.file}::{function.name}" in each.reaches for each in self.targets)
+
 
 class Report(Value):
     """How one test ended in a room, the worst of its stages."""

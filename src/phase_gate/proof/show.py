@@ -24,7 +24,14 @@ _SIGNS: dict[Verdict, str] = {
 def proof_text(proof: Proof, change: Change | None = None) -> str:
     """Return a row for each target and each function that no target notices."""
     rows = [*_rows(proof), *([] if change is None else _rows_of_change(change))]
-    return show_rows([*rows, _sum_up(proof)])
+    return show_rows([*rows, _sum_up(proof), *_next(proof, change)])
+
+
+def _next(proof: Proof, change: Change | None) -> list[str]:
+    """Return what to do about tests that say nothing of a change."""
+    if change is None or not proof.count("passes-without"):
+        return []
+    return ['next: let it fail without the change, or mark it: @pytest.mark.passes_already("why")']
 
 
 def _rows(proof: Proof) -> Iterator[str]:
@@ -33,7 +40,7 @@ def _rows(proof: Proof) -> Iterator[str]:
         yield f"    {_say(target)}"
     for function in proof.unnoticed:
         yield f"! {_place(function)}"
-        yield f"    no target notices when {function.name} does nothing"
+        yield f"    {_say_unnoticed(proof, function)}"
     yield from (f"note: {text}" for text in proof.notes)
 
 
@@ -46,6 +53,12 @@ def _say(target: TargetProof) -> str:
     said = f"{MEANINGS[target.verdict]}: {target.why}" if target.why else MEANINGS[target.verdict]
     noticed = ", ".join(name.partition("::")[2] for name in target.notices)
     return f"{said}; notices {noticed}" if noticed else said
+
+
+def _say_unnoticed(proof: Proof, function: FunctionProof) -> str:
+    if proof.is_called(function):
+        return f"no target notices when {function.name} does nothing"
+    return f"no target calls {function.name}, unless in a child process, which is not seen"
 
 
 def _place(function: FunctionProof) -> str:
@@ -76,6 +89,8 @@ def runs_text(proof: Proof) -> str:
 def proof_markdown(proof: Proof, change: Change | None = None) -> str:
     """Return it as Markdown: a table of targets, and a list of functions."""
     rows = ["## Proof", "", _sum_up(proof), ""]
+    for text in _next(proof, change):
+        rows += [text, ""]
     if proof.targets:
         rows += ["| test | without the change | with it | verdict |", "| --- | --- | --- | --- |"]
         rows += [
@@ -84,8 +99,10 @@ def proof_markdown(proof: Proof, change: Change | None = None) -> str:
         ]
         rows.append("")
     if proof.unnoticed:
-        rows += ["No test of this change notices when these do nothing:", ""]
-        rows += [f"- `{_cell(each.name)}` ({_cell(_place(each))})" for each in proof.unnoticed]
+        rows += [f"- {_cell(_say_unnoticed(proof, each))} ({_cell(_place(each))})" for each in proof.unnoticed]
+        rows.append("")
+    if proof.notes:
+        rows += [f"- note: {_cell(each)}" for each in proof.notes]
         rows.append("")
     if change is not None and (change.marked or change.moved):
         rows += [f"- {_cell(row.strip())}" for row in _rows_of_change(change)]
