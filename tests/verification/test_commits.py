@@ -83,6 +83,16 @@ def test_a_merge_is_one_commit(sample: Sample, base: str) -> None:
     assert (len(found.ids), found.files) == (1, frozenset({"new.py"}))
 
 
+def test_a_merge_of_what_the_gate_committed_is_the_gate_s(sample: Sample, base: str) -> None:
+    sample.git("checkout", "-q", "-b", "side")
+    made = commit(sample, new="c = 1\n")
+    sample.git("checkout", "-q", "-")
+    sample.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+    assert own(sample, base, (made,)) == OwnCommits()
+    after = commit(sample, mine="a = 3\n")
+    assert own(sample, base, (made,)).ids == (after,), "and what comes after it is not"
+
+
 def test_the_first_commit_of_all(sample: Sample) -> None:
     made = commit(sample, mine="a = 1\n")
     assert own(sample, "") == OwnCommits(ids=(made,), undo="git update-ref -d HEAD", files=frozenset({"mine.py"}))

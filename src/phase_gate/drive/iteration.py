@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.agent_process import AgentEnded
 from phase_gate.drive.answers import find_outside, give_answer, take_answer
@@ -88,7 +90,11 @@ class _Iteration(Turn):
 
     def _complete(self, answer: Signal | None) -> tuple[Signal | None, str]:
         """Add what a phase of a pipeline needs; return the signal if it is time for it, and why a person is needed."""
+        began = time.monotonic()
         done = complete_phase(self.session, self.task, self.phase, self.drive_id, self.number)
+        if done.has_asked:
+            self._waited = round(time.monotonic() - began, 3)
+            self.spent += self._waited
         self._notes += done.notes
         self.task = self.session.task()
         if answer is not None and answer.answer == "done" and not done.is_agreed:

@@ -42,7 +42,7 @@ class Iteration(Value):
     #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
     how: str
     code: int | None = None
-    #: Seconds of the agent, of our own run of the tests, and of waiting for the client to be free again.
+    #: Seconds of the agent, of our own run of the tests, and of waiting: for a client to be free, or for votes.
     agent_seconds: float = 0.0
     suite_seconds: float = 0.0
     waited_seconds: float = 0.0

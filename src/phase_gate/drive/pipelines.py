@@ -40,6 +40,8 @@ class Completed(Value):
     is_agreed: bool = True
     #: Why a voter needs a person.
     trouble: str = ""
+    #: Whether voters were asked, which takes its time.
+    has_asked: bool = False
 
 
 def prepare_phase(session: DriveSession, task: Task, phase: Phase) -> None:
@@ -92,7 +94,7 @@ def complete_phase(session: DriveSession, task: Task, phase: Phase, drive: str, 
         return Completed(notes=(error.problem,), is_agreed=False)
     if standing.is_reached or not session.roles.voters:
         return Completed(is_agreed=standing.is_reached)
-    return _ask_voters(session, task, standing, drive, number)
+    return replace(_ask_voters(session, task, standing, drive, number), has_asked=True)
 
 
 # --- votes
