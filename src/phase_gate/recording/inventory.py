@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id, join_id, split_id
-from phase_gate.source.doctests import are_doctests, find_doctests
+from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
 from phase_gate.source.fixtures import requested_names
 from phase_gate.source.imported import ImportedNames
 from phase_gate.source.module_code import ModuleStatement, Reach, find_reach, module_code
@@ -56,7 +56,7 @@ def _read_file(
     if before is not None and before.content == content:
         return before if before.ids == ids else replace(before, ids=ids)
     if not path.endswith(".py"):
-        return TestFile(content=content, ids=ids)
+        return TestFile(content=content, ids=ids, bodies=_examples_in_text(path, names, source or b""))
     try:
         # Whatever a project calls a test: a name that is none is never asked for.
         tree = parse_source(read_source(root / path) if source is None else source)
@@ -84,6 +84,15 @@ def _read_file(
         requests=tuple(sorted(requested_names(tree, tests=wanted))),
         rows_from=tuple(sorted(set(ImportedNames(tree).rows(wanted)))),
     )
+
+
+def _examples_in_text(path: str, names: Collection[str], source: bytes) -> dict[str, str]:
+    """Return the hash of a text's examples, by the name that pytest has for it; nothing where it is another kind."""
+    name = path.rpartition("/")[2]
+    if {*names} != {name} or b">>>" not in source:
+        return {}
+    body = hash_examples(source.decode("utf-8", "surrogateescape"))
+    return {name: body} if body else {}
 
 
 def take_reach(inventory: Inventory, before: Inventory | None, *, root: Path) -> dict[str, Reach]:

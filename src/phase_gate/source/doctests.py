@@ -16,7 +16,7 @@ _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 def find_doctests(tree: ast.Module, path: str) -> dict[str, str]:
     """Return hashes of examples, by every name that pytest may have for them: that depends on how it imports a file."""
-    bodies = {name: _hash(text) for name, text in _docstrings(tree, "") if ">>>" in text}
+    bodies = {name: hash_examples(text) for name, text in _docstrings(tree, "") if ">>>" in text}
     return {
         ".".join(filter(None, (module, name))): body
         for module in module_names(path)
@@ -65,8 +65,8 @@ def _docstrings(node: ast.Module | _Scope, prefix: str) -> Iterator[tuple[str, s
             ]
 
 
-def _hash(text: str) -> str:
-    """Return a hash of the examples in a docstring; empty if it has none, or none that can be read."""
+def hash_examples(text: str) -> str:
+    """Return a hash of the examples in a docstring or a text; empty if it has none, or none that can be read."""
     import doctest  # slow to load, and rarely needed
 
     try:
