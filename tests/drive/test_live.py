@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -89,9 +90,12 @@ class Terminal:
         os.write(self.screen, text.encode())
 
     def end(self) -> int:
+        killer = threading.Timer(300.0, os.kill, (self.pid, signal.SIGKILL))  # a hang fails, and holds up nothing else
+        killer.start()
         with contextlib.suppress(OSError):
             while data := os.read(self.screen, 65536):
                 self.seen += data.decode("utf-8", "replace")
+        killer.cancel()
         _, status = os.waitpid(self.pid, 0)
         self.code = os.waitstatus_to_exitcode(status)
         return self.code

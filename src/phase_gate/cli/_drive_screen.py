@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import time
@@ -112,7 +113,9 @@ def ask_line(question: str) -> str:
     number = 0
     before = {each: signal.signal(each, _interrupt) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        return " ".join(input(question).split())
+        draw(question, sys.stdout)
+        _wait_for_line()
+        return " ".join(input().split())
     except EOFError:
         say("")
     except _InterruptedError as error:
@@ -124,6 +127,25 @@ def ask_line(question: str) -> str:
     if number:
         signal.raise_signal(number)
     return ""
+
+
+def _wait_for_line() -> None:
+    """Wait until a line was typed, or a signal came.
+
+    A signal between the question and a plain `input` would be taken note of only with the next line: it is read from a
+    pipe, beside the keyboard.
+    """
+    if os.name == "nt":  # no console can be waited for beside a pipe there
+        return
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told)
+    try:
+        select.select([sys.stdin, heard], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(heard)
+        os.close(told)
 
 
 def _screen_rows() -> int:
