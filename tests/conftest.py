@@ -11,6 +11,7 @@ import functools
 import gc
 import itertools
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,6 +45,12 @@ _NUMBERS = itertools.count()
 
 def pytest_configure() -> None:
     gc.disable()  # nothing that is collected goes away
+    # A shell ignores Ctrl-C for what it starts in the background, and nohup the end of its terminal: what we start
+    # would inherit that, and some tests send such signals.
+    for name, default in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, default)
 
 
 def pytest_collection_finish() -> None:
