@@ -56,7 +56,7 @@ def test_a_proof_is_measured_beside_the_suite(tmp_path: Path, clean_environment:
     timed, starts = found.values()
     assert set(timed) == {"one run of the suite", "a proof"}
     # Without the change, with it, and both functions emptied at once: no target calls both.
-    assert starts == {"2 tests": 3}
+    assert starts == {"2 tests": 4}
 
 
 def test_what_is_kept_when_red_exits_is_measured(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("waive", "tests-unchanged", "--reason", "it is known", "--by", "dev"),
     ("declare", "refactoring_complete=false", "--reason", "not yet"),
     ("advance",),
+    ("drive", "--resume"),
     ("signal", "--blocked", "--reason", "wait"),
     ("rewind", "red", "--reason", "again"),
     ("breaker", "skip", "--reason", "the vendor is down", "--by", "dev"),
