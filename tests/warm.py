@@ -259,9 +259,9 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
         load_file(Path(script)).prepare(order)
     program, *arguments = order["words"]
     sys.argv = [program, *arguments]
+    sys.path.insert(0, os.getcwd())  # before xdist is imported, which keeps the path for its workers
     if program == "pytest" and {"xdist", "xdist.plugin"} & set(arguments):
         load_file(Path(__file__).with_name("warm_workers.py")).offer_workers()
-    sys.path.insert(0, os.getcwd())
     try:
         code: Any = _main_of(program)()
     except SystemExit as left:

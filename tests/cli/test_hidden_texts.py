@@ -50,8 +50,12 @@ ANYTHING = {
     ("ci badge", "output"),
     ("ci attest", "output"),
     ("workflow check", "files"),
+    ("drive", "goal_file"),
+    ("drive", "arguments"),
+    ("verify drive", "executor"),
+    ("verify drive", "reviewer"),
 }
-SENTENCES = ("reason", "remaining_work", "title", "exit_signal", "message")
+SENTENCES = ("reason", "remaining_work", "title", "exit_signal", "message", "goal")
 
 
 def _texts(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, argparse.Action]]:

@@ -17,6 +17,7 @@ SOURCE = Path(phase_gate.__file__).parent
 #: What may write to a standard stream by itself, and why.
 EXEMPT = {
     "cli/_streams.py": "the printer",
+    "drive/side_by_side.py": "speaks to its driver, as JSON, from a process of its own",
     "selftest/runner.py": "speaks to the doctor, as JSON, from a process of its own",
 }
 

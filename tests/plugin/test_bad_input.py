@@ -88,7 +88,12 @@ CONFIGURATIONS: dict[str, tuple[str | bytes | None, str, str]] = {
     "a-list": ("- workflow\n", ":1:1: the file has to be a mapping", "bad-configuration"),
     "an-unknown-key": ("workflows: tdd\n", ":1:1: unknown key 'workflows'", "bad-configuration"),
     "a-wrong-type": ("\nlock_timeout: soon\n", ":2:15: lock_timeout has to be a number", "bad-configuration"),
-    "a-text-for-a-boolean": ("run:\n  confirm: 'yes'\n", ":2:12: run.confirm has to be a boolean", "bad-configuration"),
+    "a-text-for-a-boolean": (
+        "overrides:\n  allow_non_interactive: 'yes'\n",
+        ":2:26: overrides.allow_non_interactive has to be a boolean",
+        "bad-configuration",
+    ),
+    "a-word-that-is-none-of-three": ("run:\n  confirm: 'yes'\n", ":2:12: run.confirm can't be", "bad-configuration"),
     "a-number-for-a-mapping": ("run: 5\n", ":1:6: run has to be a mapping", "bad-configuration"),
     "a-phase-in-the-file": ("run:\n  phase: red\n", ":2:3: phase can't stand in a file", "bad-configuration"),
     "a-signal-in-the-file": ("run:\n  exit_signal: done\n", ":2:3: exit_signal can't stand", "bad-configuration"),

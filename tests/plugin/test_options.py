@@ -597,7 +597,8 @@ def test_without_phase_nothing_is_recorded_said_or_imported(sample: Sample) -> N
     assert ran.code == 0, ran.out
     assert "phase gate" not in ran.out
     assert not (sample.root / ".phase-gate").exists()
-    assert sample.pytest_process("-n", "1", plugins=("xdist",)).code == 0
+    on_worker = sample.process(sys.executable, "-m", "pytest", *OURS, "-p", "xdist", "-n", "1")
+    assert on_worker.code == 0, on_worker.out
 
 
 def test_other_options_without_phase_do_nothing(passing: Sample) -> None:

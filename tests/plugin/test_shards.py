@@ -13,7 +13,6 @@ import pytest
 
 from phase_gate.cli import main
 from phase_gate.project import Project
-from phase_gate.storage.references import load_frozen
 from tests.plugin.looking import history_of, state_of
 from tests.storage.stores import contents
 from tests.support import CALC, Ran, Sample
@@ -352,7 +351,7 @@ def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Sample) -> None:
     (suite.root / "tests" / "log.txt").write_text("as it was in the checkout", encoding="utf-8")
     assert gate("ci", "combine", "--exit-signal", "red").code == 0
     store = Project.find(suite.root, environment={}).store("")
-    frozen = load_frozen(store.objects, store.look().state.freeze.current)
+    frozen = store.objects.load_frozen(store.look().state.freeze.current)
     assert frozen is not None
     assert frozen.support.keys() == {"tests/used.txt"}
 
