@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.gate.pieces import (
-    PieceFile,
-    find_altered_pieces,
-    hash_piece,
-    lines_of,
-    outer_name,
-)
+from phase_gate.gate.freeze import PieceFile
+from phase_gate.gate.pieces import find_altered_pieces, hash_piece, lines_of, outer_name
 from phase_gate.source.tests import parse_source
 
 SOURCE = """\
