@@ -11,13 +11,14 @@ import re
 import stat
 from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from phase_gate.errors import DocumentError, PhaseGateError
 from phase_gate.rules.faults import Faults, Place
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     import yaml
@@ -86,7 +87,9 @@ def read_documents(text: str | bytes, *, name: str, limit: int, faults: Faults |
     import yaml  # here, not above: it costs 12 ms, and most starts read no YAML at all
 
     try:
-        with closing(yaml.parse(source, Loader=choose_loader())) as events:
+        # A generator, though its types say less: it holds the parser until it is closed.
+        parsed = cast("Generator[yaml.Event]", yaml.parse(source, Loader=choose_loader()))
+        with closing(parsed) as events:
             documents = _build(events, refuse=refuse)
     except yaml.YAMLError as error:
         refuse(*_translate(error, source=source))
