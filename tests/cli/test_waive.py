@@ -183,6 +183,28 @@ def test_it_ends_with_the_cycle(altered: Desk) -> None:
     assert [row["cycle"] for row in altered.json("history")["overrides"]] == [1]
 
 
+def test_outcomes_that_are_waived_count_for_the_streak(begin: Begin) -> None:
+    desk = begin("")
+    desk.sample.write(conftest=REWRITES, test_flaky="def test_flaky():\n    assert 1 + 1 == 3\n")
+    green(desk)
+    assert [row["name"] for row in green(desk)["gate_1"]["guards"] if not row["met"]] == ["outcomes-genuine"]
+    assert at_terminal(desk, "waive", "outcomes-genuine", "--reason", "known to be flaky", "--by", "ann").code == 0
+    green(desk)
+    assert is_open(desk), "two green runs, with nothing but what a person has let pass"
+
+
+REWRITES = """\
+import pytest
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    result = yield
+    if item.name == "test_flaky":
+        result.get_result().outcome = "passed"
+"""
+
+
 def test_skips_that_are_waived(begin: Begin) -> None:
     desk = begin("green")
     desk.sample.write(test_calc="import pytest\n\n\n" + FAILING_TESTS.replace("def test_sub", SKIPPED))

@@ -106,8 +106,10 @@ def judge_run(
         data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
         events = (Event(kind="phase-entered", data={**data, "remembered": dict(remembered.phase)}, at=at),)
         state = apply(state, events[0])
-    # An outcome that is not the test's own is no green, whatever it says.
-    green = Green.NOT_GREEN if record.session.internal_error or record.session.doubts else outcomes.green
+    # An outcome that is not the test's own is no green, whatever it says; unless a person has let just that pass.
+    waivers = state.overrides.waivers
+    is_doubtful = any(not covered_by(waivers, each.guard, (each,), at=at) for each in record.session.doubts)
+    green = Green.NOT_GREEN if record.session.internal_error or is_doubtful else outcomes.green
     return JudgedRun(
         at=at,
         run=run,
