@@ -37,7 +37,14 @@ BY_NAME = (
 )
 #: Kept whole in addition, where failing tests are looked at, reports are written, or a shard: nothing else calls these.
 SELDOM = (
-    *("importlib.metadata", "importlib.machinery", "importlib.resources", "importlib.readers"),
+    *(
+        "importlib.metadata",
+        "importlib.machinery",
+        "importlib.resources",
+        "importlib.resources.abc",
+        "importlib.readers",
+    ),
+    *("struct", "weakref"),
     *("importlib.resources.readers", "zipfile", "codecs", "csv", "email", "email.errors", "email.feedparser"),
     *("email.header", "email.message", "email.parser", "email.utils", "tomllib", "gzip", "html", "base64", "binascii"),
     *("marshal", "xml.etree.ElementTree", "functools"),
