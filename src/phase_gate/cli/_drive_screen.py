@@ -7,13 +7,17 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import NoReturn
 
+from phase_gate.cli._answer import Answer, Call
 from phase_gate.cli._streams import draw, render_json, say, screen_width
 from phase_gate.drive.happenings import Happening, Progress
 from phase_gate.drive.session import Question
 from phase_gate.drive.view import Board, render_line, render_screen
+from phase_gate.errors import PhaseGateError
 from phase_gate.gate.signals import Signal
+from phase_gate.storage.store import now
 
 #: Seconds between two drawings: users do not notice a shorter wait.
 _PAUSE = 0.2
@@ -21,6 +25,18 @@ _PAUSE = 0.2
 _ROWS = 24
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _UP, _CLEAR_BELOW = "\x1b[{}A\r", "\x1b[J"
+
+
+def with_error_lines(call: Call, run: Callable[[Call], Answer]) -> Answer:
+    """Return what a drive answers; with `--json` its errors are lines, too."""
+    try:
+        return run(call)
+    except PhaseGateError as error:
+        if not call.arguments.json:
+            raise
+        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
+        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
+        return Answer(text="", exit_code=error.exit_code, is_printed=True)
 
 
 class JsonLines:

@@ -12,9 +12,8 @@ from phase_gate.drive.jobs import Orphans, drive_job, open_pool, read_job
 from phase_gate.drive.list_session import Choice, Escalated, ListHappening, ListSession, ListWatchers, make_team
 from phase_gate.drive.list_view import render_list_lines
 from phase_gate.drive.task_list import ListEnded, ListOrder, drive_list
-from phase_gate.errors import PhaseGateError, UsageError
+from phase_gate.errors import UsageError
 from phase_gate.project import Project
-from phase_gate.storage.store import now
 from phase_gate.values import replace
 from phase_gate.verification.model import Status
 from phase_gate.verification.override import KINDS
@@ -40,14 +39,9 @@ def prompt(call: Call) -> Answer:
 
 
 def drive(call: Call) -> Answer:
-    try:
-        return _drive(call)
-    except PhaseGateError as error:
-        if not call.arguments.json:
-            raise
-        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
-        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
-        return Answer(text="", exit_code=error.exit_code, is_printed=True)
+    from phase_gate.cli._drive_screen import with_error_lines
+
+    return with_error_lines(call, _drive)
 
 
 def _drive(call: Call) -> Answer:

@@ -11,8 +11,7 @@ from phase_gate.drive.loop import DriveEnded, Order, drive_task, read_goal
 from phase_gate.drive.model import find_drive
 from phase_gate.drive.roles import find_roles
 from phase_gate.drive.session import Watchers
-from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
-from phase_gate.storage.store import now
+from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.durations import FORM, parse_duration
@@ -40,16 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> Answer:
-    try:
-        return _run(call)
-    except PhaseGateError as error:
-        if not call.arguments.json:
-            raise
-        from phase_gate.cli._streams import render_json, say
+    from phase_gate.cli._drive_screen import with_error_lines
 
-        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
-        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
-        return Answer(text="", exit_code=error.exit_code, is_printed=True)
+    return with_error_lines(call, _run)
 
 
 def _run(call: Call) -> Answer:

@@ -106,7 +106,7 @@ def hide_keys(project: Project) -> None:
 
 
 def refuse_foreign_folder(project: Project) -> None:
-    """Refuse to start an agent in a folder of another user, whoever is trusted with the rules."""
+    """Refuse to start an agent in a folder of another user, though the user may trust the rules there."""
     if not hasattr(os, "geteuid"):
         return
     for folder in (project.root, project.state_folder):

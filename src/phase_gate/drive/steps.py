@@ -20,7 +20,7 @@ from phase_gate.evidence.process.tree import MARK
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
 from phase_gate.storage.store import now
 from phase_gate.values import Value
-from phase_gate.verification.board import Attachment, TaskSession, TaskStatus
+from phase_gate.verification.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.verification.bundle import make_bundle, render_bundle
 from phase_gate.verification.executor import fail_attempt, report_execution
 from phase_gate.verification.model import FailureType, Status, Verification
@@ -60,6 +60,21 @@ class Played(Value):
     outside: str = ""
 
 
+class _Paper(Value):
+    """What an agent hands in."""
+
+    role: str
+    name: str
+    #: The failure of an attempt in which it is missing, or refused.
+    failure: FailureType
+    #: An agent that could not work ends the attempt; else what was done before stands.
+    gives_up: bool
+
+
+_REPORT = _Paper(role="executor", name="report", failure=FailureType.EXECUTION_FAILURE, gives_up=True)
+_VERDICT = _Paper(role="reviewer", name="verdict", failure=FailureType.MALFORMED, gives_up=False)
+
+
 def execute(session: ListSession, task: str) -> StepEnd:
     """Step 1: let the executor work, and hand in its report."""
     current = session.task(task)
@@ -71,19 +86,11 @@ def execute(session: ListSession, task: str) -> StepEnd:
         session,
         task,
         session.team.executor,
-        "executor",
+        _REPORT.role,
         limit=_time_left(session, verification, "executor", verification.began_at),
         write=lambda answer: write_executor_prompt(session.task(task), answer=answer),
     )
-    if (ended := _look_at_agent(session, task, played, gives_up=True)) is not None:
-        return ended
-    if played.agent.how == "timed-out":
-        return _fail(session, task, FailureType.TIMEOUT, f"the executor was stopped after {played.agent.seconds:.0f} s")
-    if played.answer is None:
-        return _fail_without(session, task, played, FailureType.EXECUTION_FAILURE, "report")
-    board = session.board(task)
-    attachment = _attach(played, "the executor's report", by=session.team.names()[0])
-    return _hand_in(session, task, FailureType.EXECUTION_FAILURE, lambda: report_execution(board, attachment))
+    return _settle(session, task, played, _REPORT, report_execution, by=session.team.names()[0])
 
 
 def verify(session: ListSession, task: str) -> StepEnd:
@@ -117,19 +124,11 @@ def judge(session: ListSession, task: str) -> StepEnd:
         session,
         task,
         session.team.reviewer,
-        "reviewer",
+        _VERDICT.role,
         limit=_time_left(session, verification, "review", verification.check.ended_at),
         write=lambda answer: _write_review(session.task(task), answer),
     )
-    if (ended := _look_at_agent(session, task, played, gives_up=False)) is not None:
-        return ended
-    if played.agent.how == "timed-out":
-        return _fail(session, task, FailureType.TIMEOUT, f"the reviewer was stopped after {played.agent.seconds:.0f} s")
-    if played.answer is None:
-        return _fail_without(session, task, played, FailureType.MALFORMED, "verdict")
-    board = session.board(task)
-    attachment = _attach(played, "the reviewer's verdict", by=session.team.names()[1])
-    return _hand_in(session, task, FailureType.MALFORMED, lambda: review(board, attachment))
+    return _settle(session, task, played, _VERDICT, review, by=session.team.names()[1])
 
 
 def give_up(session: ListSession, task: str, reason: str) -> None:
@@ -241,33 +240,42 @@ def _look_at_agent(session: ListSession, task: str, played: Played, *, gives_up:
     return end
 
 
-def _attach(played: Played, name: str, *, by: str) -> Attachment:
-    assert played.answer is not None, "it was looked at"
-    return Attachment(data=played.answer, name=name, by=by)
-
-
-def _hand_in(session: ListSession, task: str, kind: FailureType, step: Callable[[], TaskStatus]) -> StepEnd:
-    """Hand it in; what the rules refuse is a failed attempt, so that no agent can go on for ever."""
+def _settle(
+    session: ListSession,
+    task: str,
+    played: Played,
+    paper: _Paper,
+    hand_in: Callable[[TaskBoard, Attachment], TaskStatus],
+    *,
+    by: str,
+) -> StepEnd:
+    """Hand in what the agent wrote; what the rules refuse is a failed attempt, so that no agent can go on for ever."""
+    if (ended := _look_at_agent(session, task, played, gives_up=paper.gives_up)) is not None:
+        return ended
+    if played.agent.how == "timed-out":
+        stopped = f"the {paper.role} was stopped after {played.agent.seconds:.0f} s"
+        return _fail(session, task, FailureType.TIMEOUT, stopped)
+    if played.answer is None:
+        return _fail_without(session, task, played, paper)
+    attachment = Attachment(data=played.answer, name=f"the {paper.role}'s {paper.name}", by=by)
     try:
-        status = step()
+        status = hand_in(session.board(task), attachment)
     except StateError:
         raise
     except PhaseGateError as error:
         current = session.task(task)
         if session.board().overview.halted(current.verification().spec.wave):
             return StepEnd()
-        return _fail(session, task, kind, f"{error.problem}\n{error.remedy}")
+        return _fail(session, task, paper.failure, f"{error.problem}\n{error.remedy}")
     _tell_end(session, task, status)
     return StepEnd()
 
 
-def _fail_without(session: ListSession, task: str, played: Played, kind: FailureType, what: str) -> StepEnd:
-    problem = f"no {what} was written into the file that the prompt names"
-    if played.agent.code:
-        problem = f"the agent {played.agent.shown}, and {problem}"
-    elif kind is FailureType.EXECUTION_FAILURE:
-        kind = FailureType.MALFORMED
-    return _fail(session, task, kind, problem)
+def _fail_without(session: ListSession, task: str, played: Played, paper: _Paper) -> StepEnd:
+    problem = f"no {paper.name} was written into the file that the prompt names"
+    if not played.agent.code:
+        return _fail(session, task, FailureType.MALFORMED, problem)
+    return _fail(session, task, paper.failure, f"the agent {played.agent.shown}, and {problem}")
 
 
 def _fail(session: ListSession, task: str, kind: FailureType, error: str) -> StepEnd:

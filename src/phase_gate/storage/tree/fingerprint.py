@@ -44,7 +44,7 @@ class Tree:
     ) -> None:
         """Take what is known.
 
-        :param files: path -> content id; or what tells them, where mostly nobody asks.
+        :param files: path -> content id; or a call that returns them, for runs that seldom ask.
         :param beside: contents that neither git nor a walk shows, and that runs have imported.
         :param submodules: those that are checked out; None where git was not asked.
         """
