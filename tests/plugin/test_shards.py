@@ -221,7 +221,10 @@ def test_bazel_gets_its_sign(suite: Sample, tmp_path: Path) -> None:
         ),
         pytest.param(("--phase-shard=1/3", "--exit-signal=x"), "--exit-signal speaks of a verdict", id="signal"),
         pytest.param(("--phase-shard=1/3", "--phase-confirm"), "--phase-confirm speaks of a verdict", id="confirm"),
-        pytest.param(("--phase-shard=1/3", "--phase-report=x.md"), "phase-gate ci combine", id="report"),
+        pytest.param(("--phase-shard=1/3", "--phase-confirm"), "run all shards once more", id="way-to-confirm"),
+        pytest.param(
+            ("--phase-shard=1/3", "--phase-report=x.md"), "ci combine phase-gate-shards --report FILE", id="report"
+        ),
         pytest.param(("--phase-shard=1/3", "--phase=auto"), "a shard has to name its phase", id="phase-auto"),
     ],
 )

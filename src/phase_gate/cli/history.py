@@ -144,6 +144,11 @@ def _each(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     yield from rows
 
 
+def _show_count(name: str, number: int) -> str:
+    """Return a count as pytest says it: only errors have a plural there."""
+    return f"1 {name.removesuffix('s')}" if number == 1 and name == "errors" else f"{number} {name}"
+
+
 def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> Iterator[str]:
     title = f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
     ended = _Trend()
@@ -152,7 +157,7 @@ def _rows(runs: Iterator[dict[str, Any]], overrides: list[dict[str, Any]]) -> It
             yield title
             title = ""
         ended.add(run)
-        counts = ", ".join(f"{number} {name}" for name, number in run["counts"].items())
+        counts = ", ".join(_show_count(name, number) for name, number in run["counts"].items())
         told = run["why"] or describe_room(run["metrics"])
         why = f" ({told})" if told else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])

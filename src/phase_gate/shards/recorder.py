@@ -205,16 +205,14 @@ class ShardRecorder(SessionRecorder):
 
 def _refuse_verdicts(config: pytest.Config) -> None:
     """Refuse options that speak of a verdict: a shard has none."""
-    option = config.option
-    for given, name in (
-        (option.exit_signal, "--exit-signal"),
-        (option.phase_confirm, "--phase-confirm"),
-        (option.phase_confirm_room, "--phase-confirm-room"),
-        (option.phase_report, "--phase-report"),
-        (option.phase_exit, "--phase-exit"),
+    option, combine = config.option, f"phase-gate ci combine {FOLDER}"
+    again = f"leave it out: run all shards once more after {combine}, and combine them again"
+    for given, name, remedy in (
+        (option.exit_signal, "--exit-signal", f'{combine} --exit-signal="..."'),
+        (option.phase_confirm, "--phase-confirm", again),
+        (option.phase_confirm_room, "--phase-confirm-room", again),
+        (option.phase_report, "--phase-report", f"{combine} --report FILE"),
+        (option.phase_exit, "--phase-exit", f"{combine} --exit gate1, or --exit dual"),
     ):
         if given:
-            raise UsageError(
-                f"{name} speaks of a verdict, and a shard alone has none",
-                remedy=f"give it to phase-gate ci combine {FOLDER}",
-            )
+            raise UsageError(f"{name} speaks of a verdict, and a shard alone has none", remedy=remedy)
