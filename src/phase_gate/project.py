@@ -8,8 +8,9 @@ from pathlib import Path
 
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.storage.memory import Memory
+from phase_gate.storage.places import DEFAULT_TASK, task_folder
 from phase_gate.storage.root import Climb, find_root, own_folders, refuse_links
-from phase_gate.storage.store import DEFAULT_TASK, TaskStore, task_folder
+from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value
 from phase_gate.workflow.names import run_command, step_command

@@ -8,7 +8,7 @@ import jsonschema
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.process.output import Blotter
-from phase_gate.storage.store import task_folder
+from phase_gate.storage.places import task_folder
 from phase_gate.verification.lint import lint_command, lint_done
 from phase_gate.verification.output import count_tests_said
 from phase_gate.verification.result_files import read_executor_result, read_verdict

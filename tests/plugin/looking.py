@@ -7,7 +7,8 @@ from typing import Any
 
 from phase_gate.cli.history import collect_runs
 from phase_gate.gate.state import State
-from phase_gate.storage.store import TaskStore, task_folder
+from phase_gate.storage.places import task_folder
+from phase_gate.storage.store import TaskStore
 from tests.support import Sample
 
 #: The end of pytest's summary line: `5 passed, 1 skipped in 0.12s`.

@@ -14,8 +14,8 @@ from phase_gate.agents.installing import Edit, record
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.places import make_state_folder
 from phase_gate.storage.root import refuse_links
-from phase_gate.storage.store import make_state_folder
 
 #: In the state folder: it is about this machine, and not for commits.
 RECORD = "agents.json"

@@ -20,7 +20,7 @@ from phase_gate.recording.line import end_with
 from phase_gate.report.files import write_reports
 from phase_gate.report.panel import Line, render_panel
 from phase_gate.report.story.reading import read_story
-from phase_gate.storage.store import DEFAULT_TASK
+from phase_gate.storage.places import DEFAULT_TASK
 from phase_gate.workflow.names import run_command
 
 #: pytest's status for a run that the user stopped.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from phase_gate import __version__
 from phase_gate.cli._answer import Answer, Call
 from phase_gate.errors import PhaseGateError, UsageError
-from phase_gate.storage.store import task_folder
+from phase_gate.storage.places import task_folder
 from phase_gate.visible import show_rows, show_text
 
 if TYPE_CHECKING:

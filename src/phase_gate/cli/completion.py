@@ -59,7 +59,7 @@ def live_values(kind: str, call: Call) -> tuple[str, ...]:
 
 
 def _tasks(call: Call) -> Iterable[str]:
-    from phase_gate.storage.store import task_names
+    from phase_gate.storage.places import task_names
 
     return task_names(call.project().state_folder)
 

@@ -11,7 +11,7 @@ from phase_gate.drive.agent_process import Tail
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.project import STATE_FOLDER, Project
-from phase_gate.storage.store import DEFAULT_TASK
+from phase_gate.storage.places import DEFAULT_TASK
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import NONCE_VARIABLE
 from phase_gate.workflow.settings import DriveSettings

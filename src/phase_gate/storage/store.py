@@ -10,12 +10,11 @@ import contextlib
 import functools
 import json
 import os
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError, TaskNameError
+from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
 from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
@@ -31,9 +30,10 @@ from phase_gate.storage.files import (
     sync_folders,
     write_atomically,
 )
-from phase_gate.storage.ledger import REPAIR, Line, digest, encode_transaction
+from phase_gate.storage.ledger import Line, digest, encode_transaction
 from phase_gate.storage.memory import Memory, Seen
 from phase_gate.storage.opening import Opened, Opener
+from phase_gate.storage.places import TaskPlaces, make_state_folder
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LEDGER_SIZE, DEFAULT_LOCK_TIMEOUT
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 #: The part of its greatest size that a ledger keeps when it is packed: enough for the present cycle, mostly.
 _KEPT_SHARE = 4
-
-#: Our folder's own `.gitignore`.
-IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
 
 
 class Transaction:
@@ -77,8 +74,8 @@ def with_events(state: State, events: list[Event]) -> State:
     return state
 
 
-class TaskStore:
-    """The files of one task."""
+class TaskStore(TaskPlaces):
+    """The state of one task, and its files."""
 
     def __init__(
         self,
@@ -102,8 +99,9 @@ class TaskStore:
         :param ledger_size: KiB of the ledger's file beyond which its older lines are packed; 0: never.
         :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
         """
+        super().__init__(folder)
         self._keep_objects = keep_objects
-        self.folder, self.task = folder, task
+        self.task = task
         self._own_folders, self._state_folder = own_folders, state_folder or folder
         self.files = files
         self._command, self._lock_timeout = command, lock_timeout
@@ -123,37 +121,6 @@ class TaskStore:
         from phase_gate.storage.segments import Packed
 
         return Packed(self.folder, self.files)
-
-    @property
-    def ledger_file(self) -> Path:
-        return self.folder / "ledger.jsonl"
-
-    @property
-    def state_file(self) -> Path:
-        return self.folder / "state.json"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.folder / "state.json.lock"
-
-    @property
-    def signal_file(self) -> Path:
-        return self.folder / "exit-signal.yaml"
-
-    @property
-    def drive_lock_file(self) -> Path:
-        """The lock that a drive of the task holds while it lives."""
-        return self.folder / "drive.lock"
-
-    @property
-    def drive_folder(self) -> Path:
-        """Prompts and transcripts of a drive of the task."""
-        return self.folder / "drive"
-
-    @property
-    def answer_file(self) -> Path:
-        """Where a driven agent answers."""
-        return self.drive_folder / "answer.yaml"
 
     def is_driven(self) -> bool:
         """Tell whether a drive of the task goes on."""
@@ -179,15 +146,6 @@ class TaskStore:
     def key_check(self, lineage: str) -> str | None:
         """Return what a ledger of that lineage says of the key that is set: it tells the key, and not what it is."""
         return None if self.key is None else digest(lineage, self.key)[:32]
-
-    def run_lock_file(self, run: str) -> Path:
-        """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
-        if not run.isascii() or not run.replace("-", "").isalnum():
-            raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
-        return self.folder / "runs" / f"{run}.lock"
-
-    def fork_mark_file(self, run: str) -> Path:
-        return self.folder / "runs" / f"{run}{fork_marks.SUFFIX}"
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object that events will name, and return its digest."""
@@ -442,14 +400,6 @@ class TaskStore:
         sync_folders(self.files, self.folder.parents[:3])
 
 
-def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:
-    """Make a state folder. Its own `.gitignore` comes first: no commit takes anything else of it along."""
-    make_folder(files, folder)
-    ignore = folder / ".gitignore"
-    if not exists(ignore, files):
-        write_atomically(files, ignore, IGNORE, durable=False)
-
-
 def _seen(opened: Opened) -> Seen:
     state = opened.state
     return Seen(
@@ -465,32 +415,3 @@ def _seen(opened: Opened) -> Seen:
 def now() -> str:
     """Return the present time as the ledger writes it: UTC, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-# --- where a task's files are: `default` in the state folder itself, others below `tasks/`
-
-
-DEFAULT_TASK = "default"
-
-#: A folder's name on every system, and nothing that leads elsewhere. 64 is plenty and fits every file system.
-_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
-
-
-def task_folder(state_folder: Path, task: str) -> Path:
-    """Return the folder of a task. Raises TaskNameError for a name that can't be one."""
-    if task != DEFAULT_TASK and not re.fullmatch(_NAME, task):
-        shown = repr(task if len(task) <= 40 else f"{task[:37]}...")
-        raise TaskNameError(
-            f"{shown} can't be a task's name",
-            remedy="use 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
-        )
-    return state_folder if task == DEFAULT_TASK else state_folder / "tasks" / task
-
-
-def task_names(state_folder: Path) -> list[str]:
-    """Return the tasks that have a folder with a ledger, the default one first."""
-    names = [DEFAULT_TASK] if (state_folder / "ledger.jsonl").exists() else []
-    others = state_folder / "tasks"
-    if others.is_dir():
-        names += sorted(each.name for each in others.iterdir() if (each / "ledger.jsonl").exists())
-    return names

@@ -18,8 +18,8 @@ from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.places import make_state_folder
 from phase_gate.storage.root import place_below
-from phase_gate.storage.store import make_state_folder
 from phase_gate.verification.model import Verification, find_verification
 from phase_gate.verification.result import status_to_json
 from phase_gate.verification.rules import escalate

@@ -24,8 +24,9 @@ from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen, take_me
 from phase_gate.recording.inventory import take_inventory
 from phase_gate.recording.run import Compare
 from phase_gate.storage.memory import recall_places
+from phase_gate.storage.places import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
-from phase_gate.storage.store import DEFAULT_TASK, now, task_names
+from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
 from phase_gate.values import Value, replace

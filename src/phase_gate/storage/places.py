@@ -1,0 +1,93 @@
+"""Where a task's files are: `default` in the state folder itself, others below `tasks/`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from phase_gate.errors import TamperedError, TaskNameError
+from phase_gate.storage import fork_marks
+from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, write_atomically
+from phase_gate.storage.ledger import REPAIR
+
+#: Our folder's own `.gitignore`.
+IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
+DEFAULT_TASK = "default"
+
+#: A folder's name on every system, and nothing that leads elsewhere. 64 is plenty and fits every file system.
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
+
+
+class TaskPlaces:
+    """The files of one task by their names."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def ledger_file(self) -> Path:
+        return self.folder / "ledger.jsonl"
+
+    @property
+    def state_file(self) -> Path:
+        return self.folder / "state.json"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.folder / "state.json.lock"
+
+    @property
+    def signal_file(self) -> Path:
+        return self.folder / "exit-signal.yaml"
+
+    @property
+    def drive_lock_file(self) -> Path:
+        """The lock that a drive of the task holds while it lives."""
+        return self.folder / "drive.lock"
+
+    @property
+    def drive_folder(self) -> Path:
+        """Prompts and transcripts of a drive of the task."""
+        return self.folder / "drive"
+
+    @property
+    def answer_file(self) -> Path:
+        """Where a driven agent answers."""
+        return self.drive_folder / "answer.yaml"
+
+    def run_lock_file(self, run: str) -> Path:
+        """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
+        if not run.isascii() or not run.replace("-", "").isalnum():
+            raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
+        return self.folder / "runs" / f"{run}.lock"
+
+    def fork_mark_file(self, run: str) -> Path:
+        return self.folder / "runs" / f"{run}{fork_marks.SUFFIX}"
+
+
+def task_folder(state_folder: Path, task: str) -> Path:
+    """Return the folder of a task. Raises TaskNameError for a name that can't be one."""
+    if task != DEFAULT_TASK and not re.fullmatch(_NAME, task):
+        shown = repr(task if len(task) <= 40 else f"{task[:37]}...")
+        raise TaskNameError(
+            f"{shown} can't be a task's name",
+            remedy="use 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
+        )
+    return state_folder if task == DEFAULT_TASK else state_folder / "tasks" / task
+
+
+def task_names(state_folder: Path) -> list[str]:
+    """Return the tasks that have a folder with a ledger, the default one first."""
+    names = [DEFAULT_TASK] if (state_folder / "ledger.jsonl").exists() else []
+    others = state_folder / "tasks"
+    if others.is_dir():
+        names += sorted(each.name for each in others.iterdir() if (each / "ledger.jsonl").exists())
+    return names
+
+
+def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:
+    """Make a state folder. Its own `.gitignore` comes first: no commit takes anything else of it along."""
+    make_folder(files, folder)
+    ignore = folder / ".gitignore"
+    if not exists(ignore, files):
+        write_atomically(files, ignore, IGNORE, durable=False)
