@@ -18,6 +18,7 @@ from pathlib import Path
 
 import complexipy
 import filelock  # noqa: F401
+import hypothesis
 import pytest
 import yaml  # noqa: F401
 
@@ -25,6 +26,7 @@ from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
 from tests.selftest.bench import FastWorkbench
 from tests.support import Sample
+from tests.sweeps import IS_WHOLE
 from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
 
 #: What makes proofs.
@@ -41,6 +43,11 @@ _FAMILIES = ("PHASE_GATE_", "PYTEST_ADDOPTS", "PYTHON", "GITHUB_", "GITLAB_", "G
 _OTHERS = frozenset({"CI", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES"})
 
 _NUMBERS = itertools.count()
+
+# The suite tries the same examples each time: who changes one thing does not meet a failure of another. `tox -e sweeps`
+# looks for new ones. Loaded here, because settings are taken over where a test is defined.
+hypothesis.settings.register_profile("suite", derandomize=not IS_WHOLE, database=None)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phase_gate.claims.blocks import Block, read_blocks
@@ -970,6 +970,19 @@ _talk = st.text("abc XYZ.,!?äß\n")
 
 
 @pytest.mark.criterion("DG-11")
+@example(
+    document={
+        "phase": "GREEN",
+        "iteration": None,
+        "metrics": {"tests_total": 10**9},
+        "gate_1": {"open": False, "values": {}},
+        "gate_2": {"open": False, "answer": "absent"},
+        "can_exit": False,
+        "reason": "",
+    },
+    before="",
+    after="",
+).via("a number of ten digits was none")
 @given(document=_documents, before=_talk, after=_talk)
 @settings(max_examples=150, deadline=None)
 def test_any_verdict_survives_the_way_through_a_block(document: dict[str, Any], before: str, after: str) -> None:

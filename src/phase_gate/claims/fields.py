@@ -33,7 +33,7 @@ def _one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def _number(value: str) -> str:
-    return "" if re.fullmatch(r"[0-9]{1,9}", value) else "is no number"
+    return "" if re.fullmatch(r"[0-9]{1,18}", value) else "is no number"
 
 
 def _number_or_null(value: str) -> str:
