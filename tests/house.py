@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "__init__",
     ),
     ("gate",),
-    ("project", "task", "storage", "rules"),
+    ("project", "task", "storage", "stores", "rules"),
     ("recording", "evidence", "report"),
     ("verification", "pipeline", "claims", "shards", "proof", "agents", "selftest"),
     ("decisions",),

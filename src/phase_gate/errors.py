@@ -178,6 +178,30 @@ class StorageError(StateError):
     slug = "state-storage"
 
 
+class StoreUnreachableError(StorageError):
+    """The shared store can't be asked."""
+
+    slug = "store-unreachable"
+
+
+class StoreUntrustedError(StateError):
+    """The project's file names a store that this user has not agreed to."""
+
+    slug = "store-untrusted"
+
+
+class MovedError(StorageError):
+    """Another machine has added to the task's ledger since it was read."""
+
+    slug = "store-moved"
+
+
+class StoreBusyError(StorageError):
+    """Other machines were always first."""
+
+    slug = "store-busy"
+
+
 class TooManyFilesError(StateError):
     """A folder without git has more files than a run may look at."""
 
@@ -242,5 +266,9 @@ MESSAGES: Mapping[str, str] = {
     "state-rolled-back": "The state folder is older than what this user has already seen of it: an old copy is back.",
     "state-storage": "A state file can't be read or written. Your tests ran; nothing was recorded.",
     "state-tampered": "The ledger's chain is broken, or state.json is not what it gives. Nothing is overwritten.",
+    "store-busy": "Other machines wrote to the same task again and again. Nothing of this change was recorded.",
+    "store-moved": "Another machine has added to the task since it was read. Nothing of this change was recorded.",
+    "store-untrusted": "phase-gate.yaml names a shared store. You decide whether your results go there.",
+    "store-unreachable": "The shared store can't be asked. Your tests ran; nothing counts until the store has it.",
     "too-many-files": "Without git every file below the root is looked at, and there are too many of them.",
 }

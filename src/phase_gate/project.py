@@ -8,7 +8,7 @@ from pathlib import Path
 
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.storage.memory import Memory
-from phase_gate.storage.places import DEFAULT_TASK, task_folder
+from phase_gate.storage.places import DEFAULT_TASK, task_folder, task_names
 from phase_gate.storage.root import Climb, find_root, own_folders, refuse_links
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
@@ -23,11 +23,15 @@ from phase_gate.workflow.settings import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from phase_gate.storage.shared import SharedStore
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Workflow
 
 #: Our folder in a project's root.
 STATE_FOLDER = ".phase-gate"
+
+#: Names the shared store, before the project's file.
+STORE_VARIABLE = "PHASE_GATE_STORE"
 
 
 class Project(Value):
@@ -104,7 +108,24 @@ class Project(Value):
             memory=Memory.for_folder(self.folder, self.environment),
             own_folders=self.own_folders,
             state_folder=self.state_folder,
+            shared=self.shared_store(),
         )
+
+    def shared_store(self) -> SharedStore | None:
+        """Return the store that tasks are shared in; None where the state folder is all there is."""
+        if not self.configuration.store and STORE_VARIABLE not in self.environment:
+            return None
+        from phase_gate.stores.choosing import open_shared
+
+        return open_shared(self.root, self.state_folder, self.configuration.store, self.environment)
+
+    def task_names(self) -> list[str]:
+        """Return the tasks that there are, here or in the shared store, the default one first."""
+        shared = self.shared_store()
+        here = task_names(self.state_folder)
+        elsewhere = () if shared is None else shared.list_tasks()
+        others = sorted({*here, *elsewhere} - {DEFAULT_TASK})
+        return [*(name for name in (DEFAULT_TASK,) if name in here or name in elsewhere), *others]
 
     @property
     def own_folders(self) -> tuple[Path, ...]:

@@ -13,10 +13,11 @@ from contextlib import AbstractContextManager
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
 from phase_gate.gate.parts import DRIVE, VERIFICATION, parts_of
 from phase_gate.gate.standing import Standing, WayOn, assess, outdated
-from phase_gate.gate.state import State
+from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.values import replace
@@ -60,6 +61,13 @@ class Task:
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Lock the task to change it. It is opened again only if it was written since."""
         return self.store.transaction(known=self._opened)
+
+    @again_if_moved
+    def record(self, *events: Event) -> Task:
+        """Write events that hold whatever the state is by now; return the task after them."""
+        with self.transaction() as change:
+            change.record(*events)
+        return self.after(change)
 
     def after(self, change: Transaction) -> Task:
         """Return the task as a transaction has it: under the lock, or once it is written."""

@@ -10,7 +10,6 @@ from phase_gate.cli._streams import render_json
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError
-from phase_gate.storage.lock import is_free
 from phase_gate.storage.store import now
 from phase_gate.verification.board import TaskBoard, TaskSession
 from phase_gate.verification.feedback import feedback as feedback_text
@@ -58,11 +57,7 @@ def _one(session: TaskSession) -> Answer:
     status = session.status(verification)
     rows = step_rows(status.task, verification, None, status.escalation)
     check = verification.check
-    if (
-        check is not None
-        and check.how == "running"
-        and is_free(session.store.run_lock_file(check.id), session.store.files)
-    ):
+    if check is not None and check.how == "running" and not session.store.find_alive((check.id,)):
         rows.append("Note     the verify run was killed: the next command records it as interrupted")
     overdue = late(verification, now())
     if overdue:

@@ -10,6 +10,7 @@ from typing import Any
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import Event
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
 
@@ -44,6 +45,7 @@ def audit(store: TaskStore) -> Audited:
     return Audited(events=last, kinds=dict(sorted(kinds.items())), problem=problem)
 
 
+@again_if_moved
 def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
     """Go on from a folder that was restored from a copy; return what is recorded."""
     is_foreign = False

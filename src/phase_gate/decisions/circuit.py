@@ -12,6 +12,7 @@ from phase_gate.gate.overrides import Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
 from phase_gate.gate.ways import way_back
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
@@ -25,6 +26,7 @@ class ResetCircuit(Value):
     next_command: str
 
 
+@again_if_moved
 def reset_circuit(task: Task, person: Person) -> ResetCircuit:
     """Let an open circuit try once more."""
     task.require_begun()

@@ -15,6 +15,7 @@ from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.rejudging import evaluate_again, judgement_events
 from phase_gate.gate.signals import ABSENT, Signal
 from phase_gate.gate.state import State
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
@@ -81,6 +82,7 @@ def _too_low(phase: str, threshold: Threshold, own: Threshold) -> NotAllowedErro
     )
 
 
+@again_if_moved
 def _decide(task: Task, claim: Claim, looked: MeasuredClaim) -> tuple[Decision, Evaluation | None, Task]:
     """Decide on the claim and record it; return the decision, what Gate 1 makes of it, and the task after it."""
     store, configuration = task.store, task.project.configuration

@@ -11,6 +11,7 @@ from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.ways import way_to
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
@@ -24,6 +25,7 @@ class Declared(Value):
     next_command: str
 
 
+@again_if_moved
 def declare_fact(task: Task, name: str, text: str, *, reason: str, by: str) -> Declared:
     """Record a fact of the present phase.
 

@@ -10,6 +10,7 @@ from phase_gate.gate.breaker import at_time
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.overrides import Kind, Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import State
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 
@@ -42,6 +43,7 @@ def _refuse_skip(state: State, at: str) -> None:
         )
 
 
+@again_if_moved
 def _end_phase(task: Task, person: Person, kind: Kind, what: str, *, check: Callable[[State, str], None]) -> EndedPhase:
     """Record the override and the exit. A refusal changes nothing, so it may be tried again."""
     project = task.project

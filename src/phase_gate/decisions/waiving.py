@@ -12,6 +12,7 @@ from phase_gate.gate.findings import Finding
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event, State
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 
@@ -21,6 +22,7 @@ class Waived(Value):
     next_command: str
 
 
+@again_if_moved
 def waive_guard(task: Task, guard: str, person: Person, *, days: float | None) -> Waived:
     """Record that what the guard found in the last verdict may pass.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.gate.state import Event
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
 
 
+@again_if_moved
 def withdraw_fact(task: Task, name: str, *, by: str) -> None:
     """Record that a fact of the present phase counts no more."""
     task.require_begun()
@@ -18,6 +20,7 @@ def withdraw_fact(task: Task, name: str, *, by: str) -> None:
         change.record(Event(kind="fact-withdrawn", data={"name": name, "by": by}))
 
 
+@again_if_moved
 def withdraw_signal(task: Task, *, by: str) -> str:
     """Record that the waiting signal is taken back, remove it, and return what it said."""
     store = task.store

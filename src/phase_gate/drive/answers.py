@@ -91,8 +91,7 @@ def _why_refused(session: DriveSession, answer: str, *, is_ours: bool) -> str:
 
 def _record_refusal(session: DriveSession, answer: str, problem: str, *, file: str = "") -> None:
     data = {"answer": answer, "problem": problem, **({"file": file} if file else {})}
-    with session.task().transaction() as change:
-        change.record(Event(kind="signal-refused", data=data))
+    session.task().record(Event(kind="signal-refused", data=data))
     session.note(f"the agent's answer is refused: {problem}")
 
 

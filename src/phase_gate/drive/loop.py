@@ -21,8 +21,8 @@ from phase_gate.evidence.process.tree import end_marked, hide_environment
 from phase_gate.gate.parts import VERIFICATION
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
-from phase_gate.storage.lock import RunLock
-from phase_gate.storage.store import TaskStore
+from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.store import DRIVE_NAME, RunHold, TaskStore
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.names import of_task
@@ -61,14 +61,14 @@ def drive_task(project: Project, order: Order, watchers: Watchers) -> DriveEnded
     hide_keys(project)
     store = project.store("phase-gate drive")
     store.make_folder()
-    lock = _take_lock(store)
+    hold = _take_hold(store)
     try:
         session = DriveSession(project, order.roles, order.settings, order.goal, watchers)
         with session.interrupts:
             _begin(session, order)
             return _drive(session)
     finally:
-        lock.release()
+        hold.release()
 
 
 def _drive(session: DriveSession) -> DriveEnded:
@@ -121,14 +121,12 @@ def refuse_foreign_folder(project: Project) -> None:
             )
 
 
-def _take_lock(store: TaskStore) -> RunLock:
+def _take_hold(store: TaskStore) -> RunHold:
     if store.is_driven():
         raise NotAllowedError(
             f"task {store.task} is being driven already", remedy="wait for that drive to end, or interrupt it"
         )
-    lock = RunLock(store.drive_lock_file)
-    lock.acquire()
-    return lock
+    return store.hold(DRIVE_NAME)
 
 
 def _begin(session: DriveSession, order: Order) -> None:
@@ -152,14 +150,10 @@ def _begin(session: DriveSession, order: Order) -> None:
             "resumed": order.resumes,
         },
     )
-    with task.transaction() as change:
-        task.store.close_lost(change)
-        if past is not None and past.open is not None:
-            change.record(_lost(past, at=change.at))
-        change.record(started)
+    task = _record_start(task, past, started)
     if past is not None and past.open is not None and (left := end_marked(past.open.mark)):
         session.note(f"the driver of iteration {past.open.number} died: {left} processes of its agent are ended")
-    drive = session.drive(task.after(change))
+    drive = session.drive(task)
     _forget_old_transcripts(task.store)
     session.tell(
         "drive-started",
@@ -174,6 +168,16 @@ def _begin(session: DriveSession, order: Order) -> None:
         done=drive.counted,
         spent=drive.seconds,
     )
+
+
+@again_if_moved
+def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
+    with task.transaction() as change:
+        task.store.close_lost(change)
+        if past is not None and past.open is not None:
+            change.record(_lost(past, at=change.at))
+        change.record(started)
+    return task.after(change)
 
 
 def _forget_old_transcripts(store: TaskStore) -> None:
@@ -247,18 +251,15 @@ def _see_first(session: DriveSession) -> Seen:
 
 def _record_end(session: DriveSession, decision: Decision) -> DriveState:
     task = session.task()
-    with task.transaction() as change:
-        data = {"drive": session.drive(task).id, "outcome": str(decision.outcome), "reason": decision.reason}
-        change.record(Event(kind="drive-ended", data={**data, "exit_code": decision.exit_code}))
-    return session.drive(task.after(change))
+    data = {"drive": session.drive(task).id, "outcome": str(decision.outcome), "reason": decision.reason}
+    return session.drive(task.record(Event(kind="drive-ended", data={**data, "exit_code": decision.exit_code})))
 
 
 def _record_end_in_doubt(session: DriveSession, reason: str) -> None:
     try:
         task = session.task()
-        with task.transaction() as change:
-            data = {"drive": session.drive(task).id, "outcome": "error", "reason": reason, "exit_code": None}
-            change.record(Event(kind="drive-ended", data=data))
+        data = {"drive": session.drive(task).id, "outcome": "error", "reason": reason, "exit_code": None}
+        task.record(Event(kind="drive-ended", data=data))
     except (PhaseGateError, OSError):
         return  # the state can't be written: what is raised says so
 

@@ -24,6 +24,7 @@ from phase_gate.evidence.process.output import blot
 from phase_gate.evidence.process.run import Ended
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.values import Value
 from phase_gate.workflow.durations import show_duration
 from phase_gate.workflow.names import NONCE_VARIABLE
@@ -67,6 +68,7 @@ class Turn:
         self._suite_seconds = self._waited = 0.0
         self._notes: list[str] = []
 
+    @again_if_moved
     def begin(self) -> None:
         """Write the prompt and the start record."""
         session, store = self.session, self.task.store
@@ -174,8 +176,7 @@ class Turn:
     def _record_agent(self, agent: AgentEnded) -> None:
         """Record that the agent is at work no more: signals are taken again."""
         data = {"drive": self.drive_id, "number": self.number, "how": agent.how, "code": agent.code}
-        with self.session.task().transaction() as change:
-            change.record(Event(kind="agent-ended", data={**data, "seconds": agent.seconds}))
+        self.session.task().record(Event(kind="agent-ended", data={**data, "seconds": agent.seconds}))
 
     def _note(self, text: str) -> None:
         """Keep something for the next prompt."""
@@ -200,6 +201,7 @@ class Turn:
             )
         )
 
+    @again_if_moved
     def _record_end(self, ran: Ran, decision: Decision) -> None:
         with self.session.task().transaction() as change:
             self.task.store.close_lost(change)
@@ -207,8 +209,7 @@ class Turn:
 
     def _end_in_doubt(self, ran: Ran, reason: str) -> None:
         try:
-            with self.session.task().transaction() as change:
-                change.record(self._end_event(ran, "error", reason))
+            self.session.task().record(self._end_event(ran, "error", reason))
         except (StateError, OSError):
             return  # the state can't be written: what is raised says so
 

@@ -11,12 +11,14 @@ from phase_gate.gate.state import Event, State
 from phase_gate.pipeline.model import Failure, Pipeline, find_pipeline
 from phase_gate.pipeline.order import budget, rules_of
 from phase_gate.pipeline.verdict import Plan, failure_events
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.model import Workflow
 
 
+@again_if_moved
 def begin_cycle(task: Task, workflow: Workflow) -> Task:
     """Enter the first phase of a new cycle, with the constitution on record. Returns the task after it."""
     with task.transaction() as change:
@@ -27,6 +29,7 @@ def begin_cycle(task: Task, workflow: Workflow) -> Task:
         return task.after(change)
 
 
+@again_if_moved
 def restart_cycle(task: Task, person: Person) -> State:
     """Begin a new cycle where the pipeline is stuck: a person answers for it. Returns the state after it."""
     with task.transaction() as change:
@@ -45,6 +48,7 @@ def restart_cycle(task: Task, person: Person) -> State:
     return change.state
 
 
+@again_if_moved
 def resume_with_guidance(task: Task, person: Person) -> Task:
     """Enter the failed phase anew where the pipeline is stuck, as a person says. Returns the task after it."""
     with task.transaction() as change:
@@ -71,6 +75,7 @@ def resume_with_guidance(task: Task, person: Person) -> Task:
         return task.after(change)
 
 
+@again_if_moved
 def start_recovery(task: Task, *, reason: str, by: str) -> State:
     """Enter the recovery on purpose. Returns the state after it."""
     reason = " ".join(reason.split())

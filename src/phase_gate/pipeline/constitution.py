@@ -9,6 +9,7 @@ from phase_gate.pipeline.artifacts import digest_file
 from phase_gate.pipeline.begin import override, pipeline_of
 from phase_gate.pipeline.model import Pipeline
 from phase_gate.pipeline.order import rules_of
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value
 
@@ -38,6 +39,7 @@ def _compare(recorded: str, now: str) -> str:
     return AS_RECORDED if recorded == now else "changed"
 
 
+@again_if_moved
 def accept_constitution(task: Task, person: Person) -> Accepted:
     """Record the files as they are: a person answers for it."""
     root = task.project.root

@@ -14,6 +14,7 @@ from phase_gate.pipeline.begin import pipeline_of
 from phase_gate.pipeline.model import Request, files_in
 from phase_gate.pipeline.order import entry_data, main_line, rules_of
 from phase_gate.pipeline.verdict import decided, enter_command, made
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value
@@ -34,6 +35,7 @@ class ApprovedRequest(Value):
     next_command: str
 
 
+@again_if_moved
 def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking: bool) -> MadeRequest:
     """Record a change request."""
     title = " ".join(title.split())
@@ -64,6 +66,7 @@ def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking:
     return MadeRequest(request=request, routing=tuple(phase.name for phase in workflow.phases if phase.routes))
 
 
+@again_if_moved
 def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> Request:
     """Record that a request is rejected, and return it."""
     with _changing(task) as (change, _):
@@ -78,6 +81,7 @@ def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> 
     return _after(change, request)
 
 
+@again_if_moved
 def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> ApprovedRequest:
     """Record that a request is approved, and enter the phase that it leads to, unless that is still to come."""
     with _changing(task) as (change, workflow):

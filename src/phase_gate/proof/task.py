@@ -20,6 +20,7 @@ from phase_gate.proof.keeping import Kept, LostError, hidden_sources
 from phase_gate.proof.making import keep_words, make_proof, parse_options
 from phase_gate.proof.model import MEANINGS, Proof, TargetProof
 from phase_gate.proof.rooms import Rooms, Trial
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.tree.beside import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -254,6 +255,7 @@ def load_proof(task: Task) -> Proof | None:
     return None if record is None else from_json(Proof, task.store.objects.load(record.object))
 
 
+@again_if_moved
 def prove_now(
     task: Task,
     *,

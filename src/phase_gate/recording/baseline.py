@@ -19,6 +19,7 @@ from phase_gate.recording.origin import Origin
 from phase_gate.recording.witness import SessionWitness
 from phase_gate.report.panel import Line
 from phase_gate.storage.fork_marks import SUFFIX
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.task import Task
 from phase_gate.visible import count
@@ -73,6 +74,7 @@ class BaselineRecorder:
             self._says, self._status = f"no baseline: {error}", error.exit_code
         session.exitstatus = self._status
 
+    @again_if_moved
     def _record(self, session: pytest.Session) -> None:
         witness = self._witness
         self._refuse_children()

@@ -22,6 +22,7 @@ from phase_gate.project import who_am_i
 from phase_gate.recording.run import RecordedRun
 from phase_gate.storage import last_files
 from phase_gate.storage.references import load_references
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.task import Task
@@ -40,16 +41,7 @@ class Finished(Value, kw_only=False):
 
 def write_end(run: RecordedRun, record: RunRecord) -> Finished:
     """Judge the run and write its end record. The lock is held for the write only."""
-    judged_on = run.opened.head
-    signals, prover = _GivenSignals(run, run.state), _Prover(run, record)
-    finished = _judge(run, run.state, record, signals, prover)
-    with run.store.transaction() as change:
-        if change.opened.head != judged_on or change.events:
-            # Another process wrote in between, or a child came back late: judge again, on what is true now.
-            run.refuse_lost(change.opened)
-            signals = _GivenSignals(run, change.state)
-            finished = _judge(run, change.state, record, signals, prover)
-        change.record(*signals.events(), *finished.events)
+    signals, finished = _write_judged(run, record, _Prover(run, record))
     signals.clear(finished.kind)
     if finished.kind is Kind.COMPLETE and not finished.is_green:
         last_files.save(run.store.folder, record.sources.files)
@@ -58,6 +50,21 @@ def write_end(run: RecordedRun, record: RunRecord) -> Finished:
         last_files.save_left(run.store.folder, sources.tree, {**sources.files, **sources.beside})
     run.close()
     return finished
+
+
+@again_if_moved
+def _write_judged(run: RecordedRun, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, Finished]:
+    judged_on = run.opened.head
+    signals = _GivenSignals(run, run.state)
+    finished = _judge(run, run.state, record, signals, prover)
+    with run.store.transaction() as change:
+        if change.opened.head != judged_on or change.events:
+            # Another process wrote in between, or a child came back late: judge again, on what is true now.
+            run.refuse_lost(change.opened)
+            signals = _GivenSignals(run, change.state)
+            finished = _judge(run, change.state, record, signals, prover)
+        change.record(*signals.events(), *finished.events)
+    return signals, finished
 
 
 def _judge(run: RecordedRun, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> Finished:

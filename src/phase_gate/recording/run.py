@@ -29,12 +29,12 @@ from phase_gate.gate.state import Event, State
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.recording.frozen.meaning import AtStart, look_at_frozen
 from phase_gate.recording.verify_run import refuse_outside_verify
-from phase_gate.storage.files import make_folder
-from phase_gate.storage.lock import RunLock, host_name
+from phase_gate.storage.lock import host_name
 from phase_gate.storage.memory import remember_place
 from phase_gate.storage.opening import Opened
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.signal_file import SignalFile
-from phase_gate.storage.store import TaskStore, Transaction
+from phase_gate.storage.store import RunHold, TaskStore, Transaction
 from phase_gate.storage.surroundings import take_surroundings
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
@@ -104,13 +104,13 @@ class RecordedRun:
         self._exit_memory: Mapping[str, str] | None = None
         #: It runs inside another run of the task, and counts for nothing; known once it has begun.
         self.is_nested = False
-        self._lock: RunLock | None = None
+        self._hold: RunHold | None = None
         self._outer: str | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether there is something to let go."""
-        return self._lock is not None
+        return self._hold is not None
 
     @property
     def state(self) -> State:
@@ -146,6 +146,7 @@ class RecordedRun:
             self.warnings.append("the rules have changed: this pipeline goes on with those that it began with")
         self.workflow = self.declared = rules
 
+    @again_if_moved
     def begin(self) -> None:
         """Write the start record and hold the run's own lock from now on."""
         entry = self._entry
@@ -178,9 +179,8 @@ class RecordedRun:
                     )
                 )
             change.record(Event(kind="run-started", data=self._start_data(entry, is_nested=is_nested)))
-            make_folder(self.store.files, self.store.folder / "runs")
-            self._lock = RunLock(self.store.run_lock_file(self.id), self.store.files)
-            self._lock.acquire()
+            self.close()  # where it began once already, and another machine was first
+            self._hold = self.store.hold(self.id)
         self.opened = change.opened
         self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
@@ -310,9 +310,9 @@ class RecordedRun:
 
     def close(self) -> None:
         """Let the run's lock and variable go, whatever happened."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
         if os.environ.get(RUN_VARIABLE) == self.id:
             if self._outer is None:
                 del os.environ[RUN_VARIABLE]

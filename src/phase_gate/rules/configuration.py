@@ -130,6 +130,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
         agents=_read_agents(fields.mapping("agents", None)),
         verification=read_verification(fields.mapping("verification", None)),
         drive=read_drive(fields.mapping("drive", None)),
+        store=_read_store(fields),
     )
     fields.finish()
     return configuration
@@ -149,6 +150,21 @@ def _read_proof(fields: Fields) -> ProofSettings:
     )
     section.finish()
     return settings
+
+
+def _read_store(fields: Fields) -> str:
+    """Return the store as one text: what it names is checked where it is used, and said with the same words."""
+    node = fields.node_of("store")
+    if node is None:
+        return ""
+    if isinstance(node, YamlScalar):
+        return fields.text("store")
+    section = fields.mapping("store")
+    kind = "postgresql" if "postgresql" in section else "git"
+    place = section.text(kind)
+    project = section.text("project")
+    section.finish()
+    return f"git:{place}#{project}" if kind == "git" else f"{place}#{project}"
 
 
 def _read_agents(fields: Fields | None) -> AgentSettings:

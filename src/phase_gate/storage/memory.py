@@ -90,16 +90,21 @@ class Memory:
 
 def memory_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
     """Return the file of the user's state directory that is about this folder; None where nothing is remembered."""
-    if environment.get("CI", "").lower() not in ("", "0", "false"):
+    root = None if environment.get("CI", "").lower() not in ("", "0", "false") else user_state_folder(environment)
+    if root is None:
         return None
-    base = environment.get("XDG_STATE_HOME") or ""
-    try:
-        root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
-    except RuntimeError:
-        return None  # a user without a home folder, as in some containers
     # Resolved: another spelling of the folder's name must not make us forget it.
     name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
-    return root / "phase-gate" / f"{name}.json"
+    return root / f"{name}.json"
+
+
+def user_state_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return our folder in the user's state directory; None for a user without a home, as in some containers."""
+    base = environment.get("XDG_STATE_HOME") or ""
+    try:
+        return (Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state") / "phase-gate"
+    except RuntimeError:
+        return None
 
 
 # --- whether a ledger is the one that belongs here: of this task, and of the lineage that this user has seen. The

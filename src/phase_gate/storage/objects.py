@@ -53,6 +53,8 @@ class ObjectStore:
         self._loaded: dict[str, Any] = {}
         self._inventories: dict[str, Inventory] = {}
         self._is_synced = False
+        #: What was stored, or was to be: a shared store has to have it before a line names it.
+        self.kept: set[str] = set()
 
     def keep(self, document: Any) -> str:
         """Store a JSON document and return its digest."""
@@ -67,7 +69,23 @@ class ObjectStore:
             # Its writer may have died before the folder was synced. Once a process: no more can be seen.
             sync_folder(self._files, self._folder)
         self._is_synced = True
+        self.kept.add(name)
         return name
+
+    def take_over(self, name: str, packed: bytes) -> None:
+        """Write an object as another machine has packed it. Raises TamperedError if it is not what its name says."""
+        if self.has(name):
+            return
+        _unpack(name, packed)
+        make_folder(self._files, self._folder)
+        write_atomically(self._files, self._path(name), packed)
+
+    def packed(self, name: str) -> bytes:
+        """Return an object as it is stored. Raises TamperedError if it is gone."""
+        packed = read_bytes(self._path(name), self._files)
+        if packed is None:
+            raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
+        return packed
 
     def remove_old(self, named: Iterable[str]) -> None:
         """Remove the objects that are old, and that neither these names nor the objects behind them lead to.
@@ -139,16 +157,7 @@ class ObjectStore:
     def _unpack(self, name: str) -> bytes:
         if not _NAME.fullmatch(name):
             raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
-        packed = read_bytes(self._path(name), self._files)
-        if packed is None:
-            raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
-        try:
-            data = zlib.decompressobj().decompress(packed, MAX_SIZE)
-            if sha256(data).hexdigest() != name:
-                raise ValueError("it is another one")
-            return data
-        except (zlib.error, ValueError) as error:
-            raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
+        return _unpack(name, self.packed(name))
 
     def kept_at(self, name: str) -> float | None:
         """Return when an object was stored; None if that can't be told."""
@@ -162,6 +171,17 @@ class ObjectStore:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.z"
+
+
+def _unpack(name: str, packed: bytes) -> bytes:
+    """Return an object's content. Raises TamperedError if it is not what its name says."""
+    try:
+        data = zlib.decompressobj().decompress(packed, MAX_SIZE)
+        if sha256(data).hexdigest() != name:
+            raise ValueError("it is another one")
+        return data
+    except (zlib.error, ValueError) as error:
+        raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
 
 
 def find_names(data: bytes) -> list[str]:

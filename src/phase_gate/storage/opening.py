@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.errors import (
@@ -316,11 +316,7 @@ class Opener:
 
     def _read_first(self, name: str) -> str | None:
         """Return what the ledger's first line says of its lineage or its key; None if it says nothing."""
-        try:
-            found = json.loads(self._first_row())["data"].get(name)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return None
-        return found if isinstance(found, str) else None
+        return _first_text(self._first_row(), name)
 
     def _first_row(self) -> bytes:
         stream = open_file(self.ledger_file, self._files)
@@ -332,7 +328,12 @@ class Opener:
             except OSError as error:
                 raise refuse(self.ledger_file, error) from error
 
-    def key_for(self, check: str | None) -> bytes | None:
+    def key_for(self, check: str | None, lineage: str | None = None) -> bytes | None:
+        """Return the key that lines were made with. Raises KeyMismatchError if it is not the one that is set.
+
+        :param check: what their ledger says of it.
+        :param lineage: which ledger that is; None for the one on the disk.
+        """
         if check is None:
             return None
         if self._key is None:
@@ -340,12 +341,28 @@ class Opener:
                 "the ledger was made with PHASE_GATE_KEY, and that is not set: nothing in it can be verified",
                 remedy="set PHASE_GATE_KEY to the key that it was made with",
             )
-        lineage = self._read_first("lineage")
+        lineage = lineage or self._read_first("lineage")
         if lineage and digest(lineage, self._key)[:32] != check:
             raise KeyMismatchError(
                 "PHASE_GATE_KEY is not the key that the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
             )
         return self._key
+
+    def key_beyond(self, opened: Opened, first: bytes) -> bytes | None:
+        """Return the key for lines that follow what was opened, or that begin with this row."""
+        if opened.exists:
+            return self.key_for(opened.key_check)
+        key = self.key_for(_first_text(first, "key_check"), _first_text(first, "lineage"))
+        self._require_key(key)
+        return key
+
+    def refuse_other(self, after: Opened, lines: Iterable[Line]) -> None:
+        """Raise RollbackError or ForeignStateError if these lines do not lead on from what this user has seen."""
+        seen = self._memory.recall()
+        for line in lines if seen is not None and seen.lineage == after.lineage else ():
+            if seen is not None and line.seq == seen.serial and line.hash != seen.head:
+                raise rolled_back(f"line {line.seq} is not the one that was seen before")
+        refuse_foreign(after, self._task, seen)
 
     def _require_key(self, used: bytes | None) -> None:
         """Refuse lines that were verified without the key that is set: anyone may have written them."""
@@ -353,6 +370,14 @@ class Opener:
             raise KeylessError(
                 "PHASE_GATE_KEY is set, but the ledger was made without a key, so nothing vouches for it", remedy=_ADOPT
             )
+
+
+def _first_text(row: bytes, name: str) -> str | None:
+    try:
+        found = json.loads(row)["data"].get(name)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def _read_before(first: bytes, key: bytes | None) -> Before | None:

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,11 +42,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from phase_gate.storage.lock import RunLock
     from phase_gate.storage.objects import ObjectStore
     from phase_gate.storage.segments import Packed
+    from phase_gate.storage.shared import Hold, SharedStore
 
 #: The part of its greatest size that a ledger keeps when it is packed: enough for the present cycle, mostly.
 _KEPT_SHARE = 4
+
+
+#: What the run is called that a drive holds while it lives.
+DRIVE_NAME = "drive"
+
+
+class RunHold:
+    """A run that lives, here and for other machines."""
+
+    def __init__(self, lock: RunLock, elsewhere: Hold | None) -> None:
+        self._lock, self._elsewhere = lock, elsewhere
+
+    def release(self) -> None:
+        try:
+            self._lock.release()
+        finally:
+            if self._elsewhere is not None:
+                self._elsewhere.release()
 
 
 class Transaction:
@@ -91,6 +111,7 @@ class TaskStore(TaskPlaces):
         state_folder: Path | None = None,
         ledger_size: int = DEFAULT_LEDGER_SIZE,
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
+        shared: SharedStore | None = None,
     ) -> None:
         """Take the files in that folder.
 
@@ -98,8 +119,10 @@ class TaskStore(TaskPlaces):
         :param state_folder: the folder of all tasks, which git ignores; None: that folder itself.
         :param ledger_size: KiB of the ledger's file beyond which its older lines are packed; 0: never.
         :param keep_objects: days after which an object that nothing names any more is removed; 0: never.
+        :param shared: the store that the files are a copy of; None where they are all there is.
         """
         super().__init__(folder)
+        self.shared = shared
         self._keep_objects = keep_objects
         self.task = task
         self._own_folders, self._state_folder = own_folders, state_folder or folder
@@ -108,7 +131,7 @@ class TaskStore(TaskPlaces):
         self._ledger_size = ledger_size * 1024
         self.key = key
         self._memory = memory or Memory(None, folder)
-        self._opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
+        self.opener = Opener(self.ledger_file, self.state_file, task=task, key=key, memory=self._memory, files=files)
 
     @functools.cached_property
     def objects(self) -> ObjectStore:
@@ -124,9 +147,30 @@ class TaskStore(TaskPlaces):
 
     def is_driven(self) -> bool:
         """Tell whether a drive of the task goes on."""
+        return bool(self.find_alive((DRIVE_NAME,)))
+
+    def hold(self, name: str) -> RunHold:
+        """Tell others that the run of this name lives, from now on."""
+        from phase_gate.storage.lock import RunLock
+
+        make_folder(self.files, self.folder / "runs")
+        lock = RunLock(self._hold_file(name), self.files)
+        lock.acquire()
+        return RunHold(lock, None if self.shared is None else self.shared.hold(self.task, name))
+
+    def find_alive(self, names: Iterable[str]) -> frozenset[str]:
+        """Return which of these runs live, or may live."""
         from phase_gate.storage.lock import is_free
 
-        return not is_free(self.drive_lock_file, self.files)
+        names = frozenset(names)
+        here = {name for name in names if exists(self._hold_file(name), self.files)}
+        alive = frozenset(name for name in here if not is_free(self._hold_file(name), self.files))
+        # A lock on this machine says all of a run on it.
+        elsewhere = names - here
+        return alive if self.shared is None or not elsewhere else alive | self.shared.find_alive(self.task, elsewhere)
+
+    def _hold_file(self, name: str) -> Path:
+        return self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name)
 
     def without_key(self) -> TaskStore:
         """Return the same task, opened without the key."""
@@ -141,6 +185,7 @@ class TaskStore(TaskPlaces):
             state_folder=self._state_folder,
             ledger_size=self._ledger_size // 1024,
             keep_objects=self._keep_objects,
+            shared=self.shared,
         )
 
     def key_check(self, lineage: str) -> str | None:
@@ -156,19 +201,46 @@ class TaskStore(TaskPlaces):
     # --- looking -------------------------------------------------------------------------------------------------
 
     def look(self) -> Opened:
-        """Return the task as it stands, without a lock and without writing anything."""
+        """Return the task as it stands, without a lock; nothing is written but what a shared store has beyond it."""
         refuse_links(self._own_folders)
-        opened = self._opener.open()
+        opened = self.opener.open()
+        if self.shared is not None:
+            opened = self._catch_up(opened)
         marks = self.late_marks(opened)
         if not marks:
             return opened
         # It is more than the files tell: a transaction has to open them again.
         return replace(opened, state=with_events(opened.state, marks), stat={})
 
+    def _catch_up(self, opened: Opened) -> Opened:
+        """Return the task as the shared store has it; the lock is taken only if there is something to write."""
+        from phase_gate.storage.lock import hold_lock
+        from phase_gate.storage.mirror import read_beyond
+
+        if read_beyond(self, opened) is None:
+            return opened
+        self.make_folder()
+        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
+            return self._take_over(self.opener.open())
+
+    def _take_over(self, opened: Opened) -> Opened:
+        """Write what other machines have added to the task since. The caller holds the lock."""
+        from phase_gate.gate.codec import state_to_json
+        from phase_gate.storage.mirror import read_beyond
+
+        beyond = read_beyond(self, opened)
+        if beyond is None:
+            return opened
+        if not opened.exists:
+            self._make_folders()
+        for name, packed in beyond.objects.items():
+            self.objects.take_over(name, packed)
+        return self._write(opened, beyond.after, state_to_json(beyond.after.state), beyond.rows, beyond.last)
+
     def is_as_opened(self, opened: Opened) -> bool:
         """Tell whether the task's files look unchanged since it was opened."""
         refuse_links(self._own_folders)
-        return self._opener.is_as_opened(opened)
+        return self.opener.is_as_opened(opened)
 
     def late_marks(self, opened: Opened) -> list[Event]:
         """Return what forked children did when their run had ended: no line of the ledger tells of it yet."""
@@ -190,9 +262,8 @@ class TaskStore(TaskPlaces):
         """Return the open runs whose own lock is free: they will never end."""
         if not state.open_runs:
             return ()
-        from phase_gate.storage.lock import is_free
-
-        return tuple(run.id for run in state.open_runs if is_free(self.run_lock_file(run.id), self.files))
+        alive = self.find_alive(run.id for run in state.open_runs)
+        return tuple(run.id for run in state.open_runs if run.id not in alive)
 
     def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
         """Record that the open runs which will never end are lost; return them."""
@@ -249,7 +320,7 @@ class TaskStore(TaskPlaces):
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
         refuse_links(self._own_folders)
-        return self._opener.lines()
+        return self.opener.lines()
 
     # --- changing ------------------------------------------------------------------------------------------------
 
@@ -264,10 +335,12 @@ class TaskStore(TaskPlaces):
         refuse_links(self._own_folders)
         self.make_folder()
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            if known is not None and self._opener.is_as_opened(known):
+            if known is not None and self.opener.is_as_opened(known):
                 opened = known
             else:
-                opened = self._opener.open(accept_rollback=accept_rollback)
+                opened = self.opener.open(accept_rollback=accept_rollback)
+                if self.shared is not None:
+                    opened = self._take_over(opened)
             change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
@@ -307,6 +380,38 @@ class TaskStore(TaskPlaces):
         opened = change.opened
         if not opened.exists:
             self._make_folders()
+        document = state_to_json(change.state)
+        data, last = encode_transaction(
+            change.events,
+            seq=opened.serial + 1,
+            prev=opened.head,
+            state_digest=digest(document),
+            key=self.opener.key_for(opened.key_check) if opened.exists else self.key,
+        )
+        if self.shared is not None:
+            from phase_gate.storage.mirror import send
+
+            # First: what it has counts, and what only this folder has does not.
+            send(self, opened, data, last)
+        after = replace(opened, state=change.state, serial=last.seq, head=last.hash)
+        change.opened = self._write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
+
+    def _write(
+        self,
+        opened: Opened,
+        after: Opened,
+        document: dict[str, Any],
+        data: bytes,
+        last: int,
+        instead_of: bytes | None = None,
+        *,
+        is_expected: bool = False,
+    ) -> Opened:
+        """Write lines and the state after them, and return the task with the files that it has then.
+
+        :param document: that state, as it is stored.
+        :param last: where the last of the lines begins among them.
+        """
         if opened.unfinished:
             # Kept aside, not thrown away: it may show what happened.
             aside = self.folder / f"ledger.unfinished-{opened.serial}"
@@ -315,36 +420,27 @@ class TaskStore(TaskPlaces):
         if opened.older_schema is not None:
             older = read_bytes(self.state_file, self.files) or b""
             write_atomically(self.files, self.folder / f"state.schema-{opened.older_schema}.json", older)
-        document = state_to_json(change.state)
-        data, last = encode_transaction(
-            change.events,
-            seq=opened.serial + 1,
-            prev=opened.head,
-            state_digest=digest(document),
-            key=self._opener.key_for(opened.key_check) if opened.exists else self.key,
-        )
         if not is_expected:
-            self._memory.expect(opened.lineage)
+            self._memory.expect(after.lineage)
         if instead_of is None:
             append_durably(self.files, self.ledger_file, data)
         else:
             write_atomically(self.files, self.ledger_file, instead_of + data)
         size = opened.size + len(data)
-        change.opened = replace(
-            opened, state=change.state, serial=last.seq, head=last.hash, size=size, unfinished=b"", stat={}
-        )
+        written = replace(after, size=size, unfinished=b"", stat={})
         try:
-            moved = 0 if instead_of is not None else self._pack(change.opened)
-            change.opened = replace(change.opened, size=size - moved, stat=self._opener.ledger_stat())
-            self._write_state(change.opened, document, last_start=opened.size + last.start - moved)
+            moved = 0 if instead_of is not None else self._pack(written)
+            written = replace(written, size=size - moved, stat=self.opener.ledger_stat())
+            self._write_state(written, document, last_start=opened.size + last - moved)
             if moved:
-                self._remove_old_objects(change.opened)
+                self._remove_old_objects(written)
         except StorageError:
             # Recorded: the ledger has it. A checkpoint that lags is made up for by the next one; one of a ledger that
             # is not there any more would be in the way.
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
-        self._memory.keep(_seen(change.opened))
+        self._memory.keep(_seen(written))
+        return written
 
     def _pack(self, opened: Opened) -> int:
         """Pack the older lines of a large ledger; return by how many bytes the others move to the front."""
@@ -357,7 +453,7 @@ class TaskStore(TaskPlaces):
                 keep=self._ledger_size // _KEPT_SHARE,
                 lineage=opened.lineage,
                 key_check=opened.key_check,
-                key=self._opener.key_for(opened.key_check),
+                key=self.opener.key_for(opened.key_check),
             )
         except StateError:
             return 0  # what is recorded is recorded: the next write tries it again
@@ -373,7 +469,7 @@ class TaskStore(TaskPlaces):
 
         with contextlib.suppress(StateError, OSError):
             content = read_bytes(self.ledger_file, self.files) or b""
-            texts = self.packed.since_began(content, self._opener.key_for(opened.key_check))
+            texts = self.packed.since_began(content, self.opener.key_for(opened.key_check))
             state = read_bytes(self.state_file, self.files) or b""
             self.objects.remove_old(name for text in (state, *texts) for name in find_names(text))
 

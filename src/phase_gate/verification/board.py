@@ -14,7 +14,6 @@ from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import author_of
 from phase_gate.project import Project
-from phase_gate.storage.lock import is_free
 from phase_gate.storage.root import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
@@ -257,7 +256,7 @@ class TaskSession:
         check = verification.check
         if check is None or check.how != "running":
             return
-        if not is_free(self.store.run_lock_file(check.id), self.store.files):
+        if self.store.find_alive((check.id,)):
             raise NotAllowedError(
                 f"the verify command of {self.task} runs since {check.at}", remedy="wait for it to end, then try again"
             )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.state import Event
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.tree.fingerprint import Tree, list_matcher
 from phase_gate.storage.tree.git import NoGitError, act_with_git, try_git
 from phase_gate.storage.tree.git_files import hash_files
@@ -31,6 +32,7 @@ class Committed(Value):
     files: tuple[str, ...]
 
 
+@again_if_moved
 def commit_task(session: TaskSession, *, message: str | None = None) -> Committed:
     """Commit the files of an approved task.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from phase_gate.errors import MalformedResultError, NotAllowedError
 from phase_gate.gate.evaluation import Evaluation
 from phase_gate.gate.state import Event
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.verification.board import LONGEST, Attachment, TaskBoard, TaskSession, TaskStatus, require_verification
@@ -17,6 +18,7 @@ from phase_gate.verification.spec import ExecutorResult, result_to_json
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.FAILED, Status.REJECTED, Status.BLOCKED)
 
 
+@again_if_moved
 def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
     """Record the executor's report. One that can't be read is a failed attempt."""
     session, result, by = board.open_for(
@@ -119,6 +121,7 @@ def _refuse_dependencies(session: TaskSession, verification: Verification) -> No
 # --- an attempt that fails without a report: its agent ran out of time, or left nothing that could be read
 
 
+@again_if_moved
 def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: tuple[str, ...] = ()) -> TaskStatus:
     """Record that the step which goes on has failed."""
     tree = session.tree(session.verification().spec)

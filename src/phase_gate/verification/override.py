@@ -9,6 +9,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.evaluation import evaluation_to_json, with_advice
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.values import Value
 from phase_gate.verification.board import TaskBoard, TaskSession, TaskStatus, require_verification
@@ -46,6 +47,7 @@ def force_task(session: TaskSession, person: Person, *, confirm: Callable[[], No
     return _take_out(session, person, mark="forced", kind="", what="a forced completion", confirm=confirm)
 
 
+@again_if_moved
 def _take_out(
     session: TaskSession, person: Person, *, mark: str, kind: str, what: str, confirm: Callable[[], None] | None = None
 ) -> Overridden:
@@ -86,6 +88,7 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
     return session.end_step(_record(session, "task-resumed", person))
 
 
+@again_if_moved
 def abandon_attempt(session: TaskSession, *, reason: str, by: str) -> TaskStatus:
     """End an attempt on purpose: it counts as no failure, and the next one begins anew."""
     if not reason.strip():
@@ -127,6 +130,7 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
     return tuple(wave.failing)
 
 
+@again_if_moved
 def _record(session: TaskSession, kind: str, person: Person, **more: str) -> Transaction:
     with session.store.transaction() as change:
         require_verification(change.state, session.task)

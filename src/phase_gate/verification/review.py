@@ -8,6 +8,7 @@ from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignal
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.names import same_name
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.values import replace
@@ -19,6 +20,7 @@ from phase_gate.verification.rules import late
 from phase_gate.verification.spec import Verdict, verdict_to_json
 
 
+@again_if_moved
 def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     """Record the reviewer's verdict. One that can't be read is a failed attempt."""
     session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", waits=(Status.REVIEWING,))

@@ -13,8 +13,8 @@ from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import make_folder
-from phase_gate.storage.lock import RunLock
-from phase_gate.storage.store import Transaction
+from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.store import RunHold, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskSession, TaskStatus, check_event, require_verification
@@ -86,7 +86,7 @@ class _VerifyRun:
         self.steps = steps_of(self.verification.spec)
         #: The step that it came to.
         self.step = 0
-        self._lock: RunLock | None = None
+        self._hold: RunHold | None = None
         self._serial = 0
 
     @property
@@ -99,6 +99,7 @@ class _VerifyRun:
 
     # --- before --------------------------------------------------------------------------------------------------
 
+    @again_if_moved
     def begin(self, timeout: float | None) -> TaskStatus | None:
         """Write the start record; returns where the task stands if it can't begin."""
         session, store = self.session, self.session.store
@@ -130,10 +131,9 @@ class _VerifyRun:
         self.check = replace(self.check, limit=limit, at=change.at)
         data = {"id": self.check.id, "command": self.check.command, "tree": self.before.digest, "limit": limit}
         change.record(Event(kind="verify-started", data=data))
-        make_folder(store.files, store.folder / "runs")
         make_folder(store.files, store.folder / "verify")
-        self._lock = RunLock(store.run_lock_file(self.check.id), store.files)
-        self._lock.acquire()
+        self.release()  # where it began once already, and another machine was first
+        self._hold = store.hold(self.check.id)
 
     def _refuse(self, current: Verification) -> None:
         if current.status is Status.VERIFYING:
@@ -207,9 +207,13 @@ class _VerifyRun:
 
     def end(self) -> TaskStatus:
         """Write the end record: what it gave, and what that is worth."""
-        session = self.session
-        after = session.tree(self.verification.spec)
+        after = self.session.tree(self.verification.spec)
         self._weigh(after)
+        return self._record_end(after)
+
+    @again_if_moved
+    def _record_end(self, after: Tree) -> TaskStatus:
+        session = self.session
         with session.store.transaction() as change:
             current = require_verification(change.state, session.task)
             if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
@@ -271,8 +275,8 @@ class _VerifyRun:
             session.fail(change, FailureType.VERIFY_FAILURE, step=2, error=error, tree=after, lines=lines, check=check)
 
     def release(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
+        if self._hold is not None:
+            self._hold.release()
 
 
 def _why(ended: Ended, limit: float) -> str:

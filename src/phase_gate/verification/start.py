@@ -16,6 +16,7 @@ from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
+from phase_gate.storage.shared import again_if_moved
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
@@ -169,6 +170,7 @@ def verification_workflow(project: Project) -> Workflow:
     return replace(project, configuration=replace(project.configuration, overlay=own)).workflow(WORKFLOW)
 
 
+@again_if_moved
 def _take(
     session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions, *, anew: bool = False
 ) -> bool:
@@ -253,6 +255,7 @@ def _amend(person: Person, change: Transaction) -> None:
     change.record(Event(kind="overridden", data=record))
 
 
+@again_if_moved
 def _begin_attempt(session: TaskSession) -> Transaction:
     verification = session.verification()
     tree = session.tree(verification.spec)

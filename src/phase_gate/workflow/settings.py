@@ -334,3 +334,5 @@ class Configuration(Value):
     agents: AgentSettings = field(default_factory=AgentSettings)
     verification: VerificationSettings = field(default_factory=VerificationSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
+    #: The shared store that tasks are kept in, as `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`; empty: none.
+    store: str = ""

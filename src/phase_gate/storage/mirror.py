@@ -1,0 +1,99 @@
+"""A state folder as the copy of a shared store: take over what others added, send what is added here.
+
+What comes from the store is verified like the ledger's own file, and follows what this folder has. So a store that was
+rewritten is seen by every machine that knew it before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from phase_gate.errors import NotAllowedError, RollbackError, StoreUnreachableError, TamperedError
+from phase_gate.storage.ledger import Line, read_chain
+from phase_gate.storage.opening import Opened, apply_line
+from phase_gate.storage.shared import Head, Tail
+from phase_gate.values import Value, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.storage.store import TaskStore
+
+
+class Beyond(Value):
+    """What a shared store has beyond a folder, verified."""
+
+    #: The task with it.
+    after: Opened
+    rows: bytes
+    #: Where the last line begins among the rows.
+    last: int
+    objects: Mapping[str, bytes]
+
+
+def read_beyond(store: TaskStore, opened: Opened) -> Beyond | None:
+    """Return what the shared store has beyond the folder; None where both are the same."""
+    assert store.shared is not None, "there is one"
+    tail = store.shared.read(store.task, Head(opened.serial, opened.head))
+    if not tail.rows:
+        _require_same(store, opened, tail)
+        return None
+    lines = _verify(store, opened, tail)
+    state, lineage, key_check = opened.state, opened.lineage, opened.key_check
+    for line in lines:
+        state = apply_line(state, line)
+    if not opened.exists:
+        lineage, key_check = _created(lines[0], "lineage") or "", _created(lines[0], "key_check")
+    last = lines[-1]
+    after = replace(
+        opened, state=state, lineage=lineage, key_check=key_check, serial=last.seq, head=last.hash, state_lags=False
+    )
+    store.opener.refuse_other(after, lines)
+    return Beyond(after=after, rows=tail.rows, last=last.start, objects=tail.objects)
+
+
+def send(store: TaskStore, opened: Opened, rows: bytes, last: Line) -> None:
+    """Add a transaction to the shared store. Raises MovedError if another machine was first."""
+    assert store.shared is not None, "there is one"
+    before, after = Head(opened.serial, opened.head), Head(last.seq, last.hash)
+    objects = {name: store.objects.packed(name) for name in sorted(store.objects.kept)}
+    try:
+        store.shared.append(store.task, before, after, rows, objects)
+    except StoreUnreachableError:
+        # It may have come to be, and only its answer was lost.
+        if store.shared.read(store.task, before).head != after:
+            raise
+    store.objects.kept.clear()
+
+
+def _require_same(store: TaskStore, opened: Opened, tail: Tail) -> None:
+    assert store.shared is not None, "there is one"
+    if tail.head == Head(opened.serial, opened.head):
+        return
+    if tail.head.serial == 0:
+        raise NotAllowedError(
+            f"task {store.task} is in this folder, and {store.shared.shown} has none of that name",
+            remedy="phase-gate store copy folder shared",
+        )
+    raise RollbackError(
+        f"{store.shared.shown} is at line {tail.head.serial} of task {store.task}, this folder was at {opened.serial}",
+        remedy="bring the store's newer ledger back, or phase-gate audit --accept-rollback",
+    )
+
+
+def _verify(store: TaskStore, opened: Opened, tail: Tail) -> list[Line]:
+    """Return the added lines. Raises TamperedError for those that do not follow, RollbackError for another ledger."""
+    assert store.shared is not None, "there is one"
+    rows = tail.rows.splitlines(keepends=True)
+    key = store.opener.key_beyond(opened, rows[0])
+    after = (opened.serial, opened.head)
+    lines = list(read_chain(rows, key=key, after=after, name=store.shared.shown))
+    if not lines or lines[-1].more or lines[-1].end != len(tail.rows):
+        raise TamperedError(
+            f"{store.shared.shown} has half a transaction of task {store.task}", remedy="phase-gate audit"
+        )
+    return lines
+
+
+def _created(line: Line, name: str) -> str | None:
+    found = line.event.data.get(name)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,124 @@
+"""What a shared store is: a ledger for each task that many machines append to, compared before each write.
+
+The state folder is always there: with a shared store it is a verified copy of it, so that opening does not depend on
+the ledger's length and reading a task is one question. The store decides who is first; it decides nothing else, and
+what comes from it is checked line by line like what lies on the disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from phase_gate.errors import MovedError, StoreBusyError
+from phase_gate.storage.ledger import GENESIS
+from phase_gate.values import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ParamSpec, Protocol, TypeVar
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
+else:
+    Protocol = object
+
+#: How often a change is tried when others are always first, and the seconds that it waits at most before the second
+#: try. Each wait may be twice as long as the one before, and a part of it is left to chance.
+_TRIES = 12
+_FIRST_WAIT = 0.05
+_LONGEST_WAIT = 3.0
+
+
+class Head(Value, kw_only=False):
+    """The last line of a ledger: its number and its hash."""
+
+    serial: int = 0
+    hash: str = GENESIS
+
+
+class Tail(Value):
+    """What a store has beyond a line that is known."""
+
+    head: Head = Head()
+    #: Whole transactions, as they stand in a ledger's file; empty where nothing was added.
+    rows: bytes = b""
+    #: The stored objects that came with them, packed, by their digests.
+    objects: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Hold(Protocol):
+    """Tells others that a run lives."""
+
+    def release(self) -> None:
+        """Say that it has ended."""
+
+
+class SharedStore(Protocol):
+    """The ledgers of one project's tasks on a server.
+
+    Every method raises StoreUnreachableError where the store can't be asked, and then nothing is known.
+    """
+
+    #: How messages name it: without a password.
+    shown: str
+
+    def read(self, task: str, after: Head) -> Tail:
+        """Return what the task has after that line. Raises RollbackError if its ledger does not have that line."""
+        raise NotImplementedError
+
+    def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
+        """Add a transaction behind the line `after`, all of it or nothing.
+
+        Raises MovedError if another line is the last one by now. What was added is safe when this returns. Asked to
+        add what is there already, as the last one, it returns: an answer may have been lost.
+
+        :param last: the last line among the rows.
+        """
+        raise NotImplementedError
+
+    def load_object(self, task: str, name: str) -> bytes | None:
+        """Return a stored object, packed; None where there is none."""
+        raise NotImplementedError
+
+    def hold(self, task: str, name: str) -> Hold:
+        """Tell others that the run of this name lives, until it is released or this process is dead."""
+        raise NotImplementedError
+
+    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
+        """Return which of these runs live, or may live: doubt is life."""
+        raise NotImplementedError
+
+    def list_tasks(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def wait(self, task: str, after: Head, seconds: float) -> bool:
+        """Wait until the task has another line after this one; tell whether it has."""
+        raise NotImplementedError
+
+
+def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
+    """Call again what changes a task, where another machine was first: it then judges on what is true by now.
+
+    For functions with one transaction that decide inside it. With a plain state folder they are called once.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        for number in range(_TRIES):
+            try:
+                return function(*args, **kwargs)
+            except MovedError:
+                _wait(number)
+        raise StoreBusyError(
+            f"other machines were first {_TRIES} times in a row", remedy="try again when fewer of them write"
+        )
+
+    return call
+
+
+def _wait(number: int) -> None:
+    import random  # here: most changes are the first
+
+    time.sleep(min(_FIRST_WAIT * 2**number, _LONGEST_WAIT) * random.uniform(0.3, 1.0))

@@ -1,0 +1,99 @@
+"""Which store a project's tasks are in: the user's environment says so, or the project's file, once it is trusted.
+
+A repository must not choose where data goes or what runs: what `phase-gate.yaml` names is used only after
+`phase-gate store trust`, which is kept in the user's state directory.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from phase_gate.errors import StoreUntrustedError
+from phase_gate.hashing import sha256
+from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
+from phase_gate.storage.memory import user_state_folder
+from phase_gate.stores.address import StoreAddress, parse_address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.storage.shared import SharedStore
+
+#: One for each address in a process: a connection is made once.
+_opened: dict[tuple[StoreAddress, Path], SharedStore] = {}
+
+
+def find_address(named: str, environment: Mapping[str, str]) -> tuple[StoreAddress | None, bool]:
+    """Return the store to use, None for the state folder alone; and whether the user's environment names it.
+
+    :param named: what the project's file says.
+    """
+    given = environment.get("PHASE_GATE_STORE")
+    if given is None:
+        return parse_address(named) if named else None, False
+    # `folder` goes back to the folder for a call, whatever the file says.
+    return (None if given in ("", "folder") else parse_address(given)), True
+
+
+def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, str]) -> SharedStore | None:
+    """Return the store of the project's tasks; None where their folder is all there is.
+
+    :param cache: a folder for what a store keeps on this machine.
+
+    Raises StoreUntrustedError for one that only the project's file names.
+    """
+    address, is_users = find_address(named, environment)
+    if address is None:
+        return None
+    if not is_users and not is_trusted(root, address, environment):
+        raise StoreUntrustedError(
+            f"phase-gate.yaml keeps this project's tasks in {address}, and you have not agreed to that yet",
+            remedy="look at it, then: phase-gate store trust",
+        )
+    key = (address, cache)
+    if key not in _opened:
+        _opened[key] = _open(address, cache, environment)
+    return _opened[key]
+
+
+def _open(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> SharedStore:
+    # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
+    module = importlib.import_module(f"phase_gate.stores.{address.kind}")
+    store: SharedStore = module.open_store(address, cache / "store", environment)
+    return store
+
+
+def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:
+    file = _trust_file(root, environment)
+    if file is None:
+        return False
+    try:
+        return bool(json.loads(read_bytes(file) or b"null") == _trusted(address))
+    except ValueError:
+        return False
+
+
+def trust(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:
+    """Remember that this user agrees to the store that the project's file names; False: that can't be kept."""
+    file = _trust_file(root, environment)
+    if file is None:
+        return False
+    make_folder(REAL, file.parent)
+    write_atomically(REAL, file, json.dumps(_trusted(address)).encode())
+    return True
+
+
+def _trusted(address: StoreAddress) -> dict[str, str]:
+    return {"store": sha256(f"{address.kind} {address.place} {address.project}".encode()).hexdigest()}
+
+
+def _trust_file(root: Path, environment: Mapping[str, str]) -> Path | None:
+    folder = user_state_folder(environment)
+    if folder is None:
+        return None
+    # Resolved: another spelling of the folder's name is the same folder.
+    name = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+    return folder / "stores" / f"{name}.json"

@@ -1,0 +1,103 @@
+"""A shared store in this process: what every store has to be, in a few lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
+from phase_gate.storage.shared import Head, Tail
+
+
+class Server:
+    """What machines share."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[bytes]] = {}
+        self.objects: dict[str, dict[int, dict[str, bytes]]] = {}
+        self.held: set[tuple[str, str]] = set()
+        self.is_down = False
+        #: Called before each append, once: another machine that is faster.
+        self.before_append: Callable[[], None] | None = None
+        #: Accepts the next append and loses its answer.
+        self.loses_answer = False
+
+
+class _Held:
+    def __init__(self, server: Server, name: tuple[str, str]) -> None:
+        self._server, self._name = server, name
+        server.held.add(name)
+
+    def release(self) -> None:
+        self._server.held.discard(self._name)
+
+
+class InMemoryStore:
+    shown = "memory:#shop"
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.reads = self.writes = 0
+
+    def _ask(self) -> None:
+        if self.server.is_down:
+            raise StoreUnreachableError("memory:#shop does not answer", remedy="start it, then run again")
+
+    def _head(self, task: str) -> Head:
+        rows = self.server.rows.get(task)
+        if not rows:
+            return Head()
+        line = json.loads(rows[-1])
+        return Head(line["seq"], line["hash"])
+
+    def read(self, task: str, after: Head) -> Tail:
+        self._ask()
+        self.reads += 1
+        rows = self.server.rows.get(task, [])
+        if len(rows) < after.serial:
+            return Tail(head=self._head(task))
+        if after.serial and json.loads(rows[after.serial - 1])["hash"] != after.hash:
+            raise RollbackError("memory:#shop has another line there", remedy="phase-gate audit")
+        objects: dict[str, bytes] = {}
+        for serial, brought in self.server.objects.get(task, {}).items():
+            if serial > after.serial:
+                objects |= brought
+        return Tail(head=self._head(task), rows=b"".join(rows[after.serial :]), objects=objects)
+
+    def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
+        self._ask()
+        faster, self.server.before_append = self.server.before_append, None
+        if faster is not None:
+            faster()
+        self.writes += 1
+        head = self._head(task)
+        if head == last:
+            return
+        if head != after:
+            raise MovedError("memory:#shop has moved on", remedy="try again")
+        self.server.rows.setdefault(task, []).extend(rows.splitlines(keepends=True))
+        self.server.objects.setdefault(task, {})[last.serial] = dict(objects)
+        if self.server.loses_answer:
+            self.server.loses_answer = False
+            raise StoreUnreachableError("memory:#shop did not answer", remedy="run again")
+
+    def load_object(self, task: str, name: str) -> bytes | None:
+        self._ask()
+        brought = self.server.objects.get(task, {}).values()
+        return next((each[name] for each in brought if name in each), None)
+
+    def hold(self, task: str, name: str) -> _Held:
+        self._ask()
+        return _Held(self.server, (task, name))
+
+    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
+        self._ask()
+        return frozenset(name for name in names if (task, name) in self.server.held)
+
+    def list_tasks(self) -> tuple[str, ...]:
+        self._ask()
+        return tuple(sorted(self.server.rows))
+
+    def wait(self, task: str, after: Head, seconds: float) -> bool:
+        self._ask()
+        return self._head(task) != after
