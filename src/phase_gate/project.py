@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
+from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
 from phase_gate.storage.memory import Memory
 from phase_gate.storage.places import DEFAULT_TASK, task_folder, task_names
 from phase_gate.storage.root import Climb, find_root, own_folders, refuse_links
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import (
     DEFAULT_WORKFLOW,
@@ -23,6 +23,7 @@ from phase_gate.workflow.settings import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from phase_gate.gate.state import State
     from phase_gate.storage.shared import SharedStore
     from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard, Workflow
@@ -119,6 +120,16 @@ class Project(Value):
 
         return open_shared(self.root, self.state_folder, self.configuration.store, self.environment)
 
+    def look_at_tasks(self, command: str) -> Look:
+        """Return a function that opens any task, after all were taken over from the shared store in one question."""
+        shared = self.shared_store()
+        refused: Mapping[str, StateError] = {}
+        if shared is not None:
+            from phase_gate.storage.mirror import catch_up_all
+
+            refused = catch_up_all(shared, self.state_folder, lambda task: replace(self, task=task).store(command))
+        return Look(self, command, refused)
+
     def task_names(self) -> list[str]:
         """Return the tasks that there are, here or in the shared store, the default one first."""
         shared = self.shared_store()
@@ -212,6 +223,23 @@ class Project(Value):
             cache_file=self.state_folder / "cache" / "tree.json",
             key=self.key,
         )
+
+
+class Look:
+    """Opens tasks as the state folder has them."""
+
+    def __init__(self, project: Project, command: str, refused: Mapping[str, StateError]) -> None:
+        self._project, self._command = project, command
+        #: Tasks that can't be trusted as the shared store has them, whatever the folder says.
+        self.refused = refused
+
+    def __call__(self, task: str) -> State | None:
+        """Return the state; None for a task that never began. Raises StateError for one that can't be trusted."""
+        if task in self.refused:
+            raise self.refused[task]
+        store = replace(self._project, task=task).store(self._command)
+        store.shared = None  # it was asked
+        return store.look_if_begun()
 
 
 def _configuration(root: Path) -> Configuration:

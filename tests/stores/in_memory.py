@@ -64,6 +64,12 @@ class InMemoryStore:
                 objects |= brought
         return Tail(head=self._head(task), rows=b"".join(rows[after.serial :]), objects=objects)
 
+    def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
+        reads = self.reads
+        found = {task: self.read(task, known.get(task, Head())) for task in self.list_tasks()}
+        self.reads = reads + 1
+        return found
+
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         self._ask()
         faster, self.server.before_append = self.server.before_append, None

@@ -14,7 +14,6 @@ from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
 from phase_gate.gate.waivers import describe_override, waiver_to_json
 from phase_gate.storage.store import TaskStore, now
-from phase_gate.values import replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
@@ -142,13 +141,12 @@ def _find_signal(task: Task) -> SignalFile | None:
 
 def _overview(call: Call, project: Project) -> Overview | None:
     """Return the verify tasks; None where there are none, which is told at a glance."""
+    look = project.look_at_tasks(f"phase-gate {call.arguments.command}")
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
     from phase_gate.verification.overview import load_overview
 
-    found = load_overview(
-        project.state_folder, lambda task: call.store(replace(project, task=task)).look_if_begun(), key=project.key
-    )
+    found = load_overview(project.state_folder, look, key=project.key)
     return found if found.total else None
 
 

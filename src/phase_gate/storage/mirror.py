@@ -6,12 +6,16 @@ rewritten is seen by every machine that knew it before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from phase_gate.errors import NotAllowedError, RollbackError, StoreUnreachableError, TamperedError
+from phase_gate.errors import NotAllowedError, RollbackError, StateError, StoreUnreachableError, TamperedError
+from phase_gate.storage.files import read_bytes
 from phase_gate.storage.ledger import Line, read_chain
 from phase_gate.storage.opening import Opened, apply_line
-from phase_gate.storage.shared import Head, Tail
+from phase_gate.storage.places import task_folder, task_names
+from phase_gate.storage.shared import Head, SharedStore, Tail, read_all
 from phase_gate.values import Value, replace
 
 TYPE_CHECKING = False
@@ -63,6 +67,63 @@ def send(store: TaskStore, opened: Opened, rows: bytes, last: Line) -> None:
         if store.shared.read(store.task, before).head != after:
             raise
     store.objects.kept.clear()
+
+
+# --- all tasks of a project at once
+
+
+#: What a checkpoint begins with.
+_HEAD = re.compile(rb'"serial": ([0-9]+),\s*"head": "([0-9a-f]{64})"')
+
+
+class _Answered:
+    """A shared store that was asked already: it says again what it said of one task."""
+
+    def __init__(self, shared: SharedStore, known: Head, tail: Tail) -> None:
+        self.shown, self._shared, self._known, self._tail = shared.shown, shared, known, tail
+
+    def read(self, task: str, after: Head) -> Tail:
+        # A checkpoint may lag behind its ledger.
+        return self._tail if after == self._known else self._shared.read(task, after)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._shared, name)
+
+
+def catch_up_all(
+    shared: SharedStore, state_folder: Path, open_store: Callable[[str], TaskStore]
+) -> dict[str, StateError]:
+    """Take over what other machines added to any task; return those that can't be, with what is wrong.
+
+    :param open_store: returns a task's store. Raises StoreUnreachableError where nothing can be asked.
+    """
+    known = {task: _known_head(task_folder(state_folder, task) / "state.json") for task in task_names(state_folder)}
+    refused: dict[str, StateError] = {}
+    found = read_all(shared, known)
+    for task in known.keys() - found.keys():
+        refused[task] = StateError(
+            f"it is in this folder, and {shared.shown} has no task of that name",
+            remedy="phase-gate store copy folder shared",
+        )
+    for task, tail in sorted(found.items()):
+        head = known.get(task, Head())
+        if not tail.rows and tail.head == head:
+            continue
+        try:
+            store = open_store(task)
+            store.shared = _Answered(shared, head, tail)  # type: ignore[assignment]
+            store.look()
+        except StoreUnreachableError:
+            raise
+        except StateError as error:
+            refused[task] = error
+    return refused
+
+
+def _known_head(checkpoint: Path) -> Head:
+    """Return what a task's checkpoint says of its last line: enough to ask with, and nothing is decided by it."""
+    found = _HEAD.search((read_bytes(checkpoint) or b"")[:1000])
+    return Head() if found is None else Head(int(found[1]), found[2].decode())
 
 
 def _require_same(store: TaskStore, opened: Opened, tail: Tail) -> None:

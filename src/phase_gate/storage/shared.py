@@ -98,6 +98,18 @@ class SharedStore(Protocol):
         raise NotImplementedError
 
 
+def read_all(shared: SharedStore, known: Mapping[str, Head]) -> Mapping[str, Tail]:
+    """Return what each task of a store has after the line that is known of it; tasks without a known one are whole.
+
+    A store that can tell it in one question has a method `read_all` with the same answer; others are asked task by
+    task.
+    """
+    at_once: Callable[[Mapping[str, Head]], Mapping[str, Tail]] | None = getattr(shared, "read_all", None)
+    if at_once is not None:
+        return at_once(known)
+    return {task: shared.read(task, known.get(task, Head())) for task in shared.list_tasks()}
+
+
 def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
     """Call again what changes a task, where another machine was first: it then judges on what is true by now.
 

@@ -87,9 +87,8 @@ class TaskBoard:
     @property
     def overview(self) -> Overview:
         if self._overview is None:
-            self._overview = load_overview(
-                self.project.state_folder, lambda task: self.store(task).look_if_begun(), key=self.project.key
-            )
+            look = self.project.look_at_tasks(self._owner)
+            self._overview = load_overview(self.project.state_folder, look, key=self.project.key)
         return self._overview
 
     @property

@@ -18,7 +18,7 @@ from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.places import make_state_folder
+from phase_gate.storage.places import DEFAULT_TASK, make_state_folder
 from phase_gate.storage.root import place_below
 from phase_gate.verification.model import Verification, find_verification
 from phase_gate.verification.result import status_to_json
@@ -44,17 +44,20 @@ _GONE = [0, 0]
 def load_overview(state_folder: Path, look: Callable[[str], State | None], *, key: bytes | None) -> Overview:
     """Return all tasks in the order in which they were taken, and those that can't be trusted.
 
-    :param look: returns the state of a task; None for one that never began.
+    :param look: returns the state of a task; None for one that never began. Best one of `Project.look_at_tasks`, which
+        knows those that a shared store has and that can't be taken over: they are looked at whatever the cache says.
     :param key: the key that is set: nothing vouches for the cache, so with one every ledger is opened.
     """
     cache_file = state_folder / "cache" / _CACHE
     remembered = _read_cache(cache_file)
+    refused: Mapping[str, StateError] = getattr(look, "refused", {})
     found: dict[str, Any] = {}
     untrusted: list[Untrusted] = []
-    stamps = {**dict.fromkeys(remembered, _GONE), **dict(_stamps(state_folder / "tasks"))}
+    others = dict.fromkeys([*remembered, *(task for task in refused if task != DEFAULT_TASK)], _GONE)
+    stamps = {**others, **dict(_stamps(state_folder / "tasks"))}
     for name, stamp in sorted(stamps.items()):
         known = remembered.get(name)
-        if key is None and known is not None and known["stamp"] == stamp:
+        if key is None and known is not None and known["stamp"] == stamp and name not in refused:
             found[name] = known
             continue
         try:

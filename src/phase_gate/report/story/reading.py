@@ -59,10 +59,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
 def _with_parts(project: Project, story: Story, state: State) -> Story:
     """Return the story with what the features of the project tell."""
-
-    def look(task: str) -> State | None:
-        return replace(project, task=task).store("phase-gate report").look_if_begun()
-
+    look = project.look_at_tasks("phase-gate report")
     told = [
         load_part(name).sections(state.parts.get(name), folder=project.state_folder, look=look, key=project.key)
         for name in PARTS
