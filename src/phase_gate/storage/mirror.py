@@ -41,6 +41,11 @@ def read_beyond(store: TaskStore, opened: Opened) -> Beyond | None:
     if not tail.rows:
         _require_same(store, opened, tail)
         return None
+    return follow(store, opened, tail)
+
+
+def follow(store: TaskStore, opened: Opened, tail: Tail) -> Beyond:
+    """Return lines that come after what was opened, verified. Raises StateError for what does not follow."""
     lines = _verify(store, opened, tail)
     state, lineage, key_check = opened.state, opened.lineage, opened.key_check
     for line in lines:
@@ -49,7 +54,14 @@ def read_beyond(store: TaskStore, opened: Opened) -> Beyond | None:
         lineage, key_check = _created(lines[0], "lineage") or "", _created(lines[0], "key_check")
     last = lines[-1]
     after = replace(
-        opened, state=state, lineage=lineage, key_check=key_check, serial=last.seq, head=last.hash, state_lags=False
+        opened,
+        state=state,
+        lineage=lineage,
+        key_check=key_check,
+        serial=last.seq,
+        head=last.hash,
+        state_lags=False,
+        stat={},
     )
     store.opener.refuse_other(after, lines)
     return Beyond(after=after, rows=tail.rows, last=last.start, objects=tail.objects)

@@ -55,6 +55,11 @@ class TaskPlaces:
         """Where a driven agent answers."""
         return self.drive_folder / "answer.yaml"
 
+    @property
+    def unsent_file(self) -> Path:
+        """What waits to be sent to the shared store."""
+        return self.folder / "unsent.jsonl"
+
     def run_lock_file(self, run: str) -> Path:
         """Return a run's own lock. Raises TamperedError for a name that leads elsewhere."""
         if not run.isascii() or not run.replace("-", "").isalnum():

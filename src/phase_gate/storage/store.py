@@ -14,7 +14,14 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
+from phase_gate.errors import (
+    MovedError,
+    NotAllowedError,
+    StateError,
+    StorageError,
+    StoreUnreachableError,
+    TamperedError,
+)
 from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
 from phase_gate.storage import fork_marks
 from phase_gate.storage.files import (
@@ -66,7 +73,9 @@ class RunHold:
             self._lock.release()
         finally:
             if self._elsewhere is not None:
-                self._elsewhere.release()
+                # Others learn it later: the run has ended all the same.
+                with contextlib.suppress(StoreUnreachableError):
+                    self._elsewhere.release()
 
 
 class Transaction:
@@ -123,6 +132,10 @@ class TaskStore(TaskPlaces):
         """
         super().__init__(folder)
         self.shared = shared
+        #: Why what is written from now on waits here to be sent; None where the shared store has it at once.
+        self.unsent: StoreUnreachableError | None = None
+        #: Another machine was first: what a caller has opened is not the last word.
+        self._is_behind = False
         self._keep_objects = keep_objects
         self.task = task
         self._own_folders, self._state_folder = own_folders, state_folder or folder
@@ -154,9 +167,10 @@ class TaskStore(TaskPlaces):
         from phase_gate.storage.lock import RunLock
 
         make_folder(self.files, self.folder / "runs")
+        elsewhere = None if self.shared is None else self.shared.hold(self.task, name)
         lock = RunLock(self._hold_file(name), self.files)
         lock.acquire()
-        return RunHold(lock, None if self.shared is None else self.shared.hold(self.task, name))
+        return RunHold(lock, elsewhere)
 
     def find_alive(self, names: Iterable[str]) -> frozenset[str]:
         """Return which of these runs live, or may live."""
@@ -217,20 +231,21 @@ class TaskStore(TaskPlaces):
         from phase_gate.storage.lock import hold_lock
         from phase_gate.storage.mirror import read_beyond
 
-        if read_beyond(self, opened) is None:
-            return opened
+        beyond = read_beyond(self, opened)
+        if beyond is None or self.unsent is not None:
+            return opened if beyond is None else beyond.after
         self.make_folder()
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            return self._take_over(self.opener.open())
+            return self.take_over(self.opener.open())
 
-    def _take_over(self, opened: Opened) -> Opened:
+    def take_over(self, opened: Opened) -> Opened:
         """Write what other machines have added to the task since. The caller holds the lock."""
         from phase_gate.gate.codec import state_to_json
         from phase_gate.storage.mirror import read_beyond
 
         beyond = read_beyond(self, opened)
-        if beyond is None:
-            return opened
+        if beyond is None or self.unsent is not None:
+            return opened if beyond is None else beyond.after
         if not opened.exists:
             self._make_folders()
         for name, packed in beyond.objects.items():
@@ -322,6 +337,24 @@ class TaskStore(TaskPlaces):
         refuse_links(self._own_folders)
         return self.opener.lines()
 
+    def wait_unsent(self, error: StoreUnreachableError) -> None:
+        """Keep what is written from now on beside the copy of the store, which can't be asked: nothing of it counts."""
+        from phase_gate.storage.unsent import UnsentStore
+
+        assert self.shared is not None, "there is one"
+        self.shared, self.unsent = UnsentStore(self.shared.shown, self.unsent_file, self.files), error
+
+    @contextlib.contextmanager
+    def hold_open(self) -> Iterator[Opened]:
+        """Hold the lock, with the task as its shared store has it; what is written then is the caller's business."""
+        from phase_gate.storage.lock import hold_lock
+
+        refuse_links(self._own_folders)
+        self.make_folder()
+        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
+            opened = self.opener.open()
+            yield opened if self.shared is None else self.take_over(opened)
+
     # --- changing ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -335,12 +368,12 @@ class TaskStore(TaskPlaces):
         refuse_links(self._own_folders)
         self.make_folder()
         with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
-            if known is not None and self.opener.is_as_opened(known):
+            if known is not None and not self._is_behind and self.opener.is_as_opened(known):
                 opened = known
             else:
                 opened = self.opener.open(accept_rollback=accept_rollback)
                 if self.shared is not None:
-                    opened = self._take_over(opened)
+                    opened, self._is_behind = self.take_over(opened), False
             change = Transaction(opened, at=now())
             if not opened.exists:
                 self._begin(change)
@@ -392,8 +425,15 @@ class TaskStore(TaskPlaces):
             from phase_gate.storage.mirror import send
 
             # First: what it has counts, and what only this folder has does not.
-            send(self, opened, data, last)
+            try:
+                send(self, opened, data, last)
+            except MovedError:
+                self._is_behind = True
+                raise
         after = replace(opened, state=change.state, serial=last.seq, head=last.hash)
+        if self.unsent is not None:
+            change.opened = replace(after, stat={})  # it is more than the files tell
+            return
         change.opened = self._write(opened, after, document, data, last.start, instead_of, is_expected=is_expected)
 
     def _write(

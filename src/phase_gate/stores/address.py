@@ -1,4 +1,4 @@
-"""Where a shared store is, as people write it: `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`.
+"""Where a shared store is, as people write it: `git:REMOTE#PROJECT`, `postgresql://...#PROJECT`, or a plugin's kind.
 
 Pure: texts and values.
 """
@@ -8,9 +8,14 @@ from __future__ import annotations
 import re
 
 from phase_gate.errors import UsageError
-from phase_gate.values import Literal, Value
+from phase_gate.values import Value
 
-StoreKind = Literal["postgresql", "git"]
+#: The kinds that we bring; a plugin may offer others.
+POSTGRESQL, GIT = "postgresql", "git"
+SHIPPED = (POSTGRESQL, GIT)
+
+#: How a plugin's kind of store is written in front of its place.
+_KIND = re.compile(r"([a-z][a-z0-9-]{1,30}):(?!:)")
 
 #: A part of a ref's name on every server, and a plain word in a table.
 _PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
@@ -21,23 +26,23 @@ _SCHEMES = ("file", "ssh", "https", "http")
 #: A user's name and password in an address.
 _SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
-#: What an address on a git remote begins with, and one in a database.
-GIT = "git:"
+#: What an address in a database begins with.
 _DATABASE = ("postgresql://", "postgres://")
 
 FORMS = "git:REMOTE#PROJECT, or postgresql://HOST/DATABASE#PROJECT"
 
 
 class StoreAddress(Value):
-    kind: StoreKind
-    #: A git remote, or what libpq connects with.
+    #: `git`, `postgresql`, or what a plugin offers.
+    kind: str
+    #: A git remote, what libpq connects with, or what that plugin understands.
     place: str
     #: Whose tasks are meant: several projects may share a store.
     project: str
 
     def __str__(self) -> str:
         """Return it as messages and the ledger may show it: without a user's name or a password."""
-        prefix = GIT if self.kind == "git" else ""
+        prefix = "" if self.kind == POSTGRESQL else f"{self.kind}:"
         return f"{prefix}{_SECRET.sub('...', self.place)}#{self.project}"
 
 
@@ -47,20 +52,21 @@ def parse_address(text: str) -> StoreAddress:
     if not mark:
         raise UsageError(f"a store is named with its project: {_SECRET.sub('...', text)!r}", remedy=f"write {FORMS}")
     if place.startswith(_DATABASE):
-        return make_address(place=place, kind="postgresql", project=project)
-    if place.startswith(GIT):
-        return make_address(place=place.removeprefix(GIT), kind="git", project=project)
+        return make_address(place=place, kind=POSTGRESQL, project=project)
+    kind = _KIND.match(place)
+    if kind is not None and kind[1] != POSTGRESQL:
+        return make_address(place=place.removeprefix(kind[0]), kind=kind[1], project=project)
     raise UsageError(f"{_SECRET.sub('...', text)!r} is no store that we know", remedy=f"write {FORMS}")
 
 
-def make_address(kind: StoreKind, place: str, project: str) -> StoreAddress:
+def make_address(kind: str, place: str, project: str) -> StoreAddress:
     """Return a store's address. Raises UsageError for a project's name or a remote that can't be one."""
     if not _PROJECT.fullmatch(project) or ".." in project or project.endswith(".lock"):
         raise UsageError(
             f"{project!r} can't be a project's name in a store",
             remedy="use 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
         )
-    if kind == "git":
+    if kind == GIT:
         _refuse_odd_remote(place)
     return StoreAddress(kind=kind, place=place, project=project)
 

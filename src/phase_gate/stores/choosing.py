@@ -9,18 +9,20 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import StoreUntrustedError
+from phase_gate.errors import StateError, StoreUntrustedError
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, make_folder, read_bytes, write_atomically
 from phase_gate.storage.memory import user_state_folder
-from phase_gate.stores.address import StoreAddress, parse_address
+from phase_gate.stores.address import SHIPPED, StoreAddress, parse_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.storage.shared import SharedStore
+    from typing import NoReturn
+
+    from phase_gate.storage.shared import Head, Hold, SharedStore, Tail
 
 #: One for each address in a process: a connection is made once.
 _opened: dict[tuple[StoreAddress, Path], SharedStore] = {}
@@ -43,27 +45,70 @@ def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, s
 
     :param cache: a folder for what a store keeps on this machine.
 
-    Raises StoreUntrustedError for one that only the project's file names.
+    One that the user has not agreed to, or that can't be used here, answers every question with the reason: the user's
+    tests run all the same.
     """
     address, is_users = find_address(named, environment)
     if address is None:
         return None
     if not is_users and not is_trusted(root, address, environment):
-        raise StoreUntrustedError(
-            f"phase-gate.yaml keeps this project's tasks in {address}, and you have not agreed to that yet",
-            remedy="look at it, then: phase-gate store trust",
+        return RefusedStore(
+            address,
+            StoreUntrustedError(
+                f"phase-gate.yaml keeps this project's tasks in {address}, and you have not agreed to that yet",
+                remedy="look at it, then: phase-gate store trust",
+            ),
         )
+    try:
+        return open_address(address, cache, environment)
+    except StateError as error:
+        return RefusedStore(address, error)
+
+
+def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> SharedStore:
+    """Return the store of an address; asked twice, the same one. Raises PhaseGateError where it can't be used here."""
     key = (address, cache)
     if key not in _opened:
-        _opened[key] = _open(address, cache, environment)
+        if address.kind in SHIPPED:
+            # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
+            module = importlib.import_module(f"phase_gate.stores.{address.kind}")
+            _opened[key] = module.open_store(address, cache / "store", environment)
+        else:
+            from phase_gate.stores.offered import open_offered
+
+            _opened[key] = open_offered(address, cache / "store", environment)
     return _opened[key]
 
 
-def _open(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> SharedStore:
-    # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
-    module = importlib.import_module(f"phase_gate.stores.{address.kind}")
-    store: SharedStore = module.open_store(address, cache / "store", environment)
-    return store
+class RefusedStore:
+    """A store that is not asked: every question is answered with the reason."""
+
+    def __init__(self, address: StoreAddress, reason: StateError) -> None:
+        self.shown, self._reason = str(address), reason
+
+    def _refuse(self) -> NoReturn:
+        raise self._reason
+
+    def read(self, task: str, after: Head) -> Tail:
+        self._refuse()
+
+    def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
+        self._refuse()
+
+    def load_object(self, task: str, name: str) -> bytes | None:
+        self._refuse()
+
+    def hold(self, task: str, name: str) -> Hold:
+        self._refuse()
+
+    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
+        self._refuse()
+
+    def list_tasks(self) -> tuple[str, ...]:
+        self._refuse()
+
+    def wait(self, task: str, after: Head, seconds: float) -> bool:
+        self._refuse()
 
 
 def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:

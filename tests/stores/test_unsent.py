@@ -1,0 +1,241 @@
+"""What is measured while the store can't be asked waits beside the copy, is offered, and never counts by itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from phase_gate.errors import MovedError, NotAllowedError, StoreUnreachableError, TamperedError
+from phase_gate.storage.shared import again_if_moved
+from phase_gate.storage.store import TaskStore
+from phase_gate.storage.unsent import push
+from tests.storage.stores import begin, declare, fact, facts, open_store
+from tests.stores.in_memory import InMemoryStore, Server
+from tests.stores.memory_plugin import install
+from tests.support import FAILING_TESTS, Sample
+
+AWAY = StoreUnreachableError("memory:#shop does not answer", remedy="phase-gate store push")
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
+    store = open_store(folder, key=key)
+    store.shared = InMemoryStore(server)
+    return store
+
+
+def declare_one(store: TaskStore) -> None:
+    declare(store, "fast")
+
+
+def waiting(server: Server, folder: Path, *names: str) -> TaskStore:
+    """Return a task of which these transactions wait to be sent."""
+    store = machine(server, folder)
+    store.wait_unsent(AWAY)
+    return declare(store, *names)
+
+
+def test_what_waits_is_known_to_its_run_and_to_no_other(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    away = waiting(server, tmp_path, "first", "second")
+    assert facts(away) == ["first", "second"]
+    assert facts(machine(server, tmp_path)) == []
+    assert len(server.rows["default"]) == 3
+
+
+def test_it_is_sent_as_it_is(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    away = waiting(server, tmp_path, "first")
+    name = away.keep("evidence", {"lines": 3})
+    declare(away, "second")
+    here = machine(server, tmp_path)
+    assert push(here) == 2
+    assert facts(here) == ["first", "second"]
+    assert not here.unsent_file.exists()
+    other = machine(server, tmp_path / "other")
+    assert facts(other) == ["first", "second"]
+    assert other.objects.load(name) == {"lines": 3}
+    with pytest.raises(NotAllowedError, match="nothing waits"):
+        push(here)
+
+
+def test_a_task_that_was_never_begun_can_wait(server: Server, tmp_path: Path) -> None:
+    away = machine(server, tmp_path)
+    away.wait_unsent(AWAY)
+    declare(begin(away), "it")
+    assert push(machine(server, tmp_path)) == 2
+    assert facts(machine(server, tmp_path / "other")) == ["it"]
+
+
+def test_it_is_not_sent_where_the_task_has_moved_on(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    waiting(server, tmp_path, "slow")
+    declare(machine(server, tmp_path / "other"), "fast")
+    here = machine(server, tmp_path)
+    with pytest.raises(NotAllowedError, match="has moved on"):
+        push(here)
+    assert facts(here) == ["fast"]
+    # What was measured is kept, and out of the way.
+    assert not here.unsent_file.exists()
+    assert (tmp_path / "unsent.old-1").exists()
+
+
+def test_it_moves_on_while_it_is_sent(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    waiting(server, tmp_path, "slow")
+    other = machine(server, tmp_path / "other")
+    server.before_append = lambda: declare_one(other)
+    with pytest.raises(NotAllowedError, match="has moved on"):
+        push(machine(server, tmp_path))
+    assert facts(machine(server, tmp_path)) == ["fast"]
+
+
+def test_what_waits_of_a_task_that_moved_on_makes_room(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    waiting(server, tmp_path, "old")
+    declare(machine(server, tmp_path), "sent")
+    assert facts(waiting(server, tmp_path, "new")) == ["sent", "new"]
+    assert (tmp_path / "unsent.old-1").exists()
+    assert push(machine(server, tmp_path)) == 1
+
+
+@pytest.mark.parametrize("sent", [0, 1, 2])
+def test_killed_while_it_is_sent(server: Server, tmp_path: Path, sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(machine(server, tmp_path))
+    waiting(server, tmp_path, "first", "second")
+    here = machine(server, tmp_path)
+    shared = here.shared
+    assert isinstance(shared, InMemoryStore)
+    append, calls = shared.append, iter(range(9))
+
+    def die(*given: object) -> None:
+        if next(calls) == sent:
+            raise KeyboardInterrupt
+        append(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shared, "append", die)
+    # All of it is sent, and the copy does not know it yet.
+    monkeypatch.setattr("phase_gate.storage.unsent.remove_file", die)
+    with pytest.raises(KeyboardInterrupt):
+        push(here)
+    again = machine(server, tmp_path)
+    monkeypatch.undo()
+    assert push(again) == 2 - sent
+    assert facts(again) == facts(machine(server, tmp_path / "other")) == ["first", "second"]
+
+
+def test_a_store_that_is_still_away_takes_nothing(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    waiting(server, tmp_path, "it")
+    server.is_down = True
+    with pytest.raises(StoreUnreachableError):
+        push(machine(server, tmp_path))
+    server.is_down = False
+    assert push(machine(server, tmp_path)) == 1
+
+
+def test_a_row_that_was_not_finished_is_none(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    away = waiting(server, tmp_path, "first")
+    with away.unsent_file.open("ab") as stream:
+        stream.write(b'{"after": [4, "ab')
+    assert facts(away) == ["first"]
+    declare(away, "second")
+    assert push(machine(server, tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda row: row.update(rows=row["rows"].replace('"so it is"', '"so it was"')), id="a-reason"),
+        pytest.param(lambda row: row.update(rows=""), id="nothing"),
+        pytest.param(lambda row: row.pop("last"), id="a-field"),
+    ],
+)
+def test_what_was_changed_meanwhile_is_not_sent(server: Server, tmp_path: Path, change: object) -> None:
+    begin(machine(server, tmp_path))
+    away = waiting(server, tmp_path, "it")
+    row = json.loads(away.unsent_file.read_bytes())
+    assert callable(change)
+    change(row)
+    away.unsent_file.write_text(json.dumps(row) + "\n", encoding="ascii")
+    with pytest.raises(TamperedError):
+        push(machine(server, tmp_path))
+    assert len(server.rows["default"]) == 3
+
+
+def test_with_a_key_no_one_else_makes_what_waits(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path, key=b"one"))
+    away = machine(server, tmp_path, key=b"one")
+    away.wait_unsent(AWAY)
+    declare(away, "it")
+    assert push(machine(server, tmp_path, key=b"one")) == 1
+    assert facts(machine(server, tmp_path, key=b"one")) == ["it"]
+
+
+def test_two_runs_without_a_store_follow_each_other(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path))
+    one = machine(server, tmp_path)
+    one.wait_unsent(AWAY)
+    opened = one.look()
+    waiting(server, tmp_path, "first")
+    with pytest.raises(MovedError), one.transaction(known=opened) as change:
+        change.record(fact("second"))
+    with one.transaction(known=opened) as change:
+        change.record(fact("second"))
+    assert facts(one) == ["first", "second"]
+
+
+def test_what_a_caller_opened_is_opened_again_where_another_machine_was_first(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phase_gate.storage.shared.time.sleep", lambda seconds: None)
+    one = begin(machine(server, tmp_path / "a"))
+    opened = one.look()
+    declare(machine(server, tmp_path / "b"), "faster")
+
+    @again_if_moved
+    def write() -> None:
+        with one.transaction(known=opened) as change:
+            change.record(fact("slower"))
+
+    write()
+    assert facts(one) == ["faster", "slower"]
+
+
+# --- whole runs
+
+
+@pytest.fixture
+def shop(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> tuple[Sample, Server]:
+    server = install(monkeypatch)
+    sample.write(test_calc=FAILING_TESTS)
+    return sample, server
+
+
+def test_tests_run_where_the_store_is_away(shop: tuple[Sample, Server]) -> None:
+    sample, server = shop
+    server.is_down = True
+    ran = sample.pytest("--phase=red")
+    assert ran.code == 11
+    assert ran.has("2 failed", "waits here to be sent [store-unreachable]", "phase-gate store push")
+    assert (sample.root / ".phase-gate" / "unsent.jsonl").exists()
+    assert not (sample.root / ".phase-gate" / "ledger.jsonl").exists()
+
+
+def test_a_store_that_comes_back_between_start_and_end(shop: tuple[Sample, Server]) -> None:
+    sample, server = shop
+    server.is_down = True
+    sample.write(
+        conftest="from tests.stores.memory_plugin import SERVERS\n\n\ndef pytest_runtest_setup():\n"
+        "    SERVERS[''].is_down = False\n"
+    )
+    assert sample.pytest("--phase=red").code == 11
+    assert not server.is_down
+    assert not server.rows
