@@ -39,7 +39,7 @@ collect_ignore = ["browser"]
 ROOT = Path(__file__).parent.parent
 
 #: What changes an inner run: containers, CI systems and people set them.
-_FAMILIES = ("PHASE_GATE_", "PYTEST_ADDOPTS", "PYTHON", "GITHUB_", "GITLAB_", "GIT_")
+_FAMILIES = ("PHASE_GATE_", "PYTEST_ADDOPTS", "PYTHON", "GITHUB_", "GITLAB_", "GIT_", "PG")
 _OTHERS = frozenset({"CI", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS", "LINES"})
 
 _NUMBERS = itertools.count()

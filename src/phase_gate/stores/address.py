@@ -23,8 +23,11 @@ _PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 #: Without `ext::` and the like: those run commands.
 _SCHEMES = ("file", "ssh", "https", "http")
 
-#: A user's name and password in an address.
-_SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+#: A user's name and password in an address: up to the last `@`, for people forget to quote what stands in a password.
+_SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+", re.IGNORECASE)
+
+#: A password in what libpq connects with.
+_PASSWORD = re.compile(r"://[^/?@]*:[^/?@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 
 #: What an address in a database begins with.
 _DATABASE = ("postgresql://", "postgres://")
@@ -61,6 +64,12 @@ def parse_address(text: str) -> StoreAddress:
 
 def make_address(kind: str, place: str, project: str) -> StoreAddress:
     """Return a store's address. Raises UsageError for a project's name or a remote that can't be one."""
+    if kind == "postgresql" and _PASSWORD.search(place):
+        # An address is shown, and handed to agents with the environment.
+        raise UsageError(
+            "a store's address may not hold a password",
+            remedy="put it into the file that PGPASSFILE names, or into a service file, and leave it out",
+        )
     if not _PROJECT.fullmatch(project) or ".." in project or project.endswith(".lock"):
         raise UsageError(
             f"{project!r} can't be a project's name in a store",

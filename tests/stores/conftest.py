@@ -1,0 +1,44 @@
+"""A database for the tests of stores, where its server is installed: else they are not among the tests."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from phase_gate.stores.address import StoreAddress, parse_address
+from tests.stores.database import Database, is_installed
+
+#: Here, and not in an inner session: compiled parts do not survive a second import.
+HAS_DATABASE = is_installed()
+
+collect_ignore = [] if HAS_DATABASE else ["test_postgresql.py", "test_postgresql_faults.py"]
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Database]:
+    """A server with the tables of a store in its database `postgres`; it takes two seconds."""
+    found = Database()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PGPASSFILE", str(found.password_file(found.folder)))
+            found.init()
+        yield found
+    finally:
+        found.remove()
+
+
+@pytest.fixture
+def database(server: Database, clean_environment: pytest.MonkeyPatch) -> Database:
+    clean_environment.setenv("PGPASSFILE", str(server.folder / "pgpass"))
+    return server
+
+
+@pytest.fixture
+def address(database: Database) -> Callable[..., StoreAddress]:
+    """Return a function that gives the address of a project of its own, as a user."""
+    project = f"p{next(_NUMBERS)}"
+    return lambda user="dev", **words: parse_address(f"{database.place(user, **words)}#{project}")

@@ -1,0 +1,170 @@
+"""A PostgreSQL server of our own, from the distribution's packages: as an ordinary user, for it refuses root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from phase_gate.stores.address import parse_address
+from phase_gate.stores.postgresql import init_store
+from phase_gate.stores.postgresql_tables import Initialised
+
+#: Where Debian and its like put them: not on the path.
+_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+
+#: Nothing here has to survive the machine.
+_FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "autovacuum=off")
+
+#: The user of the operating system that it runs as where we are root.
+_ORDINARY = "nobody"
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of a program of the server; None where it is not installed."""
+    return shutil.which(name) or next((str(each / name) for each in _FOLDERS if (each / name).exists()), None)
+
+
+def is_installed() -> bool:
+    """Tell whether a server can be started here, and spoken to."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        return False
+    return hasattr(os, "geteuid") and all(find_program(each) for each in ("initdb", "postgres"))
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+#: `boss` may do everything, `dev` is to write.
+PASSWORDS = {"boss": "boss-s3cret", "dev": "dev-s3cret"}
+
+
+class Database:
+    """A server with its files in a temporary folder, and two users."""
+
+    def __init__(self, *, options: Sequence[str] = _FAST, folder: Path | None = None) -> None:
+        self._options = tuple(options)
+        # Not below pytest's own folder, where another user may not go.
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="phase-gate-postgresql-"))
+        self.data = self.folder / "data"
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        password = self.folder / "password"
+        password.write_text(PASSWORDS["boss"], encoding="utf-8")
+        self._own(self.folder, password)
+        # Not the machine's locale: a server's messages are in its language.
+        self._run("initdb", "-D", self.data, "-U", "boss", f"--pwfile={password}", "-A", "scram-sha-256", "--no-sync",
+                  "--no-locale", "-E", "UTF8")  # fmt: skip
+        self.start()
+        self.query(f"CREATE ROLE dev LOGIN PASSWORD '{PASSWORDS['dev']}'")
+
+    # --- its life ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        program = find_program("postgres")
+        assert program, "it is installed"
+        settings = (f"port={self.port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}")
+        command = [program, "-D", str(self.data), *(word for each in settings for word in ("-c", each)), *self._options]
+        with open(self.folder / "log", "ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._user())
+        end = time.monotonic() + 60
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > end:
+                raise AssertionError((self.folder / "log").read_text(encoding="utf-8", errors="replace")[-3000:])
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End it: SIGINT disconnects everyone, SIGQUIT is `immediate`, SIGKILL leaves its children to notice."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(60)
+            self._process = None
+        end = time.monotonic() + 60
+        while self.backends() and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def remove(self) -> None:
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def backends(self) -> list[int]:
+        """Return the processes that still use its files."""
+        mark = os.fsencode(self.data)
+        found = []
+        for each in Path("/proc").glob("[0-9]*/cwd") if Path("/proc/self/cwd").exists() else ():
+            try:
+                if os.fsencode(os.readlink(each)) == mark:
+                    found.append(int(each.parent.name))
+            except OSError:
+                continue
+        return found
+
+    def answers(self) -> bool:
+        from psycopg import pq
+
+        return bool(pq.PGconn.ping(self.conninfo("boss").encode()) == pq.Ping.OK)
+
+    # --- addresses -----------------------------------------------------------------------------------------------
+
+    def place(self, user: str = "dev", *, port: int | None = None, database: str = "postgres") -> str:
+        """Return what an address says; the password is found by PGPASSFILE."""
+        return f"postgresql://{user}@127.0.0.1:{port or self.port}/{database}"
+
+    def conninfo(self, user: str, *, database: str = "postgres") -> str:
+        return f"host=127.0.0.1 port={self.port} user={user} dbname={database} password={PASSWORDS[user]}"
+
+    def password_file(self, folder: Path) -> Path:
+        """Write what PGPASSFILE may name."""
+        file = folder / "pgpass"
+        file.write_text("".join(f"127.0.0.1:*:*:{user}:{word}\n" for user, word in PASSWORDS.items()), "utf-8")
+        file.chmod(0o600)
+        return file
+
+    def init(self, *, user: str = "boss", database: str = "postgres") -> Initialised:
+        """Make the tables, with `dev` as a writer. PGPASSFILE is set."""
+        address = parse_address(f"{self.place(user, database=database)}#any")
+        return init_store(address, self.folder, os.environ, writers=("dev",))
+
+    def query(self, statement: str, *, user: str = "boss", database: str = "postgres") -> list[tuple[object, ...]]:
+        """Ask by psycopg itself."""
+        import psycopg
+
+        with psycopg.connect(self.conninfo(user, database=database), autocommit=True) as connection:
+            done = connection.execute(statement)
+            return done.fetchall() if done.description else []
+
+    # --- as another user -----------------------------------------------------------------------------------------
+
+    def _own(self, *paths: Path) -> None:
+        if os.geteuid() == 0:
+            user = pwd.getpwnam(_ORDINARY)
+            for path in paths:
+                os.chown(path, user.pw_uid, user.pw_gid)
+
+    def _user(self) -> dict[str, Any]:
+        if os.geteuid() != 0:
+            return {}
+        user = pwd.getpwnam(_ORDINARY)
+        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+    def _run(self, name: str, *words: object) -> None:
+        program = find_program(name)
+        assert program, f"{name} is not installed"
+        done = subprocess.run(
+            [program, *map(str, words)], capture_output=True, cwd=self.folder, check=False, **self._user()
+        )
+        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")

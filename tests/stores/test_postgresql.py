@@ -1,0 +1,358 @@
+"""A store in PostgreSQL: what the database itself refuses, who may do what, and errors that name their remedy."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from phase_gate.errors import MovedError, StoreUnreachableError, UsageError
+from phase_gate.storage.ledger import GENESIS
+from phase_gate.storage.shared import Head
+from phase_gate.stores.address import StoreAddress, parse_address
+from phase_gate.stores.postgresql import PostgresqlStore
+from phase_gate.stores.postgresql_tables import WRITER
+from tests.stores.database import PASSWORDS, Database, free_port
+from tests.stores.lines import rows
+
+Addresses = Callable[..., StoreAddress]
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def store(address: Addresses) -> PostgresqlStore:
+    return PostgresqlStore(address())
+
+
+def add(store: PostgresqlStore, after: Head, *texts: str) -> Head:
+    data, last = rows(after, *texts)
+    store.append("it", after, last, data, {})
+    return last
+
+
+# --- what the database refuses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("user", ["dev", "boss"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("UPDATE phase_gate.lines SET content = ''", id="change-a-line"),
+        pytest.param("DELETE FROM phase_gate.lines", id="remove-lines"),
+        pytest.param("DELETE FROM phase_gate.lines WHERE false", id="remove-no-line"),
+        pytest.param("TRUNCATE phase_gate.lines CASCADE", id="empty-the-table"),
+        pytest.param("UPDATE phase_gate.objects SET content = ''", id="change-an-object"),
+        pytest.param("DELETE FROM phase_gate.objects", id="remove-objects"),
+    ],
+)
+def test_history_is_not_changed(database: Database, store: PostgresqlStore, user: str, statement: str) -> None:
+    import psycopg
+
+    last = add(store, Head(), "one", "two")
+    # The owner too: what he really wants he has to do on purpose.
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        database.query(statement, user=user)
+    assert store.read("it", Head()).head == last
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("ALTER TABLE phase_gate.lines DISABLE TRIGGER append_only", id="take-the-trigger-off"),
+        pytest.param("ALTER TABLE phase_gate.lines DROP CONSTRAINT lines_pkey CASCADE", id="drop-the-key"),
+        pytest.param("DROP TABLE phase_gate.lines CASCADE", id="drop-the-table"),
+        pytest.param("DROP SCHEMA phase_gate CASCADE", id="drop-the-schema"),
+        pytest.param("CREATE TABLE phase_gate.mine (it text)", id="add-a-table"),
+        pytest.param("CREATE RULE mine AS ON INSERT TO phase_gate.lines DO INSTEAD NOTHING", id="swallow-lines"),
+        pytest.param("SET session_replication_role = replica", id="switch-keys-off"),
+        pytest.param(
+            "INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content, at)"
+            f" VALUES ('p', 't', 1, '{GENESIS}', repeat('a', 64), '', '2001-01-01')",
+            id="say-when-it-was",
+        ),
+    ],
+)
+def test_a_writer_changes_no_rule(database: Database, statement: str) -> None:
+    import psycopg
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        database.query(statement, user="dev")
+
+
+A, B, C = ("a" * 64, "b" * 64, "c" * 64)
+
+
+@pytest.mark.parametrize(
+    ("seq", "prev"),
+    [
+        pytest.param(2, A, id="the-number-is-taken"),
+        pytest.param(4, B, id="a-gap"),
+        pytest.param(3, A, id="behind-an-older-line"),
+        pytest.param(3, C, id="behind-a-line-that-is-not-there"),
+        pytest.param(3, GENESIS, id="a-second-beginning"),
+        pytest.param(1, C, id="a-beginning-that-follows-something"),
+        pytest.param(0, GENESIS, id="before-the-first"),
+    ],
+)
+@pytest.mark.parametrize("user", ["dev", "boss"])
+def test_no_line_is_forged_into_the_sequence(
+    database: Database, request: pytest.FixtureRequest, user: str, seq: int, prev: str
+) -> None:
+    import psycopg
+
+    project = f"forged-{request.node.callspec.id}"
+    insert = "INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content) VALUES"
+    database.query(f"{insert} ('{project}', 't', 1, '{GENESIS}', '{A}', ''), ('{project}', 't', 2, '{A}', '{B}', '')")
+    with pytest.raises(psycopg.errors.IntegrityError):
+        database.query(f"{insert} ('{project}', 't', {seq}, '{prev}', '{C}', '')", user=user)
+    # Its honest twin.
+    database.query(f"{insert} ('{project}', 't', 3, '{B}', '{C}', '')", user=user)
+
+
+# --- rights and tables ------------------------------------------------------------------------------------------------
+
+
+def test_who_may_rewrite_is_told(address: Addresses) -> None:
+    writer = PostgresqlStore(address("dev")).read_rights()
+    assert (writer.user, writer.has_tables, writer.may_write, writer.may_rewrite) == ("dev", True, True, False)
+    owner = PostgresqlStore(address("boss")).read_rights()
+    assert (owner.user, owner.may_write, owner.may_rewrite) == ("boss", True, True)
+    # The server of the tests does not wait for its disk.
+    assert not owner.is_durable
+
+
+def test_init_may_be_run_again_and_at_once(database: Database) -> None:
+    database.query("CREATE DATABASE twice")
+    made: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: made.append(database.init(database="twice").made_tables)) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(made) == 3
+    again = database.init(database="twice")
+    assert (again.made_tables, again.role, again.writers) == (False, WRITER, ("dev",))
+    writer = PostgresqlStore(parse_address(f"{database.place(database='twice')}#any"))
+    add(writer, Head(), "one")
+    # What was there stays.
+    database.init(database="twice")
+    assert writer.list_tasks() == ("it",)
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def refusal(store: PostgresqlStore) -> StoreUnreachableError:
+    with pytest.raises(StoreUnreachableError) as caught:
+        store.read("it", Head())
+    return caught.value
+
+
+def test_no_server(database: Database, address: Addresses) -> None:
+    error = refusal(PostgresqlStore(address(port=free_port())))
+    assert "does not answer" in error.problem
+    assert "psql" in error.remedy
+
+
+def test_no_such_database(address: Addresses) -> None:
+    assert '"elsewhere" does not exist' in refusal(PostgresqlStore(address(database="elsewhere"))).problem
+
+
+def test_no_tables(database: Database, address: Addresses) -> None:
+    database.query("CREATE DATABASE bare")
+    store = PostgresqlStore(address(database="bare"))
+    assert refusal(store).remedy == "phase-gate store init"
+    assert not store.read_rights().has_tables
+
+
+def test_no_right_to_write(database: Database, address: Addresses, clean_environment: pytest.MonkeyPatch) -> None:
+    database.query("CREATE ROLE guest LOGIN PASSWORD 'guest-s3cret'")
+    clean_environment.setenv("PGPASSWORD", "guest-s3cret")
+    store = PostgresqlStore(address("guest"))
+    assert WRITER in refusal(store).remedy
+    database.query("GRANT USAGE ON SCHEMA phase_gate TO guest; GRANT SELECT ON phase_gate.lines TO guest")
+    with pytest.raises(StoreUnreachableError, match="permission denied"):
+        add(store, Head(), "one")
+    with pytest.raises(StoreUnreachableError) as caught:
+        database.init(user="guest")
+    assert "permission denied" in caught.value.problem
+
+
+def test_without_psycopg(address: Addresses, clean_environment: pytest.MonkeyPatch) -> None:
+    clean_environment.setitem(sys.modules, "psycopg", None)
+    assert refusal(PostgresqlStore(address())).remedy == "pip install 'pytest-phase-gate[postgresql]'"
+
+
+def test_a_habit_of_the_server_weakens_nothing(database: Database, address: Addresses) -> None:
+    store = PostgresqlStore(address())
+    names = ("synchronous_commit", "default_transaction_isolation", "search_path", "idle_session_timeout")
+    try:
+        database.query("ALTER ROLE dev SET synchronous_commit = off")
+        database.query("ALTER ROLE dev SET default_transaction_isolation = 'serializable'")
+        database.query("ALTER ROLE dev SET default_transaction_read_only = on")
+        database.query("ALTER ROLE dev SET idle_session_timeout = 1000")
+        add(store, Head(), "one")
+        asked = ", ".join(f"current_setting('{name}')" for name in names)
+        found = store._ask(f"SELECT {asked}".encode())[0]
+    finally:
+        database.query("ALTER ROLE dev RESET ALL")
+    assert found == (b"on", b"read committed", b"pg_catalog", b"0")
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+SECRET = "hunter2-of-the-store"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"postgresql://dev:{SECRET}@127.0.0.1/db",
+        f"postgres://dev:{SECRET}@127.0.0.1/db",
+        f"postgresql://:{SECRET}@127.0.0.1/db",
+        f"postgresql://dev:a@{SECRET}@127.0.0.1/db",
+        f"postgresql://127.0.0.1/db?password={SECRET}",
+        f"postgresql://127.0.0.1/db?user=dev&sslpassword={SECRET}",
+        f"postgresql://127.0.0.1/db?PASSWORD={SECRET}",
+    ],
+)
+def test_an_address_with_a_password_is_refused(place: str) -> None:
+    for text in (f"{place}#shop", place, f"{place}#no project"):
+        with pytest.raises(UsageError) as caught:
+            parse_address(text)
+        assert SECRET not in f"{caught.value} {caught.value!r}"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"postgresql://dev:pass/{SECRET}@127.0.0.1/db",
+        f"postgresql://127.0.0.1/db?pass%77ord={SECRET}",
+        f"postgresql://127.0.0.1/db?{SECRET}",
+    ],
+)
+def test_what_libpq_can_not_read_is_not_repeated(place: str) -> None:
+    store = PostgresqlStore(StoreAddress(kind="postgresql", place=place, project="shop"))
+    error = refusal(store)
+    assert SECRET not in f"{error} {error!r} {store!r}"
+
+
+def test_a_password_is_shown_nowhere(
+    database: Database, address: Addresses, clean_environment: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    clean_environment.delenv("PGPASSFILE")
+    clean_environment.setenv("PGPASSWORD", SECRET)
+    wrong = PostgresqlStore(address())
+    texts = [str(refusal(wrong)), repr(wrong)]
+    clean_environment.setenv("PGPASSWORD", PASSWORDS["dev"])
+    right = PostgresqlStore(address())
+    add(right, Head(), "one")
+    texts += [repr(right), repr(right._session), repr(vars(right)), right.shown]
+    with pytest.raises(MovedError) as moved:
+        add(right, Head(), "two")
+    texts += [str(moved.value), *capfd.readouterr()]
+    assert not [text for text in texts for secret in (SECRET, PASSWORDS["dev"]) if secret in text]
+    assert "password authentication failed" in texts[0]
+
+
+def test_a_service_file_is_read(database: Database, tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    lines = ("[team]", "host=127.0.0.1", f"port={database.port}", "user=dev", "dbname=postgres")
+    (tmp_path / "services").write_text("\n".join(lines), encoding="utf-8")
+    clean_environment.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    store = PostgresqlStore(parse_address("postgresql:///?service=team#by-service"))
+    add(store, Head(), "one")
+    assert store.list_tasks() == ("it",)
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
+def in_child(act: Callable[[], bool]) -> bool:
+    """Return what a forked child finds."""
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            code = 0 if act() else 1
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore, address: Addresses) -> None:
+    last = add(store, Head(), "one")
+    hold = store.hold("it", "run")
+    other = PostgresqlStore(address())
+    pids = [session.pid for session in (store._session, store._keeper) if session]
+
+    def look() -> bool:
+        is_same = store.read("it", Head()).head == last and store.find_alive("it", ["run"]) == {"run"}
+        add(store, last, "two")
+        mine = store.hold("it", "child")
+        hold.release()  # the parent's: nothing happens
+        is_alive = store.find_alive("it", ["run", "child"]) == {"run", "child"}
+        mine.release()
+        sessions = [session.pid for session in (store._session, store._keeper) if session]
+        return is_same and is_alive and not set(pids) & set(sessions)
+
+    assert in_child(look)
+    assert store.read("it", Head()).head.serial == 2
+    assert other.find_alive("it", ["run", "child"]) == {"run"}
+    assert [session.pid for session in (store._session, store._keeper) if session] == pids
+    hold.release()
+    assert not other.find_alive("it", ["run"])
+
+
+def test_a_run_dies_with_its_process_though_a_child_of_it_lives(store: PostgresqlStore, address: Addresses) -> None:
+    held, ends = os.pipe(), os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        store.hold("it", "run")
+        if os.fork() == 0:
+            os.write(held[1], b"x")
+            os.read(ends[0], 1)  # it outlives its parent, until the test says so
+            os._exit(0)
+        time.sleep(600)
+    try:
+        assert os.read(held[0], 1)
+        other = PostgresqlStore(address())
+        assert other.find_alive("it", ["run", "another"]) == {"run"}
+        os.kill(parent, 9)
+        os.waitpid(parent, 0)
+        end = time.monotonic() + 30
+        while other.find_alive("it", ["run"]) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not other.find_alive("it", ["run"])
+    finally:
+        os.write(ends[1], b"x")
+        for each in (*held, *ends):
+            os.close(each)
+
+
+def test_holds_of_one_name_do_not_wait_for_each_other(store: PostgresqlStore, address: Addresses) -> None:
+    other = PostgresqlStore(address())
+    first, second = store.hold("it", "drive"), other.hold("it", "drive")
+    first.release()
+    assert store.find_alive("it", ["drive"]) == {"drive"}
+    second.release()
+    assert not store.find_alive("it", ["drive"])
+
+
+def test_waiting_ends_when_another_machine_writes(store: PostgresqlStore, address: Addresses) -> None:
+    last = add(store, Head(), "one")
+    assert not store.wait("it", last, 0.01)
+    assert store.wait("it", Head(), 600)
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(PostgresqlStore(address()).wait("it", last, 600)))
+    thread.start()
+    add(store, last, "two")
+    thread.join(60)
+    assert found == [True]
