@@ -26,7 +26,7 @@ from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
 from tests.selftest.bench import FastWorkbench
 from tests.support import Sample
-from tests.sweeps import IS_WHOLE
+from tests.sweeps import IS_WHOLE, keep_sample
 from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
 
 #: What makes proofs.
@@ -58,6 +58,11 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, default)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    keep_sample(config, items)
 
 
 def pytest_collection_finish() -> None:

@@ -1,15 +1,30 @@
-"""Tables that are too long for every run: a sample of them in the suite, all of them with `tox -e sweeps`."""
+"""Tables that are too long for every run: a sample of them in the suite, all of them with `tox -e sweeps`.
+
+`@pytest.mark.sampled(n)`, at a test or for its module, keeps every nth row of a table; `@pytest.mark.sweep` leaves a
+long test out. A clause (`criterion`) or a false green (`cheats`) that a table shows is in its sample at least once.
+What is named by its id runs in any case.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
+
+import pytest
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 IS_WHOLE = "EVERY_ROW" in os.environ
+
+#: A mark that says what a test shows, and one of its arguments.
+Shown = tuple[str, object]
+SHOWING = ("criterion", "cheats")
+
+#: The tests that are left, before others choose among them.
+KEPT = pytest.StashKey[tuple[pytest.Item, ...]]()
 
 
 def every(step: int, rows: Sequence[T]) -> Sequence[T]:
@@ -25,3 +40,49 @@ def pairs(step: int, ones: Sequence[T], others: Sequence[U]) -> list[tuple[T, U]
         for column, other in enumerate(others)
         if IS_WHOLE or (row + column) % step == 0
     ]
+
+
+def shown_by(item: pytest.Item) -> set[Shown]:
+    """Return the clauses and the false greens that a test shows."""
+    return {(name, each) for name in SHOWING for mark in item.iter_markers(name) for each in mark.args}
+
+
+def find_sample(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests of the suite: all but the long ones, and of each table its first, every nth, and what is new."""
+    kept: set[pytest.Item] = set()
+    numbers: Counter[str] = Counter()
+    shown: dict[str, set[Shown]] = defaultdict(set)
+    for item in items:
+        if item.get_closest_marker("sweep") is not None:
+            continue
+        table, shows, mark = item.nodeid.partition("[")[0], shown_by(item), item.get_closest_marker("sampled")
+        if mark is None or numbers[table] % mark.args[0] == 0 or shows - shown[table]:
+            kept.add(item)
+            shown[table] |= shows
+        numbers[table] += 1
+    return kept
+
+
+def find_named(config: pytest.Config, items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that the command line names by their ids: all rows, where it names a table."""
+    named = [argument.partition("::") for argument in config.args if "::" in argument]
+    wanted = [((config.invocation_params.dir / path).resolve(), name) for path, _, name in named]
+    return {
+        item
+        for item in items
+        for path, name in wanted
+        if item.path == path and _is_part(item.nodeid.partition("::")[2], of=name)
+    }
+
+
+def _is_part(name: str, *, of: str) -> bool:
+    return name == of or name.startswith((f"{of}[", f"{of}::"))
+
+
+def keep_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the others out, and say so, unless all are wanted."""
+    if not IS_WHOLE:
+        kept = find_sample(items) | find_named(config, items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+    config.stash[KEPT] = tuple(items)

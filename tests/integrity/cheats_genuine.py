@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from phase_gate.selftest.rows import BAD, Attempt, Row, conftest
+from tests.integrity.shared import Table
 
 _LIE = """
 def lie(report):
@@ -478,10 +479,10 @@ def total(prices):
 )
 
 #: Only the guard stands between these and an open gate.
-REFUSED = (*REPORTS, *PATCHES, *CALLS, *ITEMS, *SOURCES)
+REFUSED: Table = {11: REPORTS, 12: (*PATCHES, *SOURCES), 13: CALLS, 15: ITEMS}
 
 #: Told by something else: what did not run, or what failed.
-COUNTED = (
+_NOT_RUN = (
     Row(
         name="protocol says that it did it",
         cheat=conftest("def pytest_runtest_protocol(item):\n    return True\n"),
@@ -494,12 +495,16 @@ COUNTED = (
         told_by="did not run",
         twin_name="",
     ),
+)
+_DROPPED = (
     Row(
         name="collection_finish drops a test",
         cheat=conftest("def pytest_collection_finish(session):\n    del session.items[1]\n"),
         told_by="did not run",
         twin_name="",
     ),
+)
+_RESET = (
     Row(
         name="the status and the number of failures are reset",
         cheat=conftest(
@@ -511,31 +516,13 @@ COUNTED = (
     ),
 )
 
+COUNTED: Table = {14: _NOT_RUN, 15: _DROPPED, 16: _RESET}
+
 _IN_WORKERS = 'import pytest\nimport os\n\nin_worker = "PYTEST_XDIST_WORKER" in os.environ\n'
 
 #: Workers have a loop of their own, and refuse to go on with fewer tests than they told.
 NOT_IN_WORKERS = frozenset(
     {"patched for the tests only, and put back", "runtestloop says that it did it", "collection_finish drops a test"}
-)
-
-#: One of each kind that every run of the suite tries on workers; `tox -e workers` tries all the others there, too.
-ALSO_ON_WORKERS = frozenset(
-    {
-        "makereport, outermost wrapper",
-        "makereport makes a report of its own",
-        "logreport, before everybody",
-        "makereport, and our witness is unregistered",
-        "CallInfo.from_call is patched",
-        "the code of a function is swapped",
-        "pyfunc_call swallows what the test raises",
-        "a wrapper around the call swallows",
-        "protocol logs reports of its own",
-        "protocol says that it did it",
-        "modifyitems disguises another function",
-        "modifyitems puts an object of its own into the list",
-        "the function is replaced in its module",
-        "the status and the number of failures are reset",
-    }
 )
 
 #: What only a run with workers has.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.selftest.rows import BAD, CONFIGURATION, GOOD, TEST_FILE, TESTS, Attempt, Base, Row, edit
-from tests.integrity.shared import NOTHING_TEST, cheat
+from tests.integrity.shared import NOTHING_TEST, Table, cheat
 from tests.integrity.wide import WIDE, change, change_file
 
 _LARGE = """\
@@ -255,4 +255,4 @@ _MOVED: tuple[Row, ...] = (
     ),
 )
 
-REMOVAL: tuple[Row, ...] = (*_GONE, *_HIDDEN, *_SHRUNK, *_MOVED)
+REMOVAL: Table = {5: (*_GONE, *_MOVED), 6: _HIDDEN, 9: _SHRUNK}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.selftest.rows import BAD, CONFIGURATION, Attempt, Row, conftest
-from tests.integrity.shared import cheat, run_with
+from tests.integrity.shared import Table, cheat, run_with
 
 _ID = "tests/test_price.py::test_total_of_nothing"
 _OTHER_ID = "tests/test_price.py::test_total_adds_up"
@@ -179,7 +179,7 @@ _SETTINGS: tuple[Row, ...] = (
     ),
 )
 
-#: Rows 3 and 4: stopped before the failing test, or no run at all.
+#: Row 3: stopped before the failing test.
 _STOPS: tuple[Row, ...] = (
     cheat(
         "-x stops at the failing test",
@@ -205,6 +205,10 @@ _STOPS: tuple[Row, ...] = (
         Attempt(code=_EXITS.replace('pytest.exit("ok", returncode=0)', "raise KeyboardInterrupt")),
         "interrupted",
     ),
+)
+
+#: Row 4: no run at all.
+_NO_RUNS: tuple[Row, ...] = (
     *(
         cheat(f"{flag} runs nothing", run_with(flag), f"{flag} runs no test")
         for flag in ("--collect-only", "--setup-plan", "--fixtures", "--fixtures-per-test")
@@ -220,4 +224,4 @@ _STOPS: tuple[Row, ...] = (
     cheat("--version", run_with("--version"), "closed: files have changed"),
 )
 
-SELECTION: tuple[Row, ...] = (*_WORDS, *_SETTINGS, *_STOPS)
+SELECTION: Table = {1: _WORDS, 2: _SETTINGS, 3: _STOPS, 4: _NO_RUNS}

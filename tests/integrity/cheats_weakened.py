@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate.selftest.rows import TEST_FILE, Attempt, Row
-from tests.integrity.shared import cheat
+from tests.integrity.shared import Table, cheat
 from tests.integrity.wide import CONFTEST, EASY_HELPERS, WIDE, change, change_file, write
 
 _HELPERS, _CONFTEST = "tests/helpers.py", "tests/conftest.py"
@@ -216,4 +216,4 @@ _AROUND: tuple[Row, ...] = (
     ),
 )
 
-WEAKENED: tuple[Row, ...] = (*_BODIES, *_AROUND)
+WEAKENED: Table = {10: (*_BODIES, *_AROUND)}

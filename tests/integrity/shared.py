@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import pytest
+from _pytest.mark.structures import ParameterSet
 
 from phase_gate.selftest.rows import BAD, Attempt, Row
+
+#: Rows by the number of the false green that they belong to.
+Table = Mapping[int, tuple[Row, ...]]
 
 MENDED = "the code is mended"
 
@@ -19,6 +25,20 @@ def cheat(name: str, attempt: Attempt, told_by: str, *, twin_name: str = MENDED,
 def run_with(*arguments: str, code: str = BAD, **environment: str) -> Attempt:
     """The failing code, and words or variables that are to hide it."""
     return Attempt(code=code, arguments=arguments, environment=tuple(environment.items()))
+
+
+def rows_of(*tables: Table) -> tuple[Row, ...]:
+    return tuple(row for table in tables for rows in table.values() for row in rows)
+
+
+def numbered(*tables: Table) -> list[ParameterSet]:
+    """Return the rows as parameters that say which false green they are, so that no sample loses one."""
+    return [
+        pytest.param(row, id=row.name, marks=pytest.mark.cheats(number))
+        for table in tables
+        for number, rows in table.items()
+        for row in rows
+    ]
 
 
 def distinct_twins(rows: Iterable[Row]) -> dict[str, Attempt]:

@@ -52,7 +52,10 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("slug", ODD)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "slug", [pytest.param(slug, marks=pytest.mark.cheats(36 if slug == "suite-too-fast" else 35)) for slug in ODD]
+)
 def test_is_said_and_the_gate_opens(bench: FastWorkbench, slug: str) -> None:
     tried = bench.attempt(ODD[slug])
     assert tried.is_open, tried.output

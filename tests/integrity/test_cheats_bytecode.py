@@ -9,6 +9,7 @@ from tests.integrity.cheats_bytecode import BYTECODE, BYTECODE_TWINS
 from tests.selftest.bench import FastWorkbench
 
 
+@pytest.mark.cheats(50)
 @pytest.mark.parametrize("row", BYTECODE, ids=lambda row: row.name)
 def test_refuses(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row)

@@ -9,6 +9,8 @@ from tests.integrity.cheats_criteria import CRITERIA_ROWS
 from tests.selftest.bench import FastWorkbench
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.cheats(26)
 @pytest.mark.parametrize("row", CRITERIA_ROWS, ids=lambda row: row.name)
 def test_refuses(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row)

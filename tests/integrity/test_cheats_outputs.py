@@ -9,6 +9,8 @@ from tests.integrity.cheats_outputs import OUTPUT_TWINS, OUTPUTS
 from tests.selftest.bench import FastWorkbench
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.cheats(42)
 @pytest.mark.parametrize("row", OUTPUTS, ids=lambda row: row.name)
 def test_refuses(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row)

@@ -9,6 +9,8 @@ from tests.integrity.cheats_outside import MISSING_ROWS, OUTSIDE_ROWS, OUTSIDE_T
 from tests.selftest.bench import FastWorkbench
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.cheats(47)
 @pytest.mark.parametrize("row", [*OUTSIDE_ROWS, *MISSING_ROWS], ids=lambda row: row.name)
 def test_refuses(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row)

@@ -9,6 +9,8 @@ from tests.integrity.cheats_unseen import UNSEEN, UNSEEN_TWINS
 from tests.selftest.bench import FastWorkbench
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.cheats(50)
 @pytest.mark.parametrize("row", UNSEEN, ids=lambda row: row.name)
 def test_refuses(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from phase_gate.selftest.rows import GOOD, Attempt, Row, conftest
 from phase_gate.values import replace
-from tests.integrity.cheats_genuine import ALSO_ON_WORKERS, COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
+from tests.integrity.cheats_genuine import COUNTED, NAMED_PLUGIN, NOT_IN_WORKERS, REFUSED, WORKERS
 from tests.integrity.lax import GUARDED, UNGUARDED, under
+from tests.integrity.shared import numbered, rows_of
 from tests.integrity.twins_genuine import IN_WORKERS, TWINS
 from tests.selftest.bench import FastWorkbench
-from tests.sweeps import every
 
-#: A run with workers takes as long as three without.
-_ON_WORKERS = (
-    frozenset(row.name for row in (*REFUSED, *COUNTED)) - NOT_IN_WORKERS
-    if os.environ.get("EVERY_ROW_ON_WORKERS")
-    else ALSO_ON_WORKERS
-)
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
 
 
@@ -27,31 +19,37 @@ def in_lax(row: Row) -> Row:
     return replace(row, cheat=under(GUARDED, row.cheat))
 
 
-@pytest.mark.parametrize("row", [*REFUSED, *COUNTED], ids=lambda row: row.name)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("row", numbered(REFUSED, COUNTED))
 def test_refused(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(in_lax(row))
 
 
+@pytest.mark.cheats(22)
+@pytest.mark.sampled(5)  # with workers, a run takes as long as three without
 @pytest.mark.parametrize(
     "row",
-    [*(row for row in (*REFUSED, *COUNTED) if row.name in _ON_WORKERS), *WORKERS],
+    [*WORKERS, *(row for row in rows_of(REFUSED, COUNTED) if row.name not in NOT_IN_WORKERS)],
     ids=lambda row: row.name,
 )
 def test_refused_with_workers(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(in_lax(row), *_TWO_WORKERS)
 
 
-@pytest.mark.parametrize("row", every(4, [row for row in REFUSED if row is not NAMED_PLUGIN]), ids=lambda row: row.name)
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("row", [row for row in rows_of(REFUSED) if row is not NAMED_PLUGIN], ids=lambda row: row.name)
 def test_it_is_the_guard_that_refuses(bench: FastWorkbench, row: Row) -> None:
     tried = bench.attempt(under(UNGUARDED, row.cheat))
     assert tried.is_open, tried.output
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
 def test_honest(bench: FastWorkbench, twin: Attempt) -> None:
     bench.check_twin(under(GUARDED, twin))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", IN_WORKERS)
 def test_honest_with_workers(bench: FastWorkbench, name: str) -> None:
     bench.check_twin(under(GUARDED, TWINS[name]), *_TWO_WORKERS)
@@ -63,4 +61,4 @@ def test_the_benches_open_for_plain_work(bench: FastWorkbench) -> None:
 
 
 def test_the_rows_for_workers_are_rows() -> None:
-    assert {row.name for row in (*REFUSED, *COUNTED)} >= ALSO_ON_WORKERS | NOT_IN_WORKERS
+    assert {row.name for row in rows_of(REFUSED, COUNTED)} >= NOT_IN_WORKERS

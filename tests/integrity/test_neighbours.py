@@ -58,6 +58,8 @@ def add_conftest(door: Door) -> None:
 BODY = "tests/test_price.py::test_total_of_nothing its body is not the one that was frozen; frozen by task default"
 
 
+@pytest.mark.cheats(49)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("happens", "words", "more", "told_by"),
     [
@@ -95,6 +97,7 @@ def test_a_folder_that_is_no_default_is_remembered(door: Door, tmp_path: Path) -
     assert (is_kept, "frozen by task default in ../state" in said) == (False, True), said
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("happens", "told_by"),
     [
@@ -120,6 +123,7 @@ def test_what_can_not_be_compared_is_in_doubt(door: Door, happens: Callable[[Pat
 # --- twins
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "tests"),
     [
@@ -163,6 +167,7 @@ def never_had_red(door: Door) -> Door:
     return fresh
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "happens",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.selftest.rows import BAD, GOOD, Attempt, Row, conftest
+from tests.integrity.shared import numbered
 from tests.selftest.bench import FastWorkbench
 
 _TWO_WORKERS = ("-p", "xdist.plugin", "-n", "2")
@@ -21,7 +22,8 @@ def _row(name: str, cheat: Attempt, told_by: str) -> Row:
     return Row(name=name, cheat=cheat, told_by=told_by, twin_name="")
 
 
-ROWS = (
+#: Row 17.
+IN_THE_MIDDLE = (
     _row("becomes another program", _code("os.execv(sys.executable, [sys.executable, '-c', 'pass'])"), _LOST),
     _row("is killed", _code("os.kill(os.getpid(), 9)"), _LOST),
     _row("crashes", _code("import ctypes; ctypes.string_at(0)"), _LOST),
@@ -31,6 +33,10 @@ ROWS = (
         _LOST,
     ),
     _row("leaves as it is imported", Attempt(code="import os\n\nos._exit(0)\n"), _LOST),
+)
+
+#: Row 18.
+AT_THE_END = (
     _row(
         "leaves at exit",
         Attempt(code=f"import atexit\nimport os\n\natexit.register(os._exit, 0)\n{BAD}"),
@@ -89,16 +95,20 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("row", numbered({17: IN_THE_MIDDLE, 18: AT_THE_END}))
 def test_the_process(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row)
 
 
+@pytest.mark.cheats(22)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", IN_WORKERS, ids=lambda row: row.name)
 def test_a_worker(bench: FastWorkbench, row: Row) -> None:
     bench.check_cheat(row, *_TWO_WORKERS)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
 def test_honest(bench: FastWorkbench, twin: Attempt) -> None:
     bench.check_twin(twin)

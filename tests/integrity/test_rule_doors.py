@@ -22,6 +22,7 @@ def failing(bench: FastWorkbench, tmp_path: Path) -> Door:
 # --- the plugin is not there (32)
 
 
+@pytest.mark.cheats(32)
 def test_without_the_plugin_the_option_is_unknown(failing: Door) -> None:
     # The environment of the bench loads no plugin by itself.
     code, said = failing.plain_pytest("--phase=green")
@@ -29,6 +30,7 @@ def test_without_the_plugin_the_option_is_unknown(failing: Door) -> None:
     assert failing.check()[0] == CLOSED
 
 
+@pytest.mark.cheats(32)
 def test_a_run_that_nobody_recorded_proves_nothing(bench: FastWorkbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good")
     code, said = door.plain_pytest()
@@ -67,6 +69,8 @@ phases:
 """
 
 
+@pytest.mark.cheats(34)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", _WEAKER.values(), ids=_WEAKER)
 def test_weaker_rules_close_the_gate_that_was_open(bench: FastWorkbench, tmp_path: Path, text: str) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=2)
@@ -89,6 +93,8 @@ def test_twin_a_report_is_asked_for(bench: FastWorkbench) -> None:
 # --- facts and baselines (38)
 
 
+@pytest.mark.cheats(38)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [("baseline",), ("baseline", "--", "-k", "not nothing")], ids=["whole", "narrow"])
 def test_no_baseline_excuses_a_skip(failing: Door, words: tuple[str, ...]) -> None:
     failing.write("tests/test_price.py", _SKIPPED)
@@ -106,6 +112,8 @@ def test_no_baseline_by_the_hidden_option(failing: Door) -> None:
     assert failing.check()[0] == CLOSED
 
 
+@pytest.mark.cheats(38)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fact", ["tests_failing=0", "consecutive_green_runs=2", "outcomes_doubtful=0"])
 def test_nothing_measured_is_declared(failing: Door, fact: str) -> None:
     code, said = failing.gate("declare", fact, "--reason", "so it is")
@@ -116,6 +124,7 @@ def test_nothing_measured_is_declared(failing: Door, fact: str) -> None:
 # --- overrides (39)
 
 
+@pytest.mark.cheats(39)
 def test_a_script_waives_nothing(failing: Door) -> None:
     failing.write("tests/test_price.py", _SKIPPED)
     failing.pytest("--phase=green")

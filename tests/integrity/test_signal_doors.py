@@ -17,6 +17,7 @@ _WRITES = "from pathlib import Path\n\nPath('.phase-gate/exit-signal.yaml').writ
 _MEANWHILE = "it was made while the run was open"
 
 
+@pytest.mark.cheats(28)
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -42,6 +43,7 @@ def test_twin_a_person_writes_it(bench: FastWorkbench, tmp_path: Path) -> None:
     assert door.gate("check")[0] == 0
 
 
+@pytest.mark.cheats(29)
 def test_the_code_is_edited_after_the_green_run(bench: FastWorkbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=2)
     door.write("price.py", BAD)
@@ -73,6 +75,7 @@ def test_more():
 """
 
 
+@pytest.mark.cheats(30)
 def test_the_code_is_exchanged_while_it_is_imported(bench: FastWorkbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD)
     door.write("tests/test_a.py", _EXCHANGES)
@@ -96,6 +99,7 @@ def test_twin_a_test_writes_a_source_as_it_was(bench: FastWorkbench, tmp_path: P
     assert door.check()[0] == 0
 
 
+@pytest.mark.cheats(40)
 def test_a_standing_signal_in_green(bench: FastWorkbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "good", green_runs=1)
     code, said = door.pytest("--phase=green", PYTEST_ADDOPTS="--exit-signal=always")

@@ -47,6 +47,8 @@ def _remove_the_failing_run(folder: Path) -> None:
     path.write_text("".join(kept), encoding="utf-8")
 
 
+@pytest.mark.cheats(27)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -66,6 +68,7 @@ def test_a_state_edited_after_a_failing_run(
     assert (code, "state-tampered" in said) == (1, True), said
 
 
+@pytest.mark.cheats(27)
 def test_the_folder_of_another_checkout(bench: FastWorkbench, green: Door, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     shutil.rmtree(door.folder)
@@ -87,6 +90,8 @@ def test_the_folder_of_another_checkout_where_none_was(bench: FastWorkbench, gre
     assert (code, "stale-signal" in said) == (13, True), said
 
 
+@pytest.mark.cheats(51)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", ["task", "clone"])
 def test_an_easier_ledger_in_the_place_of_this_one(bench: FastWorkbench, tmp_path: Path, source: str) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
@@ -113,6 +118,7 @@ def test_twin_the_whole_project_is_moved(green: Door, tmp_path: Path) -> None:
     assert (code, "Warning" in said) == (0, False), said
 
 
+@pytest.mark.cheats(31)
 def test_another_checkout_writes_here(bench: FastWorkbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     other = Door.open(bench, tmp_path / "good")
@@ -132,6 +138,7 @@ def test_twin_a_state_folder_elsewhere(bench: FastWorkbench, tmp_path: Path) -> 
     assert (code, "Warning" in said) == (0, False), said
 
 
+@pytest.mark.cheats(37)
 def test_a_narrow_green_after_the_folder_is_gone(bench: FastWorkbench, tmp_path: Path) -> None:
     door = Door.open(bench, tmp_path / "bad", code=BAD, green_runs=1)
     shutil.rmtree(door.folder)
@@ -143,6 +150,8 @@ def test_a_narrow_green_after_the_folder_is_gone(bench: FastWorkbench, tmp_path:
     assert (code, "red-was-seen" in said) == (CLOSED, True), said
 
 
+@pytest.mark.cheats(49)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [("--phase-task=easy",), ("--phase-dir=.other",)], ids=["task", "folder"])
 def test_an_easier_record_elsewhere_says_nothing_here(
     bench: FastWorkbench, tmp_path: Path, words: tuple[str, ...]

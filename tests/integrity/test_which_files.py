@@ -97,6 +97,7 @@ TWINS: dict[str, tuple[Callable[[Sample], None], Callable[[Sample], None]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("first", "second"), TWINS.values(), ids=TWINS)
 def test_honest_work_is_not_disturbed(
     once: Sample, first: Callable[[Sample], None], second: Callable[[Sample], None]
@@ -120,6 +121,7 @@ def test_data_that_came_in_red_is_committed_in_green(sample: Sample) -> None:
     assert sample.gate("check").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("option", ["--junitxml=made/it.xml", "--phase-report=verdict.json", "--basetemp=tmp"])
 def test_reports_that_options_name_are_no_part_of_it(once: Sample, option: str) -> None:
     """Also once git tracks them, and in a look that has no such option."""

@@ -97,7 +97,13 @@ def name(story: Cheat) -> str:
     return f"{story.row}: {story.name}"
 
 
-@pytest.mark.parametrize("cheat", ALL_CHEATS if IS_WHOLE else ESSENTIAL, ids=name)
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        pytest.param(cheat, id=name(cheat), marks=pytest.mark.cheats(cheat.row))
+        for cheat in (ALL_CHEATS if IS_WHOLE else ESSENTIAL)
+    ],
+)
 def test_refuses(sample: Sample, cheat: Cheat) -> None:
     told = Told(sample, cheat)
     ran = told.tell()

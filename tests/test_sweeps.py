@@ -1,0 +1,110 @@
+"""What is left out of the suite, and what never is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.clause_report import load_criteria
+from tests.conftest import ROOT
+from tests.sweeps import KEPT, shown_by
+
+#: Has a table of seven, in which the fifth alone shows something; a module's table; and a long test.
+TESTS = """\
+import pytest
+
+pytestmark = pytest.mark.sampled(2)
+FIFTH = pytest.param(5, marks=[pytest.mark.cheats(5), pytest.mark.criterion("AC-5")])
+
+@pytest.mark.sampled(3)
+@pytest.mark.cheats(1)
+@pytest.mark.parametrize("number", [1, 2, 3, 4, FIFTH, 6, 7])
+def test_table(number):
+    pass
+
+class TestOthers:
+    @pytest.mark.parametrize("number", ["1", "2", "3::4"])
+    def test_table_of_the_module(self, number):
+        pass
+
+    def test_single(self):
+        pass
+
+@pytest.mark.sweep
+def test_long():
+    pass
+"""
+
+CONFTEST = """\
+from tests.sweeps import keep_sample
+
+def pytest_collection_modifyitems(config, items):
+    keep_sample(config, items)
+"""
+
+SAMPLE = ["test_table[1]", "test_table[4]", "test_table[5]", "test_table[7]"]
+OTHERS = ["test_table_of_the_module[1]", "test_table_of_the_module[3::4]", "test_single"]
+TABLE = [f"test_table[{number}]" for number in range(1, 8)]
+
+
+@pytest.fixture
+def tables(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setattr("tests.sweeps.IS_WHOLE", False)
+    markers = ["sampled(n): x", "sweep: x", "cheats(row): x", "criterion(id): x"]
+    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {mark}\n" for mark in markers))
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_it=TESTS)
+    return pytester
+
+
+def run(tables: pytest.Pytester, *words: str) -> list[str]:
+    """Return the names of the tests that ran."""
+    reports = tables.inline_run("--strict-markers", *words).getreports("pytest_runtest_logreport")
+    return [report.location[2].removeprefix("TestOthers.") for report in reports if report.when == "call"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param((), [*SAMPLE, *OTHERS], id="a-sample"),
+        pytest.param(("test_it.py",), [*SAMPLE, *OTHERS], id="of-a-file"),
+        pytest.param(("-k", "long"), [], id="a-word-is-no-id"),
+        pytest.param(("test_it.py::test_table",), TABLE, id="a-table-by-its-id"),
+        pytest.param(("test_it.py::test_table[2]",), ["test_table[2]"], id="a-row-by-its-id"),
+        pytest.param(("test_it.py::test_long",), ["test_long"], id="a-long-one-by-its-id"),
+        pytest.param(
+            ("test_it.py::TestOthers",),
+            ["test_table_of_the_module[1]", "test_table_of_the_module[2]", *OTHERS[1:]],
+            id="a-class-by-its-id",
+        ),
+        pytest.param(
+            ("test_it.py::TestOthers::test_table_of_the_module[3::4]",), [OTHERS[1]], id="a-row-with-colons-by-its-id"
+        ),
+    ],
+)
+def test_what_is_kept(tables: pytest.Pytester, words: tuple[str, ...], expected: list[str]) -> None:
+    assert run(tables, *words) == expected
+
+
+def test_everything_is_kept_where_every_row_is_wanted(tables: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.sweeps.IS_WHOLE", True)
+    assert len(run(tables)) == len([*TABLE, *OTHERS, "test_long"]) + 1
+
+
+def test_pytest_says_how_many_are_left_out(tables: pytest.Pytester) -> None:
+    tables.runpytest_inprocess().assert_outcomes(passed=7, deselected=5)
+
+
+@pytest.mark.parametrize(
+    ("folders", "mark", "wanted"),
+    [
+        pytest.param(["conformance"], "criterion", set(load_criteria()), id="clauses"),
+        pytest.param(["integrity", "proof"], "cheats", set(range(1, 53)), id="false-greens"),
+    ],
+)
+def test_none_is_lost(request: pytest.FixtureRequest, folders: list[str], mark: str, wanted: set[object]) -> None:
+    """In a run of the whole suite, or of these folders."""
+    config = request.config
+    given = {(config.invocation_params.dir / argument).resolve() for argument in config.args}
+    if all(given & {folder, *folder.parents} for folder in map((ROOT / "tests").joinpath, folders)):
+        shown = {each for item in config.stash[KEPT] for name, each in shown_by(item) if name == mark}
+        assert wanted - shown == set()
