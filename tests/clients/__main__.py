@@ -17,11 +17,12 @@ from pathlib import Path
 
 from phase_gate.agents.agent import load_agent
 from phase_gate.agents.endings import classify
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from tests.clients.alone import go_alone
+from tests.clients.driven import DRIVEN
 from tests.clients.install import install, version_of
 from tests.clients.refusals import script_for
-from tests.clients.scenarios import DRIVEN, SCENARIOS, Scenario
+from tests.clients.scenarios import SCENARIOS, Expected, Scenario
 from tests.clients.stage import Played, Stage
 from tests.clients.table import CLIENTS, Client
 
@@ -60,6 +61,8 @@ def play(client: Client, scenario: Scenario, programs: Path, *, keep: Path | Non
             limit=scenario.limit,
             is_trusted=scenario.is_trusted,
             kill_at=scenario.kill_at,
+            kills_client=scenario.kills_client,
+            then=("phase-gate", "drive", "--resume") if scenario.resumes else (),
         )
         problem = "; ".join(find_problems(stage, scenario, played))
         if problem:
@@ -80,7 +83,7 @@ def _folder(client: Client, scenario: Scenario, keep: Path | None) -> Iterator[s
 
 
 def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]:
-    expected, found = scenario.expected, []
+    expected, found = _expect(stage.client, scenario), []
     if (expected.codes and played.code not in expected.codes) or (played.code is None and None not in expected.codes):
         found.append(f"it ended with {played.code}")
     check = stage.check()
@@ -104,9 +107,20 @@ def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]
         says = stage.diagnose()
         mark = stage.client.doctor[0 if scenario.is_trusted else 1]
         found += [] if says.startswith(f"{mark}: ") else [f"the doctor says {says}"]
+    if scenario.drive and played.left:
+        found.append(f"left running: {', '.join(played.left)}")
     if played.strange:
         found.append(f"asked for {', '.join(sorted(set(played.strange)))}")
     return found
+
+
+def _expect(client: Client, scenario: Scenario) -> Expected:
+    """Return what has to come of it; a client that wants trust before it starts does nothing without it."""
+    expected = scenario.expected
+    if scenario.is_trusted or expected.refused is None or not client.when_untrusted:
+        return expected
+    code, said = expected.refused
+    return replace(expected, codes=(code,), said=(said,), told=())
 
 
 def show_more(scenario: Scenario, played: Played) -> None:

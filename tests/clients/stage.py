@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.values import Value
@@ -120,11 +120,15 @@ class Stage:
         limit: float,
         is_trusted: bool = True,
         kill_at: int | None = None,
+        kills_client: bool = False,
+        then: Command = (),
     ) -> Played:
         """Start a client, and let it work with a scripted model.
 
         :param is_trusted: the client's user has trusted this project before.
         :param kill_at: kill it when the model has been asked so often, as a crash would end it.
+        :param kills_client: the command is a driver: kill the client that it started.
+        :param then: what is started after that, with the same model; nothing by default.
         """
         with ModelServer(script, lambda step, talk: self.client.translate(step, self.root)) as server:
             environment = {**self.environment, **self.client.settle(self.home, server.url)}
@@ -133,28 +137,19 @@ class Stage:
             else:
                 self.client.distrust(self.home)
             began = time.monotonic()
-            out, err = self.home / "out.txt", self.home / "err.txt"
-            with open(out, "wb") as out_stream, open(err, "wb") as err_stream:
-                process = subprocess.Popen(
-                    command,
-                    cwd=self.root,
-                    env=environment,
-                    stdin=subprocess.PIPE,
-                    stdout=out_stream,
-                    stderr=err_stream,
-                    start_new_session=True,
-                )
-                assert process.stdin is not None
-                process.stdin.write(prompt.encode())
-                process.stdin.close()
-                code = _wait(process, server, began + limit, kill_at)
+            code = self._run_client(command, environment, prompt, _Killer(server, began + limit, kill_at, kills_client))
+            if then:
+                code = self._run_client(then, environment, "", _Killer(server, began + limit))
             seconds = time.monotonic() - began
             left = tuple(end_all(self.environment[MARK]))
             strange = tuple(each.path for each in server.seen if each.talk is None)
+            out, err = (
+                (self.home / name).read_text(encoding="utf-8", errors="replace") for name in ("out.txt", "err.txt")
+            )
             return Played(
                 code=code,
-                out=out.read_text(encoding="utf-8", errors="replace"),
-                err=err.read_text(encoding="utf-8", errors="replace"),
+                out=out,
+                err=err,
                 seconds=seconds,
                 asked=tuple(server.asked),
                 told=server.told,
@@ -162,18 +157,55 @@ class Stage:
                 left=left,
             )
 
+    def _run_client(self, command: Command, environment: Mapping[str, str], prompt: str, killer: _Killer) -> int | None:
+        with open(self.home / "out.txt", "ab") as out, open(self.home / "err.txt", "ab") as err:
+            process = subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            assert process.stdin is not None
+            process.stdin.write(prompt.encode())
+            process.stdin.close()
+            return killer.wait(process)
 
-def _wait(process: subprocess.Popen[bytes], server: ModelServer, end: float, kill_at: int | None) -> int | None:
-    while process.poll() is None:
-        if kill_at is not None and len(server.asked) >= kill_at:
-            process.kill()
-            return process.wait()
-        if time.monotonic() > end:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return None
-        time.sleep(_PAUSE)
-    return process.returncode
+
+class _Killer:
+    """Waits for a program's end, and sees to it."""
+
+    def __init__(self, server: ModelServer, end: float, kill_at: int | None = None, kills_client: bool = False) -> None:
+        self._server, self._end = server, end
+        self._kill_at, self._kills_client = kill_at, kills_client
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int | None:
+        """Return what it ends with; None: its time was over."""
+        while process.poll() is None:
+            if self._kill_at is not None and len(self._server.asked) >= self._kill_at:
+                self._kill_at = None
+                for pid in children_of(process.pid) if self._kills_client else (process.pid,):
+                    os.kill(pid, signal.SIGKILL)
+            if time.monotonic() > self._end:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return None
+            time.sleep(_PAUSE)
+        return process.returncode
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the processes that a process has started itself."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(place.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(place.parent.name))
+        except OSError:
+            continue  # it has ended
+    return found
 
 
 def end_all(mark: str) -> Iterator[str]:

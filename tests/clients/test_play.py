@@ -9,10 +9,11 @@ import pytest
 
 from phase_gate.values import replace
 from tests.clients import __main__ as play
+from tests.clients.driven import DRIVEN
 from tests.clients.install import PACKAGE, version_of
 from tests.clients.model import Edit, Patch, Shell, Write
 from tests.clients.refusals import REFUSALS, script_for
-from tests.clients.scenarios import DRIVEN, SCENARIOS, Expected
+from tests.clients.scenarios import SCENARIOS, Expected
 from tests.clients.stage import Played
 from tests.clients.table import CLAUDE, CLIENTS, CODEX
 

@@ -353,19 +353,6 @@ def test_a_budget_is_for_all_of_a_drive(track: Begin) -> None:
     assert (rows[0]["done"], rows[-1]["iterations"]) == (1, 2)
 
 
-def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
-    driven = track("").plan({"run": ["env > env.txt"], "say": "key sesame-open-up and hunter22\n"}, idle_limit=1)
-    secret = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_URL": "postgres://u:pw@h", "MY_TOKEN": "hunter22"}
-    driven.drive(real=True, **secret)
-    given = (driven.root / "env.txt").read_text()
-    assert "sesame-open-up" not in given
-    assert "PHASE_GATE_STORE" not in given
-    assert "MY_TOKEN=hunter22" in given, "the rest is the user's own"
-    (transcript_file,) = (driven.desk.folder / "drive").glob("*/0001.agent.log")
-    transcript = transcript_file.read_text()
-    assert transcript.startswith("key *** and ***"), "and neither stands in what is kept"
-
-
 def test_secrets_stand_in_no_prompt(track: Begin) -> None:
     leaks = RED.replace(
         "    from calc import add\n", "    import os\n    from calc import add\n    print(os.environ['MY_TOKEN'])\n"

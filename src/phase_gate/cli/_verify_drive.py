@@ -13,7 +13,6 @@ from phase_gate.drive.list_session import Choice, Escalated, ListHappening, List
 from phase_gate.drive.list_view import render_list_lines
 from phase_gate.drive.task_list import ListEnded, ListOrder, drive_list
 from phase_gate.errors import UsageError
-from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.verification.model import Status
 from phase_gate.verification.override import KINDS
@@ -46,19 +45,22 @@ def drive(call: Call) -> Answer:
 
 def _drive(call: Call) -> Answer:
     given = call.arguments
+    order = read_job(sys.stdin.buffer.read()) if given.job else None
+    if order is not None:
+        call = replace(call, environment={**call.environment, **order.hidden})
     project = open_board(call).project
-    settings = _read_settings(call, project)
+    settings = _with_options(call, project.configuration.drive if order is None else order.settings)
     team = make_team(
         _find(call, settings.executor, "executor"),
         _find(call, settings.reviewer, "reviewer"),
     )
     session = ListSession(project, team, settings, _choose_watchers(call))
-    if given.job is not None:
+    if order is not None:
         session.tick = Orphans(session).look
         decision = drive_job(session, given.task, again=given.again)
         return Answer(text="", exit_code=decision.exit_code if decision.ends else 0, is_printed=True)
-    order = ListOrder(wave=given.wave, task=given.task, jobs=_read_jobs(given.jobs), commits=settings.commit)
-    return _answer(drive_list(session, order, open_pool))
+    chosen = ListOrder(wave=given.wave, task=given.task, jobs=_read_jobs(given.jobs), commits=settings.commit)
+    return _answer(drive_list(session, chosen, open_pool))
 
 
 def _read_jobs(jobs: int | None) -> int | None:
@@ -67,11 +69,8 @@ def _read_jobs(jobs: int | None) -> int | None:
     return jobs
 
 
-def _read_settings(call: Call, project: Project) -> DriveSettings:
-    given, settings = call.arguments, project.configuration.drive
-    if given.job is not None:
-        settings = read_job(given.job)
-    budget = settings.budget
+def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
+    given, budget = call.arguments, settings.budget
     if given.time is not None:
         seconds = parse_duration(given.time)
         if not seconds:

@@ -84,7 +84,7 @@ def _drive(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", action="store_true", help="commit what is approved")
     parser.add_argument("--time", metavar="SPAN", help="budget: how long all of it may take, as in 4h")
     # How --jobs starts the process of one task.
-    parser.add_argument("--job", help=argparse.SUPPRESS)
+    parser.add_argument("--job", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
 
 

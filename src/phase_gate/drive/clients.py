@@ -13,11 +13,15 @@ from phase_gate.agents.endings import ANY_PROGRAM, Sign
 from phase_gate.agents.events import describe_event
 from phase_gate.claims.transcripts import read_transcript
 from phase_gate.errors import UsageError
+from phase_gate.project import STORE_VARIABLE, Project
 from phase_gate.rules.sections import WITHHELD
 from phase_gate.values import Value
 
 #: What stands in a command line for the file with the prompt, and for the prompt itself.
 FILE, TEXT = "{prompt}", "{text}"
+
+#: With what libpq gets into a database, beside the address itself.
+_OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD", "PGOAUTH*")
 
 
 def read_said(output: str) -> tuple[str, ...]:
@@ -93,7 +97,23 @@ def _take_words(words: Sequence[str]) -> Client:
     return Client(words=tuple(words), signs=signs or ANY_PROGRAM)
 
 
-def choose_environment(names: Sequence[str] | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what the agent gets of the user's environment: what was chosen, or all but what no agent is given."""
+def choose_environment(project: Project, names: Sequence[str] | None = None) -> dict[str, str]:
+    """Return what an agent gets of the user's environment.
+
+    :param names: what was chosen, as names or globs; None: all but what no agent is given.
+    """
+    environment, hidden = project.environment, _withheld(project)
     chosen = (name for name in environment if names is None or any(fnmatchcase(name, each) for each in names))
-    return {name: environment[name] for name in chosen if not any(fnmatchcase(name, each) for each in WITHHELD)}
+    return {name: environment[name] for name in chosen if not any(fnmatchcase(name, each) for each in hidden)}
+
+
+def _withheld(project: Project) -> tuple[str, ...]:
+    """Return the names, as globs, of what gives access to the gate's record."""
+    from phase_gate.stores.choosing import find_address  # here, not above: few projects have a store
+
+    store = project.configuration.store
+    if not store and STORE_VARIABLE not in project.environment:
+        return WITHHELD
+    address, _ = find_address(store, project.environment)
+    # Elsewhere they are what the user's own tests may need.
+    return WITHHELD if address is None or address.kind != "postgresql" else (*WITHHELD, *_OF_DATABASE)

@@ -13,10 +13,12 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from phase_gate.codec import from_json, to_json
+from phase_gate.codec import from_json
 from phase_gate.drive.chain import Decision, Outcome
+from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.list_session import OWNER, ListHappening, ListSession
 from phase_gate.drive.loop import hide_keys
+from phase_gate.drive.side_by_side import hand_over
 from phase_gate.drive.task_list import ListOrder, Pool, TaskEnd
 from phase_gate.drive.task_loop import drive_one
 from phase_gate.drive.worktrees import Conflict, Worktrees
@@ -24,7 +26,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.evidence.process.run import run_process
 from phase_gate.project import Project
 from phase_gate.storage.tree.fingerprint import list_matcher
-from phase_gate.values import replace
+from phase_gate.values import Value, replace
 from phase_gate.verification.board import TaskBoard, TaskSession
 from phase_gate.verification.commands import steps_of
 from phase_gate.verification.commit import commit_task
@@ -81,17 +83,21 @@ class JobsPool(Pool):
             return
         session = self.session
         words = [sys.executable, "-m", "phase_gate.cli", "verify", "drive", "--json", "--task", task]
-        words += ["--dir", str(project.state_folder), "--job", json.dumps(to_json(session.settings))]
+        words += ["--dir", str(project.state_folder), "--job"]
         words += ["--executor", shlex.join(session.team.executor.words)]
         words += ["--reviewer", shlex.join(session.team.reviewer.words)]
+        # What no agent is given goes by the pipe: the agents of other jobs could read a new process's environment.
+        environment = choose_environment(project)
+        hidden = {name: text for name, text in project.environment.items() if name not in environment}
         process = subprocess.Popen(
             [*words, *(["--again"] if again else [])],
             cwd=project.root,
-            env=dict(project.environment),
-            stdin=subprocess.DEVNULL,
+            env=environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        hand_over(process, JobOrder(settings=session.settings, hidden=hidden))
         job = self._jobs[task] = Job(task, process)
         assert process.stdout is not None, "it is a pipe"
         self._selector.register(process.stdout, selectors.EVENT_READ, job)
@@ -281,8 +287,16 @@ def drive_job(session: ListSession, task: str, *, again: bool) -> Decision:
     return decision
 
 
-def read_job(text: str) -> DriveSettings:
-    return from_json(DriveSettings, json.loads(text))
+class JobOrder(Value):
+    """What a job is told on its standard input."""
+
+    settings: DriveSettings
+    #: The part of the user's environment that stands in no process's own.
+    hidden: Mapping[str, str]
+
+
+def read_job(text: bytes) -> JobOrder:
+    return from_json(JobOrder, json.loads(text))
 
 
 class Orphans:

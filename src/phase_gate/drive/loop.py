@@ -101,7 +101,7 @@ def _drive(session: DriveSession) -> DriveEnded:
 
 def hide_keys(project: Project) -> None:
     """Keep what no agent is given out of what an agent could read of our own process."""
-    if len(choose_environment(None, project.environment)) < len(project.environment):
+    if len(choose_environment(project)) < len(project.environment):
         hide_environment()
 
 

@@ -64,7 +64,7 @@ def run_call(project: Project, settings: DriveSettings, reason: str, interrupts:
         [word.replace("{reason}", reason) for word in words],
         shell=False,
         cwd=project.root,
-        environment=choose_environment(None, project.environment),
+        environment=choose_environment(project),
         timeout=_TIMEOUT,
         log=folder / "person.log",
         limit=_KEPT,

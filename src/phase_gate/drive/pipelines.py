@@ -117,7 +117,7 @@ def _ask_voters(session: DriveSession, task: Task, standing: VoteStanding, drive
         if name not in voted
     ]
     limit = session.settings.time_limit
-    chosen = choose_environment(session.settings.env, session.environment)
+    chosen = choose_environment(session.project, session.settings.env)
     asked = [
         Asked(
             words=tuple(each.client.fill(each.prompt)),
@@ -134,7 +134,7 @@ def _ask_voters(session: DriveSession, task: Task, standing: VoteStanding, drive
     serial = task.store.look().serial
     answers = run_side_by_side(
         asked,
-        choose_environment(None, session.environment),
+        choose_environment(session.project),
         session.interrupts,
         lambda seconds: session.show_votes(seconds, limit, number),
     )

@@ -73,13 +73,18 @@ def _start(asked: Asked, environment: Mapping[str, str]) -> subprocess.Popen[byt
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
+    hand_over(process, asked)
+    return process
+
+
+def hand_over(process: subprocess.Popen[bytes], order: Value) -> None:
+    """Write what a process of ours is to do into its standard input."""
     assert process.stdin is not None, "it is a pipe"
     try:
-        process.stdin.write(json.dumps(to_json(asked)).encode())
+        process.stdin.write(json.dumps(to_json(order)).encode())
         process.stdin.close()
     except BrokenPipeError:
         pass  # it died at once: its end says so
-    return process
 
 
 def _end(process: subprocess.Popen[bytes]) -> Answered:

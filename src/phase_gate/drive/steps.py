@@ -153,7 +153,7 @@ def _play(
     text = blot(write(session.relative(answer)), hidden_in(session.project.environment))
     write_atomically(REAL, prompt, text.encode(), durable=False)
     serial = current.store.look().serial
-    environment = choose_environment(session.settings.env, session.project.environment)
+    environment = choose_environment(session.project, session.settings.env)
     environment[MARK] = session.project.environment[MARK]  # by it a later drive finds what this one left
     environment[ANSWER_VARIABLE] = str(answer)
     agent = run_agent(

@@ -167,7 +167,7 @@ class Turn:
 
     def _agent_environment(self) -> dict[str, str]:
         project = self.session.project
-        chosen = choose_environment(self.session.settings.env, self.session.environment)
+        chosen = choose_environment(project, self.session.settings.env)
         chosen |= {NONCE_VARIABLE: self.nonce, "PHASE_GATE_TASK": project.task}
         if "PHASE_GATE_DIR" in project.environment:
             chosen["PHASE_GATE_DIR"] = str(project.state_folder)

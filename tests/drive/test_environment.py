@@ -1,0 +1,108 @@
+"""What an agent is given of the user's environment, and what it can look up: never the gate's keys."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from phase_gate.drive.clients import choose_environment
+from phase_gate.drive.loop import hide_keys
+from phase_gate.project import Project
+from tests.drive.conftest import Track
+from tests.drive.team import Team, works
+
+Begin = Callable[[str], Track]
+
+DATABASE = "postgresql://ann:hunter22@db.example.org/gate#shop"
+OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD")
+#: Says which processes of the user have a text in their environment.
+LOOK = "grep -las {} /proc/[0-9]*/environ"
+
+
+@pytest.mark.parametrize(
+    ("named", "given", "withheld"),
+    [
+        pytest.param("", {}, (), id="without-a-store-they-are-the-users-own"),
+        pytest.param("", {"PHASE_GATE_STORE": DATABASE}, OF_DATABASE, id="the-environment-names-a-database"),
+        pytest.param(DATABASE, {}, OF_DATABASE, id="the-projects-file-names-a-database"),
+        pytest.param(DATABASE, {"PHASE_GATE_STORE": "folder"}, (), id="not-for-this-call"),
+        pytest.param("git:https://example.org/x.git#shop", {}, (), id="a-git-remote-needs-none-of-them"),
+    ],
+)
+@pytest.mark.parametrize("names", [None, ("P*",)], ids=["all-by-default", "chosen"])
+def test_what_gives_access_to_the_record_is_withheld(
+    tmp_path: Path, named: str, given: dict[str, str], withheld: tuple[str, ...], names: tuple[str, ...] | None
+) -> None:
+    (tmp_path / "phase-gate.yaml").write_text(f"store: {named!r}\n" if named else "run: {}\n", encoding="utf-8")
+    always = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_TOKEN": "hunter22"}
+    usual = {"PATH": "/bin", "PGHOST": "db", **dict.fromkeys(OF_DATABASE, "hunter22")}
+    project = Project.find(tmp_path, environment={**usual, **always, **given})
+    assert choose_environment(project, names).keys() == usual.keys() - set(withheld)
+
+
+def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
+    driver = "/proc/$(cut -d' ' -f4 /proc/$PPID/stat)/environ"
+    turn = {"run": ["env > env.txt", f"cat {driver} > seen.txt"], "say": "key sesame-open-up and hunter22\n"}
+    driven = track("").plan(turn, idle_limit=1)
+    secret = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_URL": "postgres://u:pw@h", "MY_TOKEN": "hunter22"}
+    driven.drive(real=True, **secret)
+    given = (driven.root / "env.txt").read_text()
+    assert "sesame-open-up" not in given
+    assert "PHASE_GATE_STORE" not in given
+    assert "MY_TOKEN=hunter22" in given, "the rest is the user's own"
+    assert "sesame-open-up" not in (driven.root / "seen.txt").read_text(), "nor can it be looked up in the driver"
+    (transcript_file,) = (driven.desk.folder / "drive").glob("*/0001.agent.log")
+    transcript = transcript_file.read_text()
+    assert transcript.startswith("key *** and ***"), "and neither stands in what is kept"
+
+
+@pytest.mark.parametrize("key", [{}, {"PHASE_GATE_KEY": "sesame-open-up"}], ids=["nothing-to-hide", "a-key"])
+def test_a_driver_hides_what_it_withholds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: dict[str, str]) -> None:
+    hidden: list[bool] = []
+    monkeypatch.setattr("phase_gate.drive.loop.hide_environment", lambda: hidden.append(True))
+    hide_keys(Project.find(tmp_path, environment={"PATH": "/bin", **key}))
+    assert hidden == [True] * len(key)
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_what_a_process_hides_no_other_of_the_user_can_read() -> None:
+    """Root may read everything, so the test asks the kernel's mark as well."""
+    code = """
+import ctypes, subprocess
+from phase_gate.evidence.process.tree import hide_environment
+hide_environment()
+print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)
+subprocess.run(["sh", "-c", "cat /proc/$PPID/environ"])
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PHASE_GATE_KEY": "sesame"}, capture_output=True, text=True
+    )
+    mark, _, seen = told.stdout.partition("\n")
+    assert mark == "0"
+    assert not seen or os.geteuid() == 0
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_no_job_shows_the_key_to_the_agents_of_others(
+    team: Team, monkeypatch: pytest.MonkeyPatch, drivers: list[subprocess.Popen[str]]
+) -> None:
+    """The executor of the first task looks all the while, also at jobs that begin later."""
+    key = secrets.token_hex(16)
+    monkeypatch.setenv("PHASE_GATE_KEY", key)
+    look = f"for i in $(seq 40); do {LOOK.format(key)} >> ../../seen.txt; env | grep {key} >> ../../seen.txt; done"
+    script = {number: {"executor": [works(number, run=[look] if number == 1 else [])]} for number in (1, 2, 3)}
+    team.plan((1, 2, 3), script=script)
+    driver = team.start("--jobs", "2")
+    drivers.append(driver)
+    out, _ = driver.communicate(timeout=300)
+    assert driver.returncode == 0, out
+    seen = set((team.root.parent / "seen.txt").read_text().split())
+    assert not seen - {f"/proc/{driver.pid}/environ"}, "the pool itself began before any agent"
