@@ -35,6 +35,11 @@ _DATABASE = ("postgresql://", "postgres://")
 FORMS = "git:REMOTE#PROJECT, or postgresql://HOST/DATABASE#PROJECT"
 
 
+def hide_secret(text: str) -> str:
+    """Return a text without the user's name and the password of an address in it."""
+    return _SECRET.sub("...", text)
+
+
 class StoreAddress(Value):
     #: `git`, `postgresql`, or what a plugin offers.
     kind: str

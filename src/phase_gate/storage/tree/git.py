@@ -150,7 +150,7 @@ def act_with_git(
 
     try:
         return subprocess.run(
-            [_program(), "-C", str(folder), *arguments],
+            [find_git(), "-C", str(folder), *arguments],
             env=_own_variables((*GIT_SETTINGS, *keep)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -224,7 +224,7 @@ def _look(folder: str, repository: Repository, words: tuple[str, ...], given: by
         # git finds this very repository, or none: the settings of no other have been looked at.
         ceilings = (environment.get("GIT_CEILING_DIRECTORIES"), above)
         environment["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(filter(None, ceilings))
-    command = [_program(), *GIT_LOOKS, "-C", folder, *words]
+    command = [find_git(), *GIT_LOOKS, "-C", folder, *words]
     if not given and hasattr(os, "posix_spawnp"):
         return _read_output(command, environment)
     import subprocess
@@ -300,7 +300,7 @@ def _own_variables(kept: tuple[str, ...]) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(kept)}
 
 
-def _program() -> str:
+def find_git() -> str:
     """Return what to call: on Windows by its path, for a `git.exe` in the current folder comes first there."""
     if os.name != "nt":
         return "git"

@@ -1,0 +1,281 @@
+"""A shared store on a git remote: one ref a task, one commit a transaction, one push to add it.
+
+The server compares: a push says which commit it follows, and is refused where that is not the last one. A run that
+lives has a ref of its own, whose value changes with time: see `leases`. Refs are all that is touched on the server,
+and below `refs/phase-gate` and `refs/phase-gate-runs` only.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from phase_gate.errors import MovedError, RollbackError
+from phase_gate.hashing import sha256
+from phase_gate.storage.shared import Head, Tail
+from phase_gate.stores.address import StoreAddress
+from phase_gate.stores.git_holds import Holds, RunLease, find_ended
+from phase_gate.stores.git_objects import OwnRepository, Sent
+from phase_gate.stores.git_server import GitServer
+from phase_gate.stores.leases import RENEWAL, Observer, own_clock
+from phase_gate.stores.remotes import find_remote, project_of
+from phase_gate.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.storage.tree.own_repository import Answer
+    from phase_gate.stores.git_holds import Changes
+    from phase_gate.stores.leases import Clock
+
+_TASKS = "refs/phase-gate"
+_RUNS = "refs/phase-gate-runs"
+#: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
+_PUSHES = 5
+_FIRST_PAUSE = 0.05
+#: Seconds between two looks while waiting: at first, and at most.
+_FIRST_LOOK, _LAST_LOOK = 0.5, 5.0
+
+
+def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
+    """Return the store of an address. Raises UsageError for a remote that can't be one."""
+    return GitStore(address, folder, environment, remote=find_remote(address, project_of(folder)))
+
+
+class _Refs(Value):
+    """What the server has of a task."""
+
+    tip: str | None
+    #: The values of leases by the runs' names.
+    leases: Mapping[str, str]
+
+
+class GitStore:
+    def __init__(
+        self,
+        address: StoreAddress,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        remote: str,
+        clock: Clock = own_clock,
+        renewal: float = RENEWAL,
+    ) -> None:
+        """Take the tasks of a project on a remote.
+
+        :param folder: for what is kept on this machine.
+        """
+        self.shown = str(address)
+        self._project, self._clock = address.project, clock
+        self._folder = folder / f"git-{sha256(f'{remote}#{address.project}'.encode()).hexdigest()[:16]}"
+        # A copy: a test that changes the environment changes no connection.
+        self._own = OwnRepository(self._folder / "repository.git", self.shown, dict(environment))
+        self._known: dict[str, Sent] = {}
+        self._leases: dict[str, Mapping[str, str]] = {}
+        self._server = GitServer(self._own, remote, self.shown)
+        self._holds = Holds(self._own, self._server.push, renewal)
+
+    # --- the protocol ---------------------------------------------------------------------------------------------
+
+    def read(self, task: str, after: Head) -> Tail:
+        before = self._find_known(task)
+        tip = self._ask(task).tip
+        if tip is None:
+            if before is not None:
+                raise self._rollback(f"no longer has task {task}, which it had")
+            return Tail()
+        known = self._follow(task, tip)
+        if known.head == after:
+            return Tail(head=after)
+        sent = self._find_after(task, known, after, before)
+        contents = self._server.local(lambda: self._own.load_contents(sent))
+        objects: dict[str, bytes] = {}
+        for content in contents:
+            objects |= content.objects
+        return Tail(head=known.head, rows=b"".join(content.rows for content in contents), objects=objects)
+
+    def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
+        known = self._find_known(task)
+        if _head(known) != after:
+            tip = self._ask(task).tip
+            known = None if tip is None else self._follow(task, tip)
+        if known is not None and known.head == last:
+            return
+        if _head(known) != after:
+            raise self._moved(task)
+        sent = self._own.write_transaction(None if known is None else known.commit, last, rows, objects)
+        self._send(task, None if known is None else known.commit, sent, rows)
+        self._keep(task, sent)
+
+    def load_object(self, task: str, name: str) -> bytes | None:
+        tip = self._ask(task).tip
+        if tip is None:
+            return None
+        commit = self._follow(task, tip).commit
+        return self._server.local(lambda: self._own.find_object(commit, name))
+
+    def hold(self, task: str, name: str) -> RunLease:
+        """Tell others that the run of this name lives: with the next transaction that is sent."""
+        expected = self._leases.get(task, {}).get(name, "")
+        return self._holds.add(task, name, self._lease_ref(task, name), expected=expected)
+
+    def find_alive(self, task: str, names: Iterable[str]) -> frozenset[str]:
+        leases = self._ask(task).leases
+        return self._observer(task).find_alive(names, leases)
+
+    def list_tasks(self) -> tuple[str, ...]:
+        prefix = f"{_TASKS}/{self._project}/"
+        return tuple(sorted(_unescape(ref.removeprefix(prefix)) for ref in self._server.list_refs(f"{prefix}*")))
+
+    def wait(self, task: str, after: Head, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        pause = _FIRST_LOOK
+        while True:
+            tip = self._ask(task).tip
+            known = self._find_known(task)
+            if tip is not None and (known is None or known.commit != tip or known.head != after):
+                return True
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(pause, left))
+            pause = min(pause * 1.5, _LAST_LOOK)
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def _ask(self, task: str) -> _Refs:
+        """Ask the server what it has of a task: one question."""
+        ref, runs = self._ref(task), f"{_RUNS}/{self._project}/{_escape(task)}/"
+        found = self._server.list_refs(ref, f"{runs}*")
+        leases = {_unescape(name.removeprefix(runs)): value for name, value in found.items() if name.startswith(runs)}
+        self._leases[task] = leases
+        return _Refs(tip=found.get(ref), leases=leases)
+
+    def _find_known(self, task: str) -> Sent | None:
+        """Return the last transaction that this machine has seen of a task."""
+        if task not in self._known:
+            commit = self._own.read_known(self._ref(task))
+            found = None if commit is None else self._server.local(lambda: self._own.describe(commit))
+            if found is None:
+                return None
+            self._known[task] = found
+        return self._known[task]
+
+    def _follow(self, task: str, tip: str) -> Sent:
+        """Return the task's last transaction, and fetch what is missing. Raises RollbackError for a rewritten ref."""
+        known = self._find_known(task)
+        if known is not None and known.commit == tip:
+            return known
+        if not self._server.local(lambda: self._own.has(tip)):
+            self._server.fetch(self._ref(task), tip)
+        if known is not None and not self._server.local(lambda: self._own.is_ancestor(known.commit, tip)):
+            raise self._rollback(f"has another history of task {task} than the one that was read before")
+        found = self._server.local(lambda: self._own.describe(tip))
+        if found is None:
+            self._server.local(lambda: self._own.list_sent(tip))  # says what is wrong
+            raise self._rollback(f"has something else in the place of task {task}")
+        self._keep(task, found)
+        return found
+
+    def _find_after(self, task: str, known: Sent, after: Head, before: Sent | None) -> list[Sent]:
+        """Return the transactions after a line; none where the task is not as far as that."""
+        if before is not None and before.head == after:
+            commit = before.commit
+            return self._server.local(lambda: self._own.list_sent(known.commit, commit))
+        sent = self._server.local(lambda: self._own.list_sent(known.commit))
+        if after == Head():
+            return sent
+        if known.head.serial < after.serial:
+            return []
+        place = next((number for number, each in enumerate(sent, 1) if each.head == after), 0)
+        if not place:
+            raise self._rollback(f"does not have line {after.serial} of task {task} any more")
+        return sent[place:]
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def _send(self, task: str, parent: str | None, sent: Sent, rows: bytes) -> None:
+        """Push a transaction, the leases that begin with it and the removal of those that are over."""
+        ref = self._ref(task)
+        leases = self._leases.get(task, {})
+        answer: Answer | None = None
+        for number in range(_PUSHES):
+            begun, over = self._holds.begun(task), self._find_over(task, rows, leases)
+            changes = {ref: (parent or "", sent.commit), **begun, **over}
+            answer = self._server.push(changes)
+            if answer.status != 0:
+                refs = self._ask(task)
+                leases = refs.leases
+                if refs.tip != sent.commit and not self._is_in(task, parent, sent, refs.tip):
+                    self._refuse_taken(task, begun, leases)
+                    self._server.note_refused(answer, is_first=number == 0)
+                    time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
+                    continue
+            self._holds.note_pushed(begun, over)
+            return
+        assert answer is not None, "it was tried"
+        raise self._server.refused(ref, answer)
+
+    def _is_in(self, task: str, parent: str | None, sent: Sent, tip: str | None) -> bool:
+        """Tell whether a transaction arrived and only the answer was lost. Raises MovedError if another was first."""
+        if tip == parent:
+            return False
+        if tip is not None:
+            self._follow(task, tip)
+            if self._server.local(lambda: self._own.is_ancestor(sent.commit, tip)):
+                return True
+        raise self._moved(task)
+
+    def _find_over(self, task: str, rows: bytes, leases: Mapping[str, str]) -> Changes:
+        """Return the leases to remove: of runs that these lines end, and of those that are dead."""
+        ended = find_ended(rows)
+        dead = self._observer(task).find_dead(leases) | (ended & leases.keys())
+        return {
+            **{self._lease_ref(task, name): (leases[name], "") for name in sorted(dead)},
+            **self._holds.over(task, ended),
+        }
+
+    def _refuse_taken(self, task: str, begun: Changes, leases: Mapping[str, str]) -> None:
+        """Refuse to begin under a name that another machine has taken meanwhile."""
+        for ref, (expected, _) in begun.items():
+            if expected is not None and leases.get(_unescape(ref.rpartition("/")[2]), "") != expected:
+                raise self._moved(task)
+
+    # --- helpers --------------------------------------------------------------------------------------------------
+
+    def _ref(self, task: str) -> str:
+        return f"{_TASKS}/{self._project}/{_escape(task)}"
+
+    def _lease_ref(self, task: str, name: str) -> str:
+        return f"{_RUNS}/{self._project}/{_escape(task)}/{_escape(name)}"
+
+    def _observer(self, task: str) -> Observer:
+        return Observer(self._folder / "leases" / f"{_escape(task)}.json", self._clock)
+
+    def _keep(self, task: str, sent: Sent) -> None:
+        self._known[task] = sent
+        self._own.keep_known(self._ref(task), sent.commit)
+
+    def _moved(self, task: str) -> MovedError:
+        return MovedError(f"another machine has added to task {task} in {self.shown}", remedy="try again")
+
+    def _rollback(self, problem: str) -> RollbackError:
+        return RollbackError(
+            f"{self.shown} {problem}",
+            remedy="bring the store's newer ledger back, or phase-gate audit --accept-rollback",
+        )
+
+
+def _head(known: Sent | None) -> Head:
+    return Head() if known is None else known.head
+
+
+def _escape(name: str) -> str:
+    """Return a task's or a run's name as a part of a ref's: some dots can't be in those."""
+    is_odd = ".." in name or name.endswith((".", ".lock"))
+    return name.replace(".", "%2E") if is_odd else name
+
+
+def _unescape(part: str) -> str:
+    return part.replace("%2E", ".")

@@ -1,0 +1,251 @@
+"""The bare repository that a git store keeps on this machine, and the form of a transaction in it.
+
+A transaction is a commit: its parent is the one before, its subject names the last line, its tree has the lines as the
+file `rows` and beside it the stored objects that came with them, each under its digest. Nothing else may be in it. The
+same transaction is always the same commit, whichever machine makes it and when.
+
+The repository is a copy: it may be removed at any time. No branch, index or file of the user's project is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from phase_gate.errors import StorageError, TamperedError
+from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
+from phase_gate.storage.ledger import REPAIR
+from phase_gate.storage.objects import MAX_SIZE
+from phase_gate.storage.places import make_state_folder
+from phase_gate.storage.shared import Head
+from phase_gate.storage.tree.git import NoGitError
+from phase_gate.storage.tree.own_repository import Answer, call_git
+from phase_gate.values import Value
+
+#: All the settings that it has.
+_CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n"
+_HEAD = b"ref: refs/heads/none\n"
+#: Would make git look for settings, or objects, in other places.
+_LEADS_ELSEWHERE = (
+    "commondir",
+    "config.worktree",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "shallow",
+)
+
+#: Bytes: of what comes with one question, of one transaction's lines and of one tree.
+_MAX_ALL = 1 << 30
+_MAX_ROWS = 256 << 20
+_MAX_TREE = 4 << 20
+
+_ID = re.compile(rb"[0-9a-f]{40}")
+_SUBJECT = re.compile(rb"phase-gate ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
+_ROWS = b"rows"
+_OBJECT = re.compile(rb"[0-9a-f]{64}")
+_FILE_MODE = b"100644"
+#: No person's name, and no time: those are in the lines, where they are vouched for.
+_AUTHOR = b"phase-gate <phase-gate@localhost> 0 +0000"
+
+
+class Sent(Value):
+    """A transaction as a commit."""
+
+    commit: str
+    tree: str
+    head: Head
+
+
+class Content(Value):
+    rows: bytes
+    objects: Mapping[str, bytes]
+
+
+class OwnRepository:
+    def __init__(self, folder: Path, shown: str, environment: Mapping[str, str]) -> None:
+        """Take the bare repository in that folder.
+
+        :param shown: how messages name the store.
+        """
+        self.folder, self._shown, self._environment = folder, shown, environment
+        self._is_made = False
+
+    def call(self, *words: str, given: bytes = b"", **more: object) -> Answer:
+        """Call git for it. Raises NoGitError."""
+        self.make()
+        return call_git(self.folder, *words, environment=self._environment, given=given, **more)  # type: ignore[arg-type]
+
+    def make(self) -> None:
+        """Make it, or see to it that its settings are ours: the folder may have come with foreign files."""
+        if self._is_made:
+            return
+        make_state_folder(self.folder.parents[2])
+        for name in ("objects", "refs"):
+            make_folder(REAL, self.folder / name)
+        for name in _LEADS_ELSEWHERE:
+            if exists(self.folder / name):
+                raise StorageError(
+                    f"{self.folder.name} has a file {name!r}, which is not ours", remedy=f"remove {self.folder}"
+                )
+        for name, content in (("config", _CONFIG), ("HEAD", _HEAD)):
+            if read_bytes(self.folder / name) != content:
+                write_atomically(REAL, self.folder / name, content, durable=False)
+        self._is_made = True
+
+    # --- what this machine knows of a task ------------------------------------------------------------------------
+
+    def read_known(self, ref: str) -> str | None:
+        """Return the last commit of a task that this machine has seen."""
+        known = (read_bytes(self.folder / ref, limit=64) or b"").strip()
+        return known.decode() if _ID.fullmatch(known) else None
+
+    def keep_known(self, ref: str, commit: str) -> None:
+        make_folder(REAL, (self.folder / ref).parent)
+        write_atomically(REAL, self.folder / ref, f"{commit}\n".encode(), durable=False)
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def write_transaction(self, parent: str | None, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> Sent:
+        """Write a transaction's commit and what is in it; no ref names it yet."""
+        self.make()
+        files = {_ROWS: self._write("blob", rows)}
+        files |= {name.encode(): self._write("blob", packed) for name, packed in objects.items()}
+        tree = self._write(
+            "tree",
+            b"".join(_FILE_MODE + b" " + name + b"\0" + bytes.fromhex(found) for name, found in sorted(files.items())),
+        )
+        subject = f"phase-gate {last.serial} {last.hash}"
+        return Sent(commit=self._write_commit(tree, parent, subject), tree=tree, head=last)
+
+    def write_mark(self, text: str) -> str:
+        """Write a commit without files, for what is a ref's value alone."""
+        self.make()
+        return self._write_commit(self._write("tree", b""), None, text)
+
+    def _write_commit(self, tree: str, parent: str | None, subject: str) -> str:
+        rows = [f"tree {tree}".encode(), *([f"parent {parent}".encode()] if parent else [])]
+        rows += [b"author " + _AUTHOR, b"committer " + _AUTHOR, b"", subject.encode()]
+        return self._write("commit", b"\n".join(rows) + b"\n")
+
+    def _write(self, kind: str, content: bytes) -> str:
+        """Write an object as git does, without git: a process for each would take longer than all the rest."""
+        from hashlib import sha1  # here: only writers need it
+
+        data = f"{kind} {len(content)}\0".encode() + content
+        name = sha1(data, usedforsecurity=False).hexdigest()
+        path = self.folder / "objects" / name[:2] / name[2:]
+        if not exists(path):
+            make_folder(REAL, path.parent)
+            write_atomically(REAL, path, zlib.compress(data, 1), durable=False)
+        return name
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def describe(self, commit: str) -> Sent | None:
+        """Return a transaction's commit with its last line; None where it is not here."""
+        answer = self.call("log", "-1", "--format=tformat:%H %T %x00%s", commit, "--")
+        ids, _, subject = answer.said.rstrip(b"\n").partition(b"\0")
+        match = _SUBJECT.fullmatch(subject)
+        if answer.status != 0 or match is None:
+            return None
+        return Sent(commit=commit, tree=ids.split()[1].decode(), head=Head(int(match[1]), match[2].decode()))
+
+    def has(self, commit: str) -> bool:
+        return self._ask("cat-file", "--batch-check", given=f"{commit}\n".encode()).split()[1:2] == [b"commit"]
+
+    def is_ancestor(self, one: str, other: str) -> bool:
+        """Tell whether the history of the other commit has this one in it."""
+        return self.call("merge-base", "--is-ancestor", one, other).status == 0
+
+    def list_sent(self, tip: str, known: str | None = None) -> list[Sent]:
+        """Return the transactions up to that commit, the oldest first; those after a known one.
+
+        Raises TamperedError for a history that is not one transaction after the other.
+        """
+        form = "--format=tformat:%H %T %P %x00%s"
+        said = self._ask("log", "--topo-order", form, tip, *([f"^{known}"] if known else ()), "--")
+        found: list[Sent] = []
+        expected = tip
+        for row in said.splitlines():
+            ids, _, subject = row.partition(b"\0")
+            commit, tree, *parents = ids.decode("ascii", "replace").split()
+            match = _SUBJECT.fullmatch(subject)
+            if match is None or commit != expected or len(parents) > 1:
+                raise self._tampered(f"commit {commit[:12]} is not one of ours")
+            head = Head(int(match[1]), match[2].decode())
+            found.append(Sent(commit=commit, tree=tree, head=head))
+            expected = parents[0] if parents else ""
+        if expected != (known or ""):
+            raise self._tampered("its history does not end where it should")
+        return found[::-1]
+
+    def load_contents(self, sent: Iterable[Sent]) -> list[Content]:
+        """Return what is in transactions. Raises TamperedError for anything in them that is not ours."""
+        sent = list(sent)
+        trees = [self._read_tree(data) for data in self._load([each.tree for each in sent], "tree", _MAX_TREE)]
+        wanted = list(dict.fromkeys(found for tree in trees for found in tree.values()))
+        largest = max(_MAX_ROWS, MAX_SIZE)
+        blobs = dict(zip(wanted, self._load(wanted, "blob", largest), strict=True))
+        return [
+            Content(
+                rows=blobs[tree[_ROWS]],
+                objects={name.decode(): blobs[found] for name, found in tree.items() if name != _ROWS},
+            )
+            for tree in trees
+        ]
+
+    def find_object(self, tip: str, name: str) -> bytes | None:
+        """Return a stored object that came with a transaction; None where none has it."""
+        for each in reversed(self.list_sent(tip)):
+            (data,) = self._load([each.tree], "tree", _MAX_TREE)
+            if found := self._read_tree(data).get(name.encode()):
+                return self._load([found], "blob", MAX_SIZE)[0]
+        return None
+
+    def _read_tree(self, data: bytes) -> dict[bytes, str]:
+        found: dict[bytes, str] = {}
+        begin = 0
+        while begin < len(data):
+            end = data.find(b"\0", begin)
+            mode, _, name = data[begin:end].partition(b" ")
+            if end < 0 or mode != _FILE_MODE or not (name == _ROWS or _OBJECT.fullmatch(name)) or name in found:
+                raise self._tampered(f"there is {os.fsdecode(name[:40])!a} in a transaction")
+            found[name] = data[end + 1 : end + 21].hex()
+            begin = end + 21
+        if _ROWS not in found or begin != len(data):
+            raise self._tampered("a transaction has no lines")
+        return found
+
+    def _load(self, names: list[str], kind: str, largest: int) -> list[bytes]:
+        """Return the contents of git's objects. Sizes first: a few bytes may unpack to gigabytes."""
+        if not names:
+            return []
+        given = "".join(f"{name}\n" for name in names).encode()
+        sizes: list[int] = []
+        for name, row in zip(names, self._ask("cat-file", "--batch-check", given=given).splitlines(), strict=True):
+            said = row.decode("ascii", "replace").split()
+            if said[:2] != [name, kind] or not said[2].isdigit():
+                raise self._tampered(f"object {name[:12]} is not there, or is another one")
+            sizes.append(int(said[2]))
+        if max(sizes) > largest or sum(sizes) > _MAX_ALL:
+            raise self._tampered("there is more in it than a ledger has")
+        data = self._ask("cat-file", "--batch", given=given)
+        found = []
+        begin = 0
+        for size in sizes:
+            begin = data.index(b"\n", begin) + 1
+            found.append(data[begin : begin + size])
+            begin += size + 1
+        return found
+
+    def _ask(self, *words: str, given: bytes = b"") -> bytes:
+        answer = self.call(*words, given=given)
+        if answer.status != 0:
+            raise NoGitError(answer.complaint)
+        return answer.said
+
+    def _tampered(self, problem: str) -> TamperedError:
+        return TamperedError(f"{self._shown}: {problem}", remedy=REPAIR)

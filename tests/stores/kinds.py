@@ -1,0 +1,153 @@
+"""The kinds of shared stores that the conformance tests run against: one row each, the same tests for all.
+
+A `Server` is what machines share; `open` returns the store as one machine has it, with a cache folder of its own.
+A kind that can't do something to its server raises `NotHereError`, and the test says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from phase_gate.storage.shared import SharedStore
+from phase_gate.stores.address import make_address
+from phase_gate.stores.git import GitStore, open_store
+from tests.stores import in_memory
+from tests.stores.http_git import serve
+
+
+class NotHereError(Exception):
+    """This kind of store can't be damaged, or lost, in this way."""
+
+
+class Server(Protocol):
+    """What machines share."""
+
+    def open(self, machine: Path, **more: Any) -> SharedStore:
+        """Return the store as the machine with that cache folder has it; asked twice, in another process."""
+        raise NotImplementedError
+
+    def cut_back(self, task: str, transactions: int) -> None:
+        """Take the last transactions of a task away, as an administrator can, or a forced push."""
+        raise NotImplementedError
+
+    def remove(self, task: str) -> None:
+        raise NotImplementedError
+
+    def replace(self, task: str, other: str) -> None:
+        """Put the ledger of another task in the place of a task's."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+
+Kind = Callable[[Path], contextlib.AbstractContextManager[Server]]
+
+
+# --- in this process
+
+
+class InMemory:
+    def __init__(self) -> None:
+        self._server = in_memory.Server()
+        self._sizes: dict[str, list[int]] = {}
+
+    def open(self, machine: Path, **more: Any) -> SharedStore:
+        return in_memory.InMemoryStore(self._server)
+
+    def cut_back(self, task: str, transactions: int) -> None:
+        rows = self._server.rows[task]
+        for _ in range(transactions):
+            rows.pop()
+            while rows and "more" in json.loads(rows[-1]):
+                rows.pop()
+
+    def remove(self, task: str) -> None:
+        del self._server.rows[task]
+
+    def replace(self, task: str, other: str) -> None:
+        self._server.rows[task] = list(self._server.rows[other])
+
+    def stop(self) -> None:
+        self._server.is_down = True
+
+    def start(self) -> None:
+        self._server.is_down = False
+
+
+@contextlib.contextmanager
+def memory(folder: Path) -> Iterator[Server]:
+    yield InMemory()
+
+
+# --- git
+
+
+class GitServer:
+    """A bare repository."""
+
+    def __init__(self, folder: Path, remote: str) -> None:
+        self.folder, self.remote = folder, remote
+
+    def open(self, machine: Path, **more: Any) -> GitStore:
+        address = make_address("git", self.remote, "shop")
+        if not more:
+            return open_store(address, machine / ".phase-gate" / "store", os.environ)
+        return GitStore(address, machine / ".phase-gate" / "store", os.environ, remote=self.remote, **more)
+
+    def git(self, *words: str) -> str:
+        return subprocess.run(
+            ["git", f"--git-dir={self.folder}", *words], check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def cut_back(self, task: str, transactions: int) -> None:
+        ref = f"refs/phase-gate/shop/{task}"
+        self.git("update-ref", ref, self.git("rev-parse", f"{ref}~{transactions}"))
+
+    def remove(self, task: str) -> None:
+        self.git("update-ref", "-d", f"refs/phase-gate/shop/{task}")
+
+    def replace(self, task: str, other: str) -> None:
+        self.git("update-ref", f"refs/phase-gate/shop/{task}", f"refs/phase-gate/shop/{other}")
+
+    def stop(self) -> None:
+        self.folder.rename(self.folder.with_suffix(".away"))
+
+    def start(self) -> None:
+        self.folder.with_suffix(".away").rename(self.folder)
+
+
+def make_bare(folder: Path) -> Path:
+    """Make an empty repository to push to."""
+    subprocess.run(["git", "init", "-q", "--bare", "--template=", str(folder)], check=True)
+    subprocess.run(["git", f"--git-dir={folder}", "config", "http.receivepack", "true"], check=True)
+    return folder
+
+
+@contextlib.contextmanager
+def git_by_file(folder: Path) -> Iterator[Server]:
+    bare = make_bare(folder / "remote.git")
+    yield GitServer(bare, str(bare))
+
+
+@contextlib.contextmanager
+def git_by_http(folder: Path) -> Iterator[Server]:
+    bare = make_bare(folder / "remote.git")
+    with serve(folder) as address:
+        yield GitServer(bare, f"{address}/remote.git")
+
+
+#: By their ids. A kind that needs a server which is not installed is left out of it.
+KINDS: dict[str, Kind] = {"memory": memory}
+if shutil.which("git"):
+    KINDS |= {"git-file": git_by_file, "git-http": git_by_http}

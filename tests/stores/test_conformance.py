@@ -1,0 +1,257 @@
+"""What every shared store has to be: the same tests for all kinds, by the protocol and by a task's store on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phase_gate.errors import (
+    KeyMismatchError,
+    MovedError,
+    NotAllowedError,
+    RollbackError,
+    StoreUnreachableError,
+    TamperedError,
+)
+from phase_gate.gate.state import Event
+from phase_gate.storage.ledger import encode_transaction
+from phase_gate.storage.shared import Head, SharedStore, Tail
+from phase_gate.storage.store import TaskStore
+from tests.storage.stores import begin, declare, facts, open_store
+from tests.stores.kinds import KINDS, NotHereError, Server
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(params=list(KINDS))
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    with KINDS[request.param](tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def one(server: Server, tmp_path: Path) -> SharedStore:
+    return server.open(tmp_path / "one")
+
+
+@pytest.fixture
+def other(server: Server, tmp_path: Path) -> SharedStore:
+    return server.open(tmp_path / "other")
+
+
+def machine(server: Server, folder: Path, *, key: bytes | None = None) -> TaskStore:
+    """Return the task as one machine has it."""
+    store = open_store(folder / ".phase-gate", key=key)
+    store.shared = server.open(folder)
+    return store
+
+
+def line(after: Head, text: str, kind: str = "fact-declared", **data: Any) -> tuple[Head, bytes]:
+    """Return a transaction of one line that follows another."""
+    event = Event(kind=kind, data={"name": text, **data}, at="2026-01-01T00:00:00.000Z")
+    rows, last = encode_transaction([event], seq=after.serial + 1, prev=after.hash, state_digest="0" * 64, key=None)
+    return Head(last.seq, last.hash), rows
+
+
+def add(store: SharedStore, after: Head, text: str, **objects: bytes) -> Head:
+    last, rows = line(after, text)
+    store.append("default", after, last, rows, objects)
+    return last
+
+
+# --- the protocol
+
+
+def test_an_empty_store_has_nothing(one: SharedStore) -> None:
+    assert one.read("default", Head()) == Tail()
+    assert one.list_tasks() == ()
+    assert one.load_object("default", "0" * 64) is None
+
+
+def test_what_is_added_is_read(one: SharedStore, other: SharedStore) -> None:
+    first, rows = line(Head(), "first")
+    one.append("default", Head(), first, rows, {"ab" * 32: b"packed"})
+    assert other.read("default", Head()) == Tail(head=first, rows=rows, objects={"ab" * 32: b"packed"})
+    second, more = line(first, "second")
+    other.append("default", first, second, more, {})
+    assert one.read("default", first) == Tail(head=second, rows=more)
+    assert one.read("default", Head()) == Tail(head=second, rows=rows + more, objects={"ab" * 32: b"packed"})
+    assert one.read("default", second) == Tail(head=second)
+
+
+def test_a_process_that_begins_anew_knows_what_the_last_one_knew(server: Server, tmp_path: Path) -> None:
+    head = add(server.open(tmp_path / "one"), Head(), "first")
+    again = server.open(tmp_path / "one")
+    assert again.read("default", head) == Tail(head=head)
+    second = add(again, head, "second")
+    assert server.open(tmp_path / "one").read("default", head).head == second
+
+
+def test_the_second_of_two_is_told_that_it_moved(one: SharedStore, other: SharedStore) -> None:
+    head = add(one, Head(), "first")
+    other.read("default", Head())
+    second = add(one, head, "second")
+    with pytest.raises(MovedError):
+        add(other, head, "another")
+    assert other.read("default", head).head == second
+
+
+def test_the_second_of_two_that_begin_a_task_is_told_so(one: SharedStore, other: SharedStore) -> None:
+    assert one.read("default", Head()) == other.read("default", Head()) == Tail()
+    head = add(one, Head(), "first")
+    with pytest.raises(MovedError):
+        add(other, Head(), "another")
+    assert other.read("default", Head()).head == head
+
+
+def test_what_is_there_already_is_added_once(one: SharedStore, server: Server, tmp_path: Path) -> None:
+    last, rows = line(Head(), "first")
+    for store in (one, one, server.open(tmp_path / "one"), server.open(tmp_path / "third")):
+        store.append("default", Head(), last, rows, {})
+    assert one.read("default", Head()) == Tail(head=last, rows=rows)
+
+
+def test_a_line_that_is_not_known_is_not_followed(one: SharedStore) -> None:
+    add(one, Head(), "first")
+    other, _ = line(Head(), "another first")
+    with pytest.raises(RollbackError):
+        one.read("default", other)
+    with pytest.raises(MovedError):
+        add(one, other, "second")
+
+
+def test_objects_are_found_by_their_names(one: SharedStore, other: SharedStore) -> None:
+    head = add(one, Head(), "first", **{"ab" * 32: b"one"})
+    add(one, head, "second", **{"cd" * 32: b"two"})
+    assert other.load_object("default", "ab" * 32) == b"one"
+    assert other.load_object("default", "cd" * 32) == b"two"
+    assert other.load_object("default", "ef" * 32) is None
+
+
+@pytest.mark.parametrize("name", ["a", "A-b_c", "v1.2.3", "a..b", "x.lock", "a" * 64])
+def test_tasks_are_listed_and_kept_apart(one: SharedStore, other: SharedStore, name: str) -> None:
+    add(one, Head(), "first")
+    last, rows = line(Head(), "of another task")
+    one.append(name, Head(), last, rows, {})
+    assert set(other.list_tasks()) == {"default", name}
+    assert other.read(name, Head()).rows == rows
+
+
+def test_waiting_ends_with_another_line(one: SharedStore, other: SharedStore) -> None:
+    head = add(one, Head(), "first")
+    other.read("default", Head())
+    assert not other.wait("default", head, 0.0)
+    add(one, head, "second")
+    assert other.wait("default", head, 5.0)
+
+
+# --- liveness
+
+
+def test_a_run_lives_until_it_lets_go(one: SharedStore, other: SharedStore) -> None:
+    head = add(one, Head(), "first")
+    hold = one.hold("default", "0123abcd")
+    head = add(one, head, "its start")
+    assert other.find_alive("default", ["0123abcd"]) == {"0123abcd"}
+    hold.release()
+    add(one, head, "later")
+    assert one.list_tasks() == ("default",)
+
+
+# --- a server that fails, or lies
+
+
+def test_a_store_that_can_not_be_asked_says_so(server: Server, one: SharedStore, tmp_path: Path) -> None:
+    head = add(one, Head(), "first")
+    server.stop()
+    for store in (one, server.open(tmp_path / "third")):
+        with pytest.raises(StoreUnreachableError):
+            store.read("default", Head())
+        with pytest.raises(StoreUnreachableError):
+            add(store, head, "second")
+        with pytest.raises(StoreUnreachableError):
+            store.list_tasks()
+        with pytest.raises(StoreUnreachableError):
+            store.find_alive("default", ["0123abcd"])
+    server.start()
+    assert one.read("default", head) == Tail(head=head)
+
+
+def test_a_store_that_was_cut_back_is_seen(server: Server, tmp_path: Path) -> None:
+    store = declare(begin(machine(server, tmp_path / "one")), "it")
+    _damage(server.cut_back, "default", 1)
+    with pytest.raises(RollbackError):
+        store.look()
+    with pytest.raises(RollbackError):
+        declare(machine(server, tmp_path / "one"), "more")
+
+
+def test_a_store_that_lost_a_task_is_seen(server: Server, tmp_path: Path) -> None:
+    store = begin(machine(server, tmp_path / "one"))
+    _damage(server.remove, "default")
+    with pytest.raises((RollbackError, NotAllowedError)):
+        store.look()
+
+
+def test_a_store_that_was_rewritten_is_seen(server: Server, tmp_path: Path) -> None:
+    store = begin(machine(server, tmp_path / "one"))
+    head = Head()
+    for number in range(4):
+        last, rows = line(head, f"forged {number}")
+        server.open(tmp_path / "other").append("forged", head, last, rows, {})
+        head = last
+    _damage(server.replace, "default", "forged")
+    with pytest.raises(RollbackError):
+        store.look()
+
+
+def test_what_does_not_follow_is_not_taken_over(server: Server, tmp_path: Path) -> None:
+    store = begin(machine(server, tmp_path / "one"))
+    opened = store.look()
+    last, rows = line(Head(opened.serial, opened.head), "forged")
+    server.open(tmp_path / "two").append(
+        "default", Head(opened.serial, opened.head), last, rows.replace(b"forged", b"FORGED"), {}
+    )
+    before = store.ledger_file.read_bytes()
+    with pytest.raises(TamperedError):
+        store.look()
+    assert store.ledger_file.read_bytes() == before
+
+
+def _damage(how: Any, *arguments: Any) -> None:
+    try:
+        how(*arguments)
+    except NotHereError as error:
+        pytest.skip(str(error))
+
+
+# --- a task on it
+
+
+def test_machines_write_in_turn(server: Server, tmp_path: Path) -> None:
+    one, other = machine(server, tmp_path / "one"), machine(server, tmp_path / "other")
+    begin(one)
+    declare(other, "first")
+    declare(one, "second")
+    assert one.look().state == other.look().state
+    assert set(facts(one)) == {"first", "second"}
+    assert one.ledger_file.read_bytes() == other.ledger_file.read_bytes()
+
+
+def test_objects_come_along(server: Server, tmp_path: Path) -> None:
+    one, other = machine(server, tmp_path / "one"), machine(server, tmp_path / "other")
+    begin(one)
+    name = one.keep("evidence", {"lines": 3})
+    declare(one, "it")
+    other.look()
+    assert other.objects.load(name) == {"lines": 3}
+
+
+def test_another_key_does_not_read_it(server: Server, tmp_path: Path) -> None:
+    begin(machine(server, tmp_path / "one", key=b"one"))
+    with pytest.raises(KeyMismatchError):
+        machine(server, tmp_path / "two", key=b"two").look()
+    assert machine(server, tmp_path / "three", key=b"one").look().serial == 3
