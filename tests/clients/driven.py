@@ -94,7 +94,7 @@ DRIVEN: tuple[Scenario, ...] = (
         check=0,
     ),
     *(
-        _driven(name, f"{says} in every iteration", plain(step, DONE), 10, _TWICE, kept={"test_fare.py": TESTS})
+        _driven(name, f"{says}, twice", plain(step, DONE), 10, _TWICE, told=FROZEN, kept={"test_fare.py": TESTS})
         for name, says, step in CHEATS
     ),
     _driven("state", "writes into the state folder", plain(*INTO_STATE, DONE), 10, _TWICE, told="phase-gate: .phase-"),

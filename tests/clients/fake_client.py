@@ -15,16 +15,20 @@ from typing import Any
 
 #: As often as Claude Code lets itself be sent on.
 MOST_BLOCKS = 8
+#: What it says where the server refuses it; else it names the status.
+REFUSED = {401: "Invalid API key · Please run /login", 402: "Credit balance is too low"}
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["doctor"]:
+        return 0  # it finds no fault
     messages: list[dict[str, Any]] = [{"role": "user", "content": sys.stdin.read()}]
     blocks = 0
     while True:
         try:
             (part,) = ask(messages)
         except urllib.error.HTTPError as error:
-            print(f"API Error: {error.code} {json.load(error)['error']['message']}")
+            print(REFUSED.get(error.code) or f"API Error: {error.code} {json.load(error)['error']['message']}")
             return 1
         messages.append({"role": "assistant", "content": [part]})
         if part["type"] == "tool_use":
@@ -43,8 +47,15 @@ def ask(messages: list[dict[str, Any]]) -> Any:
     tools = [{"name": name} for name in ("Write", "Edit", "Bash")]
     body = json.dumps({"model": "fake", "tools": tools, "messages": messages}).encode()
     request = urllib.request.Request(f"{os.environ['ANTHROPIC_BASE_URL']}/v1/messages", data=body)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)["content"]
+    left = int(os.environ["CLAUDE_CODE_MAX_RETRIES"])
+    while True:
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return json.load(answer)["content"]
+        except urllib.error.HTTPError as error:
+            if not left or error.code < 429:
+                raise
+            left -= 1
 
 
 def use(name: str, given: dict[str, Any]) -> Any:
@@ -62,6 +73,9 @@ def use(name: str, given: dict[str, Any]) -> Any:
 
 
 def run_hooks(event: str, document: dict[str, Any]) -> Any:
+    user = Path.home() / ".claude" / "settings.json"
+    if user.exists() and json.loads(user.read_text()).get("disableAllHooks"):
+        return {}
     settings = json.loads(Path(".claude/settings.json").read_text())
     for row in settings["hooks"].get(event, ()):
         for hook in row["hooks"]:

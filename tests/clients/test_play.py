@@ -16,16 +16,26 @@ from tests.clients.refusals import REFUSALS, script_for
 from tests.clients.scenarios import SCENARIOS, Expected
 from tests.clients.stage import Played
 from tests.clients.table import CLAUDE, CLIENTS, CODEX
+from tests.sweeps import every
 
-FAKE = replace(CLAUDE, command=(sys.executable, str(Path(__file__).parent / "fake_client.py")))
+FAKE = replace(CLAUDE, command=("claude",))
 BY_NAME = {scenario.name: scenario for scenario in (*SCENARIOS, *DRIVEN)}
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("name", ["frozen-patch", "stubborn"])
+@pytest.mark.parametrize("name", every(13, sorted(BY_NAME)))
 def test_a_scenario_comes_out_as_expected(name: str, tmp_path: Path) -> None:
+    program, script = tmp_path / "claude", Path(__file__).parent / "fake_client.py"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{script}" "$@"\n')
+    program.chmod(0o755)
     row = play.play(FAKE, BY_NAME[name], tmp_path, keep=tmp_path)
     assert row.problem == ""
+
+
+def test_each_is_played_by_the_hooks_and_with_a_driver() -> None:
+    """What only one of both can show has no twin."""
+    driven = {scenario.name.removeprefix("drive-") for scenario in DRIVEN}
+    assert driven ^ {scenario.name for scenario in SCENARIOS} == {"killed"}
 
 
 def test_what_is_not_as_expected_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from phase_gate._version import __version__
 from phase_gate.gate.measured import Section
 from phase_gate.report.html.charts import render_calibration, render_trend
 from phase_gate.report.html.gates import render_evidence, render_gates, render_head, render_table
+from phase_gate.report.html.lanes import render_lanes
 from phase_gate.report.html.markup import Html, embed, join, tag
 from phase_gate.report.html.runs import render_legend, render_runs, runs_data
 from phase_gate.report.html.tests import CELLS, render_criteria_table, render_tests
@@ -74,7 +75,7 @@ def _sections(story: Story) -> Iterator[tuple[str, str, Html]]:
     if story.calibration is not None:
         yield "claims", "Claims", render_calibration(story.calibration)
     for number, section in enumerate(story.more, start=1):
-        yield f"more-{number}", section.title, _more(section)
+        yield f"more-{number}", section.title, _more(section, f"more-{number}")
     yield "log", "What happened", _happenings(story)
     yield "ledger", "Ledger", _ledger(story)
 
@@ -85,9 +86,10 @@ def _runs(story: Story) -> Html:
     return join((render_timeline(story), render_legend(story), render_runs(story)))
 
 
-def _more(section: Section) -> Html:
+def _more(section: Section, anchor: str) -> Html:
     tables = (render_table(table.title, table.columns, table.rows) for table in section.tables)
-    return join((*(tag("p", line) for line in section.lines), *tables))
+    drawn = None if section.times is None else render_lanes(section.times, anchor=f"{anchor}-times")
+    return join((*(tag("p", line) for line in section.lines), drawn, *tables))
 
 
 def _happenings(story: Story) -> Html:
