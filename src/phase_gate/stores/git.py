@@ -17,7 +17,7 @@ from phase_gate.hashing import sha256
 from phase_gate.storage.shared import Head, Tail
 from phase_gate.stores.address import StoreAddress
 from phase_gate.stores.git_holds import Holds, RunLease, find_ended
-from phase_gate.stores.git_objects import OwnRepository, Sent
+from phase_gate.stores.git_objects import ROLLBACK, OwnRepository, Sent
 from phase_gate.stores.git_server import GitServer
 from phase_gate.stores.leases import RENEWAL, Observer, own_clock
 from phase_gate.stores.remotes import find_remote, project_of
@@ -71,7 +71,8 @@ class GitStore:
         self._folder = folder / f"git-{sha256(f'{remote}#{address.project}'.encode()).hexdigest()[:16]}"
         # A copy: a test that changes the environment changes no connection.
         self._own = OwnRepository(self._folder / "repository.git", self.shown, dict(environment))
-        self._known: dict[str, Sent] = {}
+        #: The last answer of each task: a look and the lock behind it ask the same.
+        self._read: dict[str, tuple[tuple[Head, str], Tail]] = {}
         self._leases: dict[str, Mapping[str, str]] = {}
         self._server = GitServer(self._own, remote, self.shown)
         self._holds = Holds(self._own, self._server.push, renewal)
@@ -85,9 +86,15 @@ class GitStore:
             if before is not None:
                 raise self._rollback(f"no longer has task {task}, which it had")
             return Tail()
-        known = self._follow(task, tip)
+        known = self._follow(task, tip, before)
         if known.head == after:
             return Tail(head=after)
+        question = (after, tip)
+        if self._read.get(task, (None, None))[0] != question:
+            self._read[task] = (question, self._load(task, known, after, before))
+        return self._read[task][1]
+
+    def _load(self, task: str, known: Sent, after: Head, before: Sent | None) -> Tail:
         sent = self._find_after(task, known, after, before)
         contents = self._server.local(lambda: self._own.load_contents(sent))
         objects: dict[str, bytes] = {}
@@ -99,20 +106,21 @@ class GitStore:
         known = self._find_known(task)
         if _head(known) != after:
             tip = self._ask(task).tip
-            known = None if tip is None else self._follow(task, tip)
+            known = None if tip is None else self._follow(task, tip, known)
         if known is not None and known.head == last:
             return
         if _head(known) != after:
             raise self._moved(task)
         sent = self._own.write_transaction(None if known is None else known.commit, last, rows, objects)
-        self._send(task, None if known is None else known.commit, sent, rows)
-        self._keep(task, sent)
+        self._send(task, known, sent, rows)
+        self._own.keep_known(self._ref(task), sent)
 
     def load_object(self, task: str, name: str) -> bytes | None:
+        before = self._find_known(task)
         tip = self._ask(task).tip
         if tip is None:
             return None
-        commit = self._follow(task, tip).commit
+        commit = self._follow(task, tip, before).commit
         return self._server.local(lambda: self._own.find_object(commit, name))
 
     def hold(self, task: str, name: str) -> RunLease:
@@ -154,29 +162,23 @@ class GitStore:
 
     def _find_known(self, task: str) -> Sent | None:
         """Return the last transaction that this machine has seen of a task."""
-        if task not in self._known:
-            commit = self._own.read_known(self._ref(task))
-            found = None if commit is None else self._server.local(lambda: self._own.describe(commit))
-            if found is None:
-                return None
-            self._known[task] = found
-        return self._known[task]
+        return self._own.read_known(self._ref(task))
 
-    def _follow(self, task: str, tip: str) -> Sent:
-        """Return the task's last transaction, and fetch what is missing. Raises RollbackError for a rewritten ref."""
-        known = self._find_known(task)
-        if known is not None and known.commit == tip:
-            return known
-        if not self._server.local(lambda: self._own.has(tip)):
-            self._server.fetch(self._ref(task), tip)
-        if known is not None and not self._server.local(lambda: self._own.is_ancestor(known.commit, tip)):
-            raise self._rollback(f"has another history of task {task} than the one that was read before")
-        found = self._server.local(lambda: self._own.describe(tip))
-        if found is None:
-            self._server.local(lambda: self._own.list_sent(tip))  # says what is wrong
-            raise self._rollback(f"has something else in the place of task {task}")
-        self._keep(task, found)
-        return found
+    def _follow(self, task: str, tip: str, before: Sent | None) -> Sent:
+        """Return the task's last transaction, and fetch what is missing. Raises RollbackError for a rewritten ref.
+
+        :param before: the last one that was known when the server was asked. By now another process of this machine
+            may know more than the server said.
+        """
+        newest = self._find_known(task)
+        if newest is not None and newest.commit == tip:
+            return newest
+        self._server.fetch(self._ref(task))
+        sent = self._server.local(lambda: self._own.list_sent(tip, None if before is None else before.commit))
+        if not sent:
+            raise self._rollback(f"has gone back to an earlier line of task {task}")
+        self._own.keep_known(self._ref(task), sent[-1])
+        return sent[-1]
 
     def _find_after(self, task: str, known: Sent, after: Head, before: Sent | None) -> list[Sent]:
         """Return the transactions after a line; none where the task is not as far as that."""
@@ -195,19 +197,19 @@ class GitStore:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    def _send(self, task: str, parent: str | None, sent: Sent, rows: bytes) -> None:
+    def _send(self, task: str, before: Sent | None, sent: Sent, rows: bytes) -> None:
         """Push a transaction, the leases that begin with it and the removal of those that are over."""
-        ref = self._ref(task)
+        ref, parent = self._ref(task), "" if before is None else before.commit
         leases = self._leases.get(task, {})
         answer: Answer | None = None
         for number in range(_PUSHES):
             begun, over = self._holds.begun(task), self._find_over(task, rows, leases)
-            changes = {ref: (parent or "", sent.commit), **begun, **over}
+            changes = {ref: (parent, sent.commit), **begun, **over}
             answer = self._server.push(changes)
             if answer.status != 0:
                 refs = self._ask(task)
                 leases = refs.leases
-                if refs.tip != sent.commit and not self._is_in(task, parent, sent, refs.tip):
+                if refs.tip != sent.commit and not self._is_in(task, before, sent, refs.tip):
                     self._refuse_taken(task, begun, leases)
                     self._server.note_refused(answer, is_first=number == 0)
                     time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
@@ -217,12 +219,12 @@ class GitStore:
         assert answer is not None, "it was tried"
         raise self._server.refused(ref, answer)
 
-    def _is_in(self, task: str, parent: str | None, sent: Sent, tip: str | None) -> bool:
+    def _is_in(self, task: str, before: Sent | None, sent: Sent, tip: str | None) -> bool:
         """Tell whether a transaction arrived and only the answer was lost. Raises MovedError if another was first."""
-        if tip == parent:
+        if tip == (None if before is None else before.commit):
             return False
         if tip is not None:
-            self._follow(task, tip)
+            self._follow(task, tip, before)
             if self._server.local(lambda: self._own.is_ancestor(sent.commit, tip)):
                 return True
         raise self._moved(task)
@@ -253,18 +255,11 @@ class GitStore:
     def _observer(self, task: str) -> Observer:
         return Observer(self._folder / "leases" / f"{_escape(task)}.json", self._clock)
 
-    def _keep(self, task: str, sent: Sent) -> None:
-        self._known[task] = sent
-        self._own.keep_known(self._ref(task), sent.commit)
-
     def _moved(self, task: str) -> MovedError:
         return MovedError(f"another machine has added to task {task} in {self.shown}", remedy="try again")
 
     def _rollback(self, problem: str) -> RollbackError:
-        return RollbackError(
-            f"{self.shown} {problem}",
-            remedy="bring the store's newer ledger back, or phase-gate audit --accept-rollback",
-        )
+        return RollbackError(f"{self.shown} {problem}", remedy=ROLLBACK)
 
 
 def _head(known: Sent | None) -> Head:

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import StorageError, TamperedError
+from phase_gate.errors import RollbackError, StorageError, TamperedError
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.objects import MAX_SIZE
@@ -25,10 +25,12 @@ from phase_gate.storage.tree.git import NoGitError
 from phase_gate.storage.tree.own_repository import Answer, call_git
 from phase_gate.values import Value
 
+ROLLBACK = "bring the store's newer ledger back, or phase-gate audit --accept-rollback"
+
 #: All the settings that it has.
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n"
 _HEAD = b"ref: refs/heads/none\n"
-#: Would make git look for settings, or objects, in other places.
+#: Would make git look for settings, objects or parents in other places.
 _LEADS_ELSEWHERE = (
     "commondir",
     "config.worktree",
@@ -42,7 +44,7 @@ _MAX_ALL = 1 << 30
 _MAX_ROWS = 256 << 20
 _MAX_TREE = 4 << 20
 
-_ID = re.compile(rb"[0-9a-f]{40}")
+_KNOWN = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([0-9]{1,18}) ([0-9a-f]{64})\n")
 _SUBJECT = re.compile(rb"phase-gate ([1-9][0-9]{0,17}) ([0-9a-f]{64})")
 _ROWS = b"rows"
 _OBJECT = re.compile(rb"[0-9a-f]{64}")
@@ -97,14 +99,23 @@ class OwnRepository:
 
     # --- what this machine knows of a task ------------------------------------------------------------------------
 
-    def read_known(self, ref: str) -> str | None:
-        """Return the last commit of a task that this machine has seen."""
-        known = (read_bytes(self.folder / ref, limit=64) or b"").strip()
-        return known.decode() if _ID.fullmatch(known) else None
+    def read_known(self, ref: str) -> Sent | None:
+        """Return the last transaction of a task that this machine has seen; another process may have seen it."""
+        match = _KNOWN.fullmatch(read_bytes(self._known_file(ref), limit=256) or b"")
+        if match is None:
+            return None
+        commit, tree, serial, line = (part.decode() for part in match.groups())
+        return Sent(commit=commit, tree=tree, head=Head(int(serial), line))
 
-    def keep_known(self, ref: str, commit: str) -> None:
-        make_folder(REAL, (self.folder / ref).parent)
-        write_atomically(REAL, self.folder / ref, f"{commit}\n".encode(), durable=False)
+    def keep_known(self, ref: str, sent: Sent) -> None:
+        known = f"{sent.commit} {sent.tree} {sent.head.serial} {sent.head.hash}\n"
+        # The ref is for git: it tells the server by it what need not be sent.
+        for path, text in ((self.folder / ref, f"{sent.commit}\n"), (self._known_file(ref), known)):
+            make_folder(REAL, path.parent)
+            write_atomically(REAL, path, text.encode(), durable=False)
+
+    def _known_file(self, ref: str) -> Path:
+        return self.folder / "known" / ref.rpartition("/")[2]
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -144,18 +155,6 @@ class OwnRepository:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def describe(self, commit: str) -> Sent | None:
-        """Return a transaction's commit with its last line; None where it is not here."""
-        answer = self.call("log", "-1", "--format=tformat:%H %T %x00%s", commit, "--")
-        ids, _, subject = answer.said.rstrip(b"\n").partition(b"\0")
-        match = _SUBJECT.fullmatch(subject)
-        if answer.status != 0 or match is None:
-            return None
-        return Sent(commit=commit, tree=ids.split()[1].decode(), head=Head(int(match[1]), match[2].decode()))
-
-    def has(self, commit: str) -> bool:
-        return self._ask("cat-file", "--batch-check", given=f"{commit}\n".encode()).split()[1:2] == [b"commit"]
-
     def is_ancestor(self, one: str, other: str) -> bool:
         """Tell whether the history of the other commit has this one in it."""
         return self.call("merge-base", "--is-ancestor", one, other).status == 0
@@ -163,7 +162,8 @@ class OwnRepository:
     def list_sent(self, tip: str, known: str | None = None) -> list[Sent]:
         """Return the transactions up to that commit, the oldest first; those after a known one.
 
-        Raises TamperedError for a history that is not one transaction after the other.
+        Raises TamperedError for a history that is not one transaction after the other, RollbackError for one without
+        the known one.
         """
         form = "--format=tformat:%H %T %P %x00%s"
         said = self._ask("log", "--topo-order", form, tip, *([f"^{known}"] if known else ()), "--")
@@ -179,7 +179,7 @@ class OwnRepository:
             found.append(Sent(commit=commit, tree=tree, head=head))
             expected = parents[0] if parents else ""
         if expected != (known or ""):
-            raise self._tampered("its history does not end where it should")
+            raise RollbackError(f"{self._shown} has another history than the one that was read before", remedy=ROLLBACK)
         return found[::-1]
 
     def load_contents(self, sent: Iterable[Sent]) -> list[Content]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from phase_gate.errors import StoreUnreachableError
@@ -50,13 +51,11 @@ class GitServer:
                 found[ref] = value
         return found
 
-    def fetch(self, ref: str, commit: str) -> None:
-        """Fetch a ref's history, which has that commit."""
+    def fetch(self, ref: str) -> None:
+        """Fetch a ref's history."""
         answer = self._call("fetch", "-q", "--no-tags", "--no-write-fetch-head", "--refmap=", "--", self._remote, ref)
         if answer.status != 0:
             raise self._unreachable(answer)
-        if not self.local(lambda: self._own.has(commit)):
-            raise StoreUnreachableError(f"{self._shown} changed while it was read", remedy="try again")
 
     def push(self, changes: Changes) -> Answer:
         """Push refs, each from the value that it is expected to have to a new one."""
@@ -102,9 +101,11 @@ class GitServer:
 
     def _unreachable(self, answer: Answer) -> StoreUnreachableError:
         why = f" within {SERVER_LIMIT:.0f} s" if answer.status is None else _complaint(answer)
+        is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
+        asks = f"see what this says: git ls-remote {hide_secret(self._remote)}"
         return StoreUnreachableError(
             f"{self._shown} does not answer{why}",
-            remedy=f"see what this says: git ls-remote {hide_secret(self._remote)}",
+            remedy=f"git init --bare {self._remote}" if is_missing else asks,
         )
 
 

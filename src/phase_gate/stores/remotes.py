@@ -21,7 +21,7 @@ def find_remote(address: StoreAddress, folder: Path) -> str:
     """
     place = address.place
     if _is_path(place):
-        return os.path.join(folder, place)
+        return os.path.normpath(os.path.join(folder, place))
     if not _is_name(place):
         return _require_safe(place)
     return _find_named(address, folder)
@@ -57,7 +57,7 @@ def _find_named(address: StoreAddress, folder: Path) -> str:
     remote = make_address(kind="git", place=found, project=address.project).place
     if not _is_path(remote):
         return _require_safe(remote)
-    path = os.path.join(folder, remote)
+    path = os.path.normpath(os.path.join(folder, remote))
     if _is_below(path, folder):
         # Hooks of a folder's repository run as this user: an unpacked archive must not bring both along.
         raise UsageError(

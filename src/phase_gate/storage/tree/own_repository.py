@@ -36,7 +36,6 @@ _ENVIRONMENT = {
     "LANGUAGE": "C",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": os.devnull,
     "GIT_NO_LAZY_FETCH": "1",
 }
 #: Whatever the user's settings say of their own repositories: nothing more is sent, fetched, signed or tidied up.
