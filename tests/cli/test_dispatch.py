@@ -54,6 +54,12 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "ci attest": (0, ("ci", "attest")),
     "audit": (0, ("audit",)),
     "doctor": (0, ("doctor",)),
+    "store status": (0, ("store", "status")),
+    "store trust": (13, ("store", "trust")),
+    "store init": (13, ("store", "init")),
+    "store push": (13, ("store", "push")),
+    "store copy": (13, ("store", "copy", "folder", "folder")),
+    "store export": (0, ("store", "export", "out")),
     "workflow schema": (0, ("workflow", "schema")),
     "workflow check": (0, ("workflow", "check")),
     "demo": (0, ("demo",)),
@@ -92,6 +98,10 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "ci combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
     "ci badge": (0, '"message": "no run yet"'),
     "audit": (0, "intact: 0 events"),
+    "store status": (0, "no shared store is named"),
+    **dict.fromkeys(("store trust", "store init", "store push"), (13, "no shared store is named")),
+    "store copy": (13, "both places are the same [not-allowed]"),
+    "store export": (0, "copied from folder to out: 0 tasks, verified"),
     "doctor": (0, "not there yet: the first run makes it"),
 }
 

@@ -23,6 +23,7 @@ FEATURES: dict[str, str] = {
     "agent": "Settings, prompts and the server for coding agents",
     "ci": "Shards, badges and attestations",
     "pipeline": "Votes, change requests and recovery of a pipeline",
+    "store": "Tasks in a shared store, for work on many machines",
     "workflow": "Workflow files and the schemas of all files",
 }
 
@@ -62,6 +63,12 @@ COMMANDS: dict[str, str] = {
     "init": "Write a commented phase-gate.yaml, or tell coding agents to ask the gate",
     "doctor": "Look at the installation; --self-test tries cheats against it",
     "audit": "Verify every line of the ledger; repair a damaged one",
+    "store status": "Say which store the tasks are in, and whether this machine has what it has",
+    "store trust": "Agree to the store that phase-gate.yaml names: a person",
+    "store init": "Make what a store needs, and show what others will be able to read",
+    "store push": "Send what was measured while the store could not be asked",
+    "store copy": "Copy tasks between the state folder and stores, every line verified",
+    "store export": "Write tasks as plain files that audit reads offline",
     "workflow check": "Find everything that is wrong with workflow files",
     "workflow schema": "Print a JSON Schema of our files, or a workflow as a diagram",
     "completion": "Print the completion script of a shell",

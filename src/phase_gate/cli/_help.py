@@ -178,6 +178,16 @@ ABOUT: Mapping[str, About] = {
         example="phase-gate audit --repair",
         codes=((0, "the ledger is intact, or is now"), _USAGE, (11, "it is not"), _NOT_NOW),
     ),
+    "store status": About(
+        group=SET_UP,
+        example="phase-gate store status",
+        codes=((0, "the store answers, and nothing waits"), _USAGE, (11, "it does not, or something waits")),
+    ),
+    "store trust": About(group=SET_UP, example="phase-gate store trust", codes=_DONE_OR_NOT),
+    "store init": About(group=SET_UP, example="phase-gate store init git:origin#shop", codes=_DONE_OR_NOT),
+    "store push": About(group=SET_UP, example="phase-gate store push", codes=_DONE_OR_NOT),
+    "store copy": About(group=SET_UP, example="phase-gate store copy folder shared", codes=_DONE_OR_NOT),
+    "store export": About(group=SET_UP, example="phase-gate store export shop-state", codes=_DONE_OR_NOT),
     "workflow check": About(
         group=SET_UP,
         example="phase-gate workflow check pipeline",

@@ -11,19 +11,19 @@ from phase_gate.gate.overrides import WORD
 from phase_gate.visible import show_rows
 
 
-def ask_for_word(call: Call, warning: str, what: str = "a forced exit") -> None:
-    """Refuse what overrides everything, unless the word is given. Raises NotAllowedError."""
+def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expected: str = WORD) -> None:
+    """Refuse what a person has to mean, unless the word is given. Raises NotAllowedError."""
     word = call.arguments.word
     if word is None and call.interactive:
         say(warning, flush=True)
         try:
-            word = input(f"Type {WORD} to go on: ")
+            word = input(f"Type {expected} to go on: ")
         except (EOFError, OSError, RuntimeError, ValueError):  # the terminal that we ask on was closed
             word = ""
-    if word != WORD:
+    if word != expected:
         raise NotAllowedError(
-            f"{what} needs the word {WORD}, and nothing was changed",
-            remedy=f"type it when asked, or give --word={WORD}",
+            f"{what} needs the word {expected}, and nothing was changed",
+            remedy=f"type it when asked, or give --word={expected}",
         )
 
 

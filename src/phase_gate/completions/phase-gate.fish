@@ -56,8 +56,8 @@ function _shtab_phase_gate_using
   test "$_shtab_phase_gate_cmdpath" = "$argv"
 end
 
-set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit workflow 'workflow check' 'workflow schema' completion
-set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --signal --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wave --word -m -o
+set -g _shtab_phase_gate_commands demo status check explain signal report prove history declare withdraw advance rewind baseline waive breaker force drive claim hook agent 'agent prompt' 'agent mcp' 'agent uninstall' verify 'verify start' 'verify drive' 'verify prompt' 'verify executor' 'verify run' 'verify bundle' 'verify review' 'verify commit' 'verify abandon' 'verify status' 'verify stats' 'verify failures' 'verify feedback' 'verify result' 'verify resume' 'verify skip' 'verify force' pipeline 'pipeline vote' 'pipeline request' 'pipeline recover' 'pipeline snapshot' 'pipeline constitution' ci 'ci combine' 'ci badge' 'ci attest' init doctor audit store 'store status' 'store trust' 'store init' 'store push' 'store copy' 'store export' workflow 'workflow check' 'workflow schema' completion
+set -g _shtab_phase_gate_opts_with_value --agent --base --by --days --dir --exclude --executor --exit --exit-signal --goal --goal-file --iterations --jobs --keep --keep-room --kind --label --merge --message --output --phase --predicate --program --reason --remaining-work --report --rev --reviewer --root --seconds --signal --style --task --task-file --threshold --time --time-limit --timeout --timeout-executor --timeout-review --timeout-verify --title --type --until --values --verifier --wave --word --writer -m -o
 
 complete -c phase-gate -e
 complete -c phase-gate -f
@@ -458,6 +458,41 @@ complete -c phase-gate -n '_shtab_phase_gate_using audit' -s h -l help -d 'show 
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l json -d 'answer as JSON'
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
 complete -c phase-gate -n '_shtab_phase_gate_using audit' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a store -d 'Tasks in a shared store, for work on many machines.'
+complete -c phase-gate -n '_shtab_phase_gate_using store' -s h -l help -d 'show this help message and exit'
+complete -c phase-gate -n '_shtab_phase_gate_using store; and test $_shtab_phase_gate_npos -eq 0' -a status -d 'Say which store the tasks are in, and whether this machine has what it has.'
+complete -c phase-gate -n '_shtab_phase_gate_using store status' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using store status' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using store status' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using store status' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using store; and test $_shtab_phase_gate_npos -eq 0' -a trust -d 'Agree to the store that phase-gate.yaml names: a person.'
+complete -c phase-gate -n '_shtab_phase_gate_using store trust' -l word -x -d 'TRUST, without being asked'
+complete -c phase-gate -n '_shtab_phase_gate_using store trust' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using store trust' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using store trust' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using store trust' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using store; and test $_shtab_phase_gate_npos -eq 0' -a init -d 'Make what a store needs, and show what others will be able to read.'
+complete -c phase-gate -n '_shtab_phase_gate_using store init' -l writer -x -d 'a database'"'"'s user who may add (again for more)'
+complete -c phase-gate -n '_shtab_phase_gate_using store init' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using store init' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using store init' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using store init' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using store; and test $_shtab_phase_gate_npos -eq 0' -a push -d 'Send what was measured while the store could not be asked.'
+complete -c phase-gate -n '_shtab_phase_gate_using store push' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using store push' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using store push' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using store push' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using store; and test $_shtab_phase_gate_npos -eq 0' -a copy -d 'Copy tasks between the state folder and stores, every line verified.'
+complete -c phase-gate -n '_shtab_phase_gate_using store copy' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using store copy' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using store copy' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using store copy' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using store; and test $_shtab_phase_gate_npos -eq 0' -a export -d 'Write tasks as plain files that audit reads offline.'
+complete -c phase-gate -n '_shtab_phase_gate_using store export' -s h -l help -d 'show this text'
+complete -c phase-gate -n '_shtab_phase_gate_using store export' -l json -d 'answer as JSON'
+complete -c phase-gate -n '_shtab_phase_gate_using store export' -l task -xka "(_phase_gate_values tasks)" -d 'which task (also PHASE_GATE_TASK)'
+complete -c phase-gate -n '_shtab_phase_gate_using store export' -l dir -xka "(__fish_complete_directories)" -d 'other state folder (also PHASE_GATE_DIR)'
+complete -c phase-gate -n '_shtab_phase_gate_using store export; and test $_shtab_phase_gate_npos -eq 0' -ka "(__fish_complete_directories)" -d 'where to; one that has some of it already is gone on with'
 complete -c phase-gate -n '_shtab_phase_gate_using; and test $_shtab_phase_gate_npos -eq 0' -a workflow -d 'Workflow files and the schemas of all files.'
 complete -c phase-gate -n '_shtab_phase_gate_using workflow' -s h -l help -d 'show this help message and exit'
 complete -c phase-gate -n '_shtab_phase_gate_using workflow; and test $_shtab_phase_gate_npos -eq 0' -a check -d 'Find everything that is wrong with workflow files.'

@@ -100,6 +100,12 @@ def encode_transaction(
     return bytes(out), line
 
 
+def encode_line(line: Line) -> bytes:
+    """Return a line as it stands in a ledger's file."""
+    body = _body(line.seq, line.event, line.prev, more=line.more, state=line.state)
+    return canonical({**body, "hash": line.hash}) + b"\n"
+
+
 def _body(seq: int, event: Event, prev: str, *, more: bool, state: str | None) -> dict[str, Any]:
     body: dict[str, Any] = {"seq": seq, "at": event.at, "kind": event.kind, "data": event.data, "prev": prev}
     if more:

@@ -10,7 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from phase_gate.errors import NotAllowedError, RollbackError, StateError, StoreUnreachableError, TamperedError
+from phase_gate.errors import (
+    NotAllowedError,
+    RollbackError,
+    StateError,
+    StorageError,
+    StoreUnreachableError,
+    TamperedError,
+)
 from phase_gate.storage.files import read_bytes
 from phase_gate.storage.ledger import Line, read_chain
 from phase_gate.storage.opening import Opened, apply_line
@@ -113,7 +120,7 @@ def catch_up_all(
     refused: dict[str, StateError] = {}
     found = read_all(shared, known)
     for task in known.keys() - found.keys():
-        refused[task] = StateError(
+        refused[task] = StorageError(
             f"it is in this folder, and {shared.shown} has no task of that name",
             remedy="phase-gate store copy folder shared",
         )

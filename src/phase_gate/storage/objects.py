@@ -76,7 +76,7 @@ class ObjectStore:
         """Write an object as another machine has packed it. Raises TamperedError if it is not what its name says."""
         if self.has(name):
             return
-        _unpack(name, packed)
+        unpack(name, packed)
         make_folder(self._files, self._folder)
         write_atomically(self._files, self._path(name), packed)
 
@@ -87,6 +87,12 @@ class ObjectStore:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
         return packed
 
+    def names(self) -> list[str]:
+        """Return the digests of all objects."""
+        if not exists(self._folder, self._files):
+            return []
+        return sorted(name.removesuffix(".z") for name in self._files.list_folder(self._folder) if name.endswith(".z"))
+
     def remove_old(self, named: Iterable[str]) -> None:
         """Remove the objects that are old, and that neither these names nor the objects behind them lead to.
 
@@ -94,7 +100,7 @@ class ObjectStore:
         """
         if not self._kept_for:
             return
-        there = {name.removesuffix(".z") for name in self._files.list_folder(self._folder) if name.endswith(".z")}
+        there = set(self.names())
         wanted = there.intersection(named)
         new = wanted
         while new:
@@ -157,7 +163,7 @@ class ObjectStore:
     def _unpack(self, name: str) -> bytes:
         if not _NAME.fullmatch(name):
             raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
-        return _unpack(name, self.packed(name))
+        return unpack(name, self.packed(name))
 
     def kept_at(self, name: str) -> float | None:
         """Return when an object was stored; None if that can't be told."""
@@ -173,7 +179,7 @@ class ObjectStore:
         return self._folder / f"{name}.z"
 
 
-def _unpack(name: str, packed: bytes) -> bytes:
+def unpack(name: str, packed: bytes) -> bytes:
     """Return an object's content. Raises TamperedError if it is not what its name says."""
     try:
         data = zlib.decompressobj().decompress(packed, MAX_SIZE)
